@@ -1,0 +1,1 @@
+"""The GradScaler and half precision."""

@@ -1,0 +1,32 @@
+"""The nouns everybody shares."""
+
+from stethoscope.run.checkpoint import Checkpoint, Holds
+from stethoscope.run.log import Document, Event, EventKind, Log, Segment, Unread
+from stethoscope.run.program import Program, Source
+from stethoscope.run.recipe import ConfigFile, Key, Recipe, Setting
+from stethoscope.run.run import Run
+from stethoscope.run.series import Aggregation, Series, Steps, Values
+from stethoscope.run.where import Where
+
+__all__ = [
+    "Aggregation",
+    "Checkpoint",
+    "ConfigFile",
+    "Document",
+    "Event",
+    "EventKind",
+    "Holds",
+    "Key",
+    "Log",
+    "Program",
+    "Recipe",
+    "Run",
+    "Segment",
+    "Series",
+    "Setting",
+    "Source",
+    "Steps",
+    "Unread",
+    "Values",
+    "Where",
+]

@@ -1,0 +1,13 @@
+"""What stands in for a signal that could not be measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a signal is not there, and the line of code that would log it next time."""
+
+    why: str
+    log_this: str = ""
