@@ -35,7 +35,7 @@ class Rule:
     severity: Severity = Severity.WARNING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Finding:
     """What a rule saw, and where.
 
@@ -71,7 +71,7 @@ class RuleEntry:
     examine: Callable[..., Iterable[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """A finding together with its rule."""
 

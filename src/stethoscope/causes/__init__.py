@@ -1,0 +1,217 @@
+"""explain: findings -> ranked causes, by weights of evidence for and against.
+
+One file per cause, found by folder and named by its slug. A cause's score is its prior log-odds plus
+the weights of the evidence met. Evidence from curves is capped, per family and over all of them, so
+that correlated symptoms are not counted twice and code outweighs shapes. Each probability is the
+chance that this cause is present: two causes may both be near certain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+
+from stethoscope.causes.cause import (
+    CURVE_FAMILIES,
+    STRONG,
+    Argument,
+    BenignExplanation,
+    Cause,
+    CauseEntry,
+    Evidence,
+    Explanation,
+    Outcome,
+    RankedCause,
+    Standing,
+)
+from stethoscope.discovery import modules_in, spoken_name, summary
+from stethoscope.findings import Examination, Found, Severity
+
+__all__ = [
+    "Argument",
+    "BenignExplanation",
+    "CauseEntry",
+    "Explanation",
+    "RankedCause",
+    "Standing",
+    "catalogue",
+    "explain",
+]
+
+FAMILY_CAP = 3.0  # what one family of curves can add or take away, in log-odds
+CURVES_CAP = 4.0  # what all curves together can
+
+SUPPORTED_FROM = 0.6  # the chance from which a cause counts as supported, given one strong argument
+PLAUSIBLE_FROM = 0.15
+WORTH_NAMING = 0.05  # below this a cause is named only if the evidence contradicts it
+
+HEALTHY_PRIOR = 2.0  # log-odds that a run nothing was found in is well
+UNKNOWN_PRIOR = -3.0
+COST_OF_SEVERITY = {Severity.CRITICAL: 6.0, Severity.WARNING: 4.0, Severity.NOTE: 0.0}
+
+
+def explain(examination: Examination) -> Explanation:
+    """Decide between the explanations of what the examination found."""
+    benign = _benign(examination)
+    excused = {found for explanation in benign for found in explanation.explains}
+    remaining = replace(examination, found=tuple(f for f in examination.found if f not in excused))
+    causes = _roots_first([_ranked(entry, remaining) for entry in catalogue() if not entry.cause.benign])
+    named = tuple(cause for cause in causes if _worth_naming(cause))
+    symptoms = tuple(found for found in remaining.found if found.severity is not Severity.NOTE)
+    return Explanation(named, benign, _healthy(symptoms), _unknown(symptoms, named), symptoms)
+
+
+@cache
+def catalogue() -> tuple[CauseEntry, ...]:
+    """Every cause there is, in the order of the names."""
+    return tuple(_entry(module) for module in modules_in(__name__) if hasattr(module, "CAUSE"))
+
+
+def _entry(module: ModuleType) -> CauseEntry:
+    return CauseEntry(spoken_name(module), module.CAUSE, summary(module), (module.__doc__ or "").strip())
+
+
+def _ranked(entry: CauseEntry, examination: Examination) -> RankedCause:
+    arguments = tuple(_arguments(entry.cause, examination))
+    speaking_for = tuple(argument for argument in arguments if argument.weight > 0)
+    speaking_against = tuple(argument for argument in arguments if argument.weight < 0)
+    probability = _chance(entry.cause.prior + _total(arguments))
+    standing = _standing(probability, speaking_for, speaking_against)
+    onsets = [a.finding.onset for a in speaking_for if a.finding and a.finding.onset is not None]
+    onset = min(onsets, default=None)
+    return RankedCause(entry, probability, standing, speaking_for, speaking_against, onset)
+
+
+def _arguments(cause: Cause, examination: Examination) -> Iterable[Argument]:
+    """The evidence that was met in this run; what was not examined is no evidence."""
+    clear = {rule.name: rule for rule in examination.clear}
+    for evidence in cause.evidence:
+        if evidence.outcome is Outcome.CLEAR:
+            if evidence.rule in clear:
+                rule = clear[evidence.rule]
+                yield Argument(evidence.weight, evidence.reason, rule.name, rule.family)
+            continue
+        strongest = _strongest(evidence, examination)
+        if strongest:
+            yield Argument(
+                evidence.weight * strongest.finding.strength,
+                evidence.reason,
+                evidence.rule,
+                strongest.rule.family,
+                strongest.finding,
+            )
+
+
+def _strongest(evidence: Evidence, examination: Examination) -> Found | None:
+    fitting = [
+        found
+        for found in examination.found
+        if found.rule.name == evidence.rule and (evidence.when is None or evidence.when(found.finding))
+    ]
+    return max(fitting, key=lambda found: found.finding.strength, default=None)
+
+
+def _total(arguments: Iterable[Argument]) -> float:
+    """The sum of the weights, with the curves capped per family and together."""
+    by_family: dict[str, float] = defaultdict(float)
+    for argument in arguments:
+        by_family[argument.family] += argument.weight
+    curves = sum(_capped(weight, FAMILY_CAP) for family, weight in by_family.items() if family in CURVE_FAMILIES)
+    others = sum(weight for family, weight in by_family.items() if family not in CURVE_FAMILIES)
+    return _capped(curves, CURVES_CAP) + others
+
+
+def _capped(value: float, cap: float) -> float:
+    return max(-cap, min(cap, value))
+
+
+def _chance(log_odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-_capped(log_odds, 30.0)))
+
+
+def _standing(
+    probability: float, speaking_for: tuple[Argument, ...], speaking_against: tuple[Argument, ...]
+) -> Standing:
+    proofs = [argument for argument in speaking_for if argument.finding and argument.finding.proof]
+    if proofs and probability >= SUPPORTED_FROM:
+        return Standing.PROVED
+    if probability >= SUPPORTED_FROM and any(a.weight >= STRONG * 0.8 for a in speaking_for):
+        return Standing.SUPPORTED
+    outweighed = _total(speaking_for) + _total(speaking_against) < 0
+    return Standing.CONTRADICTED if speaking_against and outweighed else Standing.PLAUSIBLE
+
+
+def _worth_naming(cause: RankedCause) -> bool:
+    if cause.standing is Standing.CONTRADICTED:
+        return bool(cause.arguments_for) or any(a.finding for a in cause.arguments_against)
+    return bool(cause.arguments_for) and cause.probability >= WORTH_NAMING
+
+
+def _roots_first(causes: list[RankedCause]) -> list[RankedCause]:
+    """Most probable first; a cause that another, earlier one brings about stands below it."""
+    standing = {cause.name: cause for cause in causes if _stands(cause)}
+    marked = [_with_root(cause, standing) for cause in causes]
+    return sorted(marked, key=_rank)
+
+
+def _stands(cause: RankedCause) -> bool:
+    return cause.standing in {Standing.PROVED, Standing.SUPPORTED}
+
+
+def _with_root(cause: RankedCause, standing: dict[str, RankedCause]) -> RankedCause:
+    if not _stands(cause):
+        return cause
+    for root in standing.values():
+        if cause.name in root.entry.cause.leads_to and _not_later(root.onset, cause.onset):
+            return replace(cause, consequence_of=root.name)
+    return cause
+
+
+def _not_later(root: int | None, consequence: int | None) -> bool:
+    # A fault in code or settings has no onset: it was there from the start.
+    return root is None or consequence is None or root <= consequence
+
+
+def _rank(cause: RankedCause) -> tuple[bool, bool, float, float, str]:
+    contradicted = cause.standing is Standing.CONTRADICTED
+    onset = math.inf if cause.onset is None else float(cause.onset)
+    return contradicted, cause.consequence_of is not None, -round(cause.probability, 2), onset, cause.name
+
+
+def _benign(examination: Examination) -> tuple[BenignExplanation, ...]:
+    ranked = [(_ranked(entry, examination), entry) for entry in catalogue() if entry.cause.benign]
+    return tuple(
+        BenignExplanation(entry, cause.probability, _explained(entry, examination), _why(cause))
+        for cause, entry in ranked
+        if cause.arguments_for and cause.probability >= SUPPORTED_FROM
+    )
+
+
+def _explained(entry: CauseEntry, examination: Examination) -> tuple[Found, ...]:
+    return tuple(found for found in examination.found if found.rule.name in entry.cause.explains)
+
+
+def _why(cause: RankedCause) -> str:
+    strongest = max(cause.arguments_for, key=lambda argument: argument.weight)
+    return strongest.finding.message if strongest.finding else strongest.reason
+
+
+def _healthy(symptoms: tuple[Found, ...]) -> float:
+    burden = sum(COST_OF_SEVERITY[found.severity] * found.finding.strength for found in symptoms)
+    return _chance(HEALTHY_PRIOR - burden)
+
+
+def _unknown(symptoms: tuple[Found, ...], causes: tuple[RankedCause, ...]) -> float:
+    """The chance that something is wrong which no named cause accounts for."""
+    explained = {a.finding for cause in causes if _stands(cause) for a in cause.arguments_for}
+    left = [_weight_of(found) for found in symptoms if found.finding not in explained]
+    return _chance(UNKNOWN_PRIOR + sum(left))
+
+
+def _weight_of(found: Found) -> float:
+    return COST_OF_SEVERITY[found.severity] * found.finding.strength
+

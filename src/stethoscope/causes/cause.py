@@ -1,0 +1,142 @@
+"""A cause, the evidence it rests on, and what an explanation gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stethoscope.findings import Finding, Found
+from stethoscope.run import Where
+
+# Weights of evidence, in natural log-odds.
+WEAK = 0.5
+MODERATE = 1.5
+STRONG = 3.0
+DECISIVE = 6.0
+
+# How common a cause is among runs that somebody worries about, in log-odds.
+COMMON = -3.0
+OCCASIONAL = -4.0
+RARE = -5.0
+
+
+class Outcome(StrEnum):
+    """What a rule must have answered for a piece of evidence to count."""
+
+    FOUND = "found"
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A rule's outcome that speaks for a cause (positive weight) or against it (negative).
+
+    `when` narrows it to findings that fit; a rule that was not examined never counts.
+    """
+
+    rule: str
+    weight: float
+    reason: str
+    outcome: Outcome = Outcome.FOUND
+    when: Callable[[Finding], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What a cause file declares; its name is the file's, its page the docstring.
+
+    `leads_to` names causes that this one brings about: they are consequences, not roots.
+    `explains` names the rules whose findings a benign cause accounts for.
+    """
+
+    title: str
+    prior: float
+    evidence: tuple[Evidence, ...]
+    confirm_by: str
+    benign: bool = False
+    leads_to: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CauseEntry:
+    """A cause as the catalogue knows it."""
+
+    name: str
+    cause: Cause
+    summary: str
+    page: str
+
+
+class Standing(StrEnum):
+    """How far the evidence carries a cause."""
+
+    PROVED = "proved"
+    SUPPORTED = "supported"
+    PLAUSIBLE = "plausible"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One piece of evidence as it was met in this run."""
+
+    weight: float
+    reason: str
+    rule: str
+    family: str
+    finding: Finding | None = None
+
+    @property
+    def where(self) -> tuple[Where, ...]:
+        """Where the reader can see it; nowhere for a rule that was clear."""
+        return self.finding.places if self.finding else ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCause:
+    """A cause with its probability in this run and the arguments on both sides."""
+
+    entry: CauseEntry
+    probability: float
+    standing: Standing
+    arguments_for: tuple[Argument, ...]
+    arguments_against: tuple[Argument, ...]
+    onset: int | None = None
+    consequence_of: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The cause's slug."""
+        return self.entry.name
+
+    @property
+    def where(self) -> tuple[Where, ...]:
+        """The addresses of its evidence, code and settings first."""
+        ordered = sorted(self.arguments_for, key=lambda argument: argument.family in CURVE_FAMILIES)
+        return tuple(dict.fromkeys(place for argument in ordered for place in argument.where))
+
+
+@dataclass(frozen=True, slots=True)
+class BenignExplanation:
+    """Something that looks alarming and is not."""
+
+    entry: CauseEntry
+    probability: float
+    explains: tuple[Found, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The ranked causes, what is benign, and how the candidates "healthy" and "unknown" fared."""
+
+    causes: tuple[RankedCause, ...]
+    benign: tuple[BenignExplanation, ...]
+    healthy: float
+    unknown: float
+    symptoms: tuple[Found, ...]  # findings above a note that nothing benign explains
+
+
+CURVE_FAMILIES = frozenset({"numerics", "amp", "loss", "validation", "schedule"})

@@ -1,0 +1,44 @@
+"""The verdict on a run: one of four words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from stethoscope.causes.cause import CURVE_FAMILIES, Explanation, RankedCause, Standing
+from stethoscope.run import Run
+
+ENOUGH_POINTS = 5  # fewer values of a loss or metric say nothing about health
+
+
+class Verdict(StrEnum):
+    """healthy; at-risk: a fault in code or settings that has not visibly hurt; sick; unknown."""
+
+    HEALTHY = "healthy"
+    AT_RISK = "at-risk"
+    SICK = "sick"
+    UNKNOWN = "unknown"
+
+
+def judge(run: Run, explanation: Explanation) -> Verdict:
+    """Say how the run is: sick needs a cause that stands and a curve that shows its harm."""
+    standing = [cause for cause in explanation.causes if stands(cause)]
+    if standing:
+        return Verdict.SICK if shows_harm(explanation) else Verdict.AT_RISK
+    if explanation.symptoms or not _was_watched(run):
+        return Verdict.UNKNOWN
+    return Verdict.HEALTHY
+
+
+def stands(cause: RankedCause) -> bool:
+    """Whether a cause is at least supported."""
+    return cause.standing in {Standing.PROVED, Standing.SUPPORTED}
+
+
+def shows_harm(explanation: Explanation) -> bool:
+    """Whether a metric, a loss or the updates show that something is wrong."""
+    return any(found.rule.family in CURVE_FAMILIES for found in explanation.symptoms)
+
+
+def _was_watched(run: Run) -> bool:
+    judged = (s for name, s in run.series.items() if name.startswith(("loss", "val/", "train/")))
+    return any(len(series) >= ENOUGH_POINTS for series in judged)

@@ -1,0 +1,47 @@
+"""The line itself: a run's files in, a diagnosis out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from stethoscope.causes import Explanation, explain
+from stethoscope.causes.verdict import Verdict, judge
+from stethoscope.findings import Examination, examine
+from stethoscope.prescription import Prescription, prescribe
+from stethoscope.read import read
+from stethoscope.run import Run
+from stethoscope.signals import measure
+from stethoscope.signals.ending import Ending
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosis:
+    """What is wrong with a run, how sure that is, and what to do."""
+
+    run: Run
+    ending: Ending
+    examination: Examination
+    explanation: Explanation
+    prescription: Prescription
+    verdict: Verdict
+
+
+def diagnose(
+    path: str | PathLike[str],
+    *,
+    config: str | PathLike[str] | None = None,
+    code: str | PathLike[str] | None = None,
+) -> Diagnosis:
+    """Examine the run stored at `path` and say what went wrong with it.
+
+    `config` and `code` name the settings file and the source to use instead of those found.
+    """
+    run = read(Path(path), Path(config) if config else None, Path(code) if code else None)
+    signals = measure(run)
+    examination = examine(signals)
+    explanation = explain(examination)
+    prescription = prescribe(explanation, examination, run)
+    ending = signals.get(Ending)
+    return Diagnosis(run, ending, examination, explanation, prescription, judge(run, explanation))

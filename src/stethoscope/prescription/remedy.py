@@ -1,0 +1,102 @@
+"""A remedy, the edits it makes, and what a prescription holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stethoscope.causes import RankedCause
+from stethoscope.run import Run, Where
+
+
+class Level(StrEnum):
+    """safe: proved, local, undoable. unsafe: proved only elsewhere, or changes the experiment.
+    display: shown only."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+UNPROVED = "unproved"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What a remedy file declares: the causes it cures, how far it may be trusted, and its proof."""
+
+    cures: tuple[str, ...]
+    level: Level
+    proof: str = UNPROVED
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Characters start..end of a file replaced by a text; nothing else of the file changes."""
+
+    file: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A remedy applied to one file, as a unified diff."""
+
+    remedy: str
+    cures: tuple[str, ...]
+    file: str
+    kind: str  # "config" or "source"
+    level: Level
+    diff: str
+    proof: str
+    maintained: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointAdvice:
+    """The checkpoint to go back to, why that one, and what resuming from it would lose."""
+
+    path: str
+    step: int | None
+    why: str
+    loses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotRecommended:
+    """What people would try here and should not, with the reason and where to see it."""
+
+    what: str
+    why: str
+    where: tuple[Where, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prescription:
+    """What to do about it."""
+
+    checkpoint: CheckpointAdvice | None = None
+    checkpoint_note: str = ""
+    edits: tuple[Edit, ...] = ()
+    advice: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()
+    log_next_time: tuple[str, ...] = ()
+    not_recommended: tuple[NotRecommended, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyEntry:
+    """A remedy as the catalogue knows it; any of its functions may be absent.
+
+    `splices` changes files, `advice` says what to do by hand, `expect` what the next run will show.
+    """
+
+    name: str
+    remedy: Remedy
+    summary: str
+    splices: Callable[[RankedCause, Run], Iterable[Splice]]
+    advice: Callable[[RankedCause, Run], Iterable[str]]
+    expect: Callable[[RankedCause, Run], Iterable[str]]
