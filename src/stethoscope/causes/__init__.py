@@ -120,7 +120,9 @@ def _total(arguments: Iterable[Argument]) -> float:
     by_family: dict[str, float] = defaultdict(float)
     for argument in arguments:
         by_family[argument.family] += argument.weight
-    curves = sum(_capped(weight, FAMILY_CAP) for family, weight in by_family.items() if family in CURVE_FAMILIES)
+    curves = sum(
+        _capped(weight, FAMILY_CAP) for family, weight in by_family.items() if family in CURVE_FAMILIES
+    )
     others = sum(weight for family, weight in by_family.items() if family not in CURVE_FAMILIES)
     return _capped(curves, CURVES_CAP) + others
 
@@ -214,4 +216,3 @@ def _unknown(symptoms: tuple[Found, ...], causes: tuple[RankedCause, ...]) -> fl
 
 def _weight_of(found: Found) -> float:
     return COST_OF_SEVERITY[found.severity] * found.finding.strength
-

@@ -16,6 +16,7 @@ STRONG = 3.0
 DECISIVE = 6.0
 
 # How common a cause is among runs that somebody worries about, in log-odds.
+EVERYDAY = -2.3
 COMMON = -3.0
 OCCASIONAL = -4.0
 RARE = -5.0

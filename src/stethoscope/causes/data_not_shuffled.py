@@ -1,0 +1,30 @@
+"""Data comes in the same order every epoch.
+
+## How it works
+Sorted shards or a missing shuffle make the loss follow the order of the data.
+
+## How to tell it from its look-alikes
+The period of the loss is the length of an epoch or a shard.
+
+## What cures it
+Shuffle, and change the seed every epoch (`sampler.set_epoch`).
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Data is not shuffled",
+    prior=COMMON,
+    evidence=(
+        Evidence(
+            "loss-oscillation",
+            STRONG,
+            "the loss repeats itself with the epoch",
+            when=lambda finding: "epoch" in str(finding.evidence.get("matches", "")),
+        ),
+        Evidence("loss-oscillation", -MODERATE, "the loss does not repeat itself", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="shuffle and watch the period disappear",
+)

@@ -1,0 +1,29 @@
+"""Inputs or targets are not in the range the model expects.
+
+## How it works
+Normalised twice, not at all, or with another mean: the model spends its capacity on the offset or cannot
+reach the target.
+
+## How to tell it from its look-alikes
+Print minimum, maximum and mean of one batch of inputs, targets and outputs.
+
+## What cures it
+One normalisation, in one place, undone before the metric.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Input and target ranges do not match",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
+        Evidence(
+            "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
+        ),
+        Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
+    ),
+    confirm_by="print the range of one batch of inputs, targets and outputs",
+)

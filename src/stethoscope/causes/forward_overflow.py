@@ -1,0 +1,35 @@
+"""Half precision overflows in the forward pass, whatever the loss scale.
+
+## How it works
+An activation, a variance, an FFT coefficient or a loss term exceeds 65504 in fp16. Lowering the loss scale
+cannot help, so every hit halves it; when hits come more often than one in about 2,900 steps (growth interval
+2,000), the scale goes down for good and every step is skipped.
+
+## How to tell it from its look-alikes
+A healthy scaler backs off too, but then overflows stop: its skips depend on the scale. Here they do not.
+A falling scale is overflow, never underflow.
+
+## What cures it
+Run the overflowing module in fp32 (cast its inputs and switch autocast off around it), or train in bf16.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="fp16 overflows in the forward pass",
+    prior=COMMON,
+    evidence=(
+        Evidence(
+            "loss-scale-collapse",
+            STRONG,
+            "the scale keeps falling although lower scales do not stop the overflows",
+        ),
+        Evidence("loss-scale-at-zero", MODERATE, "the scale reached zero, where nothing can bring it back"),
+        Evidence("non-finite-values", MODERATE, "values are not finite while the scaler skips"),
+        Evidence("loss-scale-collapse", -STRONG, "the scale does not collapse", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="replay a recorded bad batch in fp32: finite there and not in fp16 means forward overflow",
+    leads_to=("loss-scale-at-zero", "parameters-not-updated"),
+)

@@ -1,0 +1,25 @@
+"""The learning rate stays high to the end, and the loss swings around its minimum.
+
+## How it works
+Noise of the size of the rate keeps the weights from settling.
+
+## How to tell it from its look-alikes
+A short cool-down from the last checkpoint recovers the best score at once.
+
+## What cures it
+Decay the rate, or average the weights.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The learning rate is not decayed",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("loss-oscillation", MODERATE, "the loss swings instead of settling"),
+        Evidence("loss-oscillation", -MODERATE, "the loss does not swing", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="a linear cool-down over five per cent of the run",
+)

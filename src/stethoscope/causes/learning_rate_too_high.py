@@ -1,0 +1,35 @@
+"""The learning rate is too high: updates overshoot.
+
+## How it works
+Past a bound set by the curvature each update lands further from the minimum than the last. The loss rises
+exponentially or jumps to the level of an untrained model and stays; gradients rise before or with it.
+
+## How to tell it from its look-alikes
+A curriculum or a change of data raises the loss too, but not the loss at fixed difficulty. Overfitting leaves
+the training loss falling. A jump of the rate itself has its own name.
+
+## What cures it
+A third to a tenth of the rate, a warm-up, clipping; resume from before the onset.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import EVERYDAY, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The learning rate is too high",
+    prior=EVERYDAY,
+    evidence=(
+        Evidence("divergence", STRONG, "the training loss runs away"),
+        Evidence(
+            "loss-spike",
+            MODERATE,
+            "spikes that do not recover",
+            when=lambda finding: finding.evidence.get("grade") in {"S2", "S3"},
+        ),
+        Evidence("non-finite-values", WEAK, "the run ends in values that are not finite"),
+        Evidence("divergence", -MODERATE, "the training loss does not run away", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",
+    leads_to=("gradient-growth", "forward-overflow"),
+)

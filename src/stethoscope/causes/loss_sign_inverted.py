@@ -1,0 +1,45 @@
+"""A similarity is minimised: one term of the loss has the wrong sign.
+
+## How it works
+A term such as SSIM, PSNR, Dice or cosine similarity is largest when prediction and target agree. Added to
+the loss as it is, it is driven down: the loss falls while the quality falls with it.
+
+## How to tell it from its look-alikes
+Overfitting and a metric that merely disagrees with the loss leave the term itself moving the right way.
+Here the logged term and the metric of the same name fall together, and on identical inputs the term is
+at its maximum instead of 0.
+
+## What cures it
+Return `1 - similarity` (or negate it) where the term is computed.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="A similarity is minimised: a loss term has the wrong sign",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
+        Evidence(
+            "term-falls-with-its-metric",
+            STRONG,
+            "the logged term falls together with the metric it should raise",
+        ),
+        Evidence("peak-then-decline", WEAK, "the metric peaks early and declines, as it would"),
+        Evidence(
+            "similarity-minimised",
+            -STRONG,
+            "the source was read and no similarity is minimised",
+            outcome=Outcome.CLEAR,
+        ),
+        Evidence(
+            "term-falls-with-its-metric",
+            -MODERATE,
+            "the logged terms move the right way against their metrics",
+            outcome=Outcome.CLEAR,
+        ),
+    ),
+    confirm_by="evaluate the term on (x, x) and on (x, noise): a loss must be smaller on (x, x)",
+)

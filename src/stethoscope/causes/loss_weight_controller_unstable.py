@@ -1,0 +1,29 @@
+"""An adaptive rule drives the loss weights away.
+
+## How it works
+The controller reacts to its own effect: weights run into their bounds and one term takes over.
+
+## How to tell it from its look-alikes
+Logged weights that stay near their start cannot have done anything.
+
+## What cures it
+Bound the weights, slow the controller, or fix the weights at their values of the best checkpoint.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence
+
+CAUSE = Cause(
+    title="The loss-weight controller runs away",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence(
+            "loss-weights-barely-move",
+            -DECISIVE,
+            "the logged weights stay so close to their start that they cannot matter",
+        ),
+        Evidence("peak-then-decline", WEAK, "the metric declines while the loss falls"),
+    ),
+    confirm_by="freeze the weights at the best checkpoint and branch",
+)

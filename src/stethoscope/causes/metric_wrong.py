@@ -1,0 +1,30 @@
+"""The metric is computed on the wrong range, crop, colours or alignment.
+
+## How it works
+A [-1, 1] image compared with a [0, 1] image, a shift by a pixel, another colour space: the score is bad
+before training begins and stays so.
+
+## How to tell it from its look-alikes
+Give the metric the target itself: it must be perfect. Give it the trivial baseline: it must match the
+published value.
+
+## What cures it
+Correct the metric and evaluate the kept checkpoints again.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The metric is computed wrongly",
+    prior=COMMON,
+    evidence=(
+        Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
+        Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
+        Evidence(
+            "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="give the metric the target itself, then the trivial baseline",
+)

@@ -1,0 +1,32 @@
+"""The model learns its training data by heart.
+
+## How it works
+The training loss keeps falling while the validation loss turns and rises.
+
+## How to tell it from its look-alikes
+Where the training loss rises as well it is divergence. Where only a metric falls and the validation loss
+does not, loss and metric disagree.
+
+## What cures it
+The checkpoint at the minimum; then more data, augmentation, regularisation, or fewer steps.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import EVERYDAY, MODERATE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Overfitting",
+    prior=EVERYDAY,
+    evidence=(
+        Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
+        Evidence("divergence", MODERATE, "the training loss itself does not run away", outcome=Outcome.CLEAR),
+        Evidence("divergence", -STRONG, "the training loss runs away too"),
+        Evidence(
+            "overfit-gap", -STRONG, "validation does not turn away from training", outcome=Outcome.CLEAR
+        ),
+        Evidence("validation-resizes", -STRONG, "the validation that declines does not measure the task"),
+        Evidence("similarity-minimised", -STRONG, "a term of the loss works against the metric"),
+    ),
+    confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",
+)

@@ -1,0 +1,32 @@
+"""The optimizer steps, and the parameters stay what they are.
+
+## How it works
+The optimizer holds other tensors than the model uses, the rate is zero, everything is frozen, or every step
+is skipped.
+
+## How to tell it from its look-alikes
+Gradients are there and parameters do not change: the optimizer. Gradients are None: the graph.
+
+## What cures it
+Build the optimizer after the model is wrapped and moved; check which parameters require gradients.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Parameters are not updated",
+    prior=COMMON,
+    evidence=(
+        Evidence(
+            "loss-plateau",
+            STRONG,
+            "the loss does not move at all",
+            when=lambda finding: finding.evidence.get("frozen") is True,
+        ),
+        Evidence("loss-scale-at-zero", MODERATE, "every step is skipped"),
+        Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="compare the parameters before and after one step",
+)

@@ -1,0 +1,27 @@
+"""A setting is written down and does nothing.
+
+## How it works
+It is misspelt, unknown to this version of the framework, read as a string, or parsed and never used.
+The run is not the experiment its settings describe.
+
+## How to tell it from its look-alikes
+A setting that only takes effect through something this reading cannot follow is not examined, and not this.
+
+## What cures it
+Correct the name or the type, or make the code use it.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
+
+CAUSE = Cause(
+    title="A setting has no effect",
+    prior=COMMON,
+    evidence=(
+        Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
+        Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),
+        Evidence("number-is-a-string", STRONG, "the number is read as a string"),
+    ),
+    confirm_by="run five steps with the setting changed: losses stay bit-identical",
+)

@@ -1,0 +1,40 @@
+"""Validation does not measure the task.
+
+## How it works
+The validation code shrinks or crops what it compares, or lets the training curriculum choose how hard it
+is. Its numbers cannot be compared with each other, with a baseline, or with the finished model.
+
+## How to tell it from its look-alikes
+Run the trivial baseline (bicubic, chance, zero predictor) through the same validation: where that scores
+as badly, the yardstick is broken and not the model.
+
+## What cures it
+Evaluate at full resolution and at the fixed target difficulty, then evaluate the kept checkpoints again.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, WEAK, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Validation does not measure the task",
+    prior=COMMON,
+    evidence=(
+        Evidence("validation-resizes", DECISIVE, "the validation path changes the size of what it compares"),
+        Evidence(
+            "validation-follows-curriculum",
+            DECISIVE,
+            "validation takes its difficulty from the training step",
+        ),
+        Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
+        Evidence("peak-then-decline", WEAK, "the metric peaks early and declines, as such a yardstick does"),
+        Evidence(
+            "validation-resizes",
+            -MODERATE,
+            "the validation path was read and keeps the size of what it compares",
+            outcome=Outcome.CLEAR,
+        ),
+    ),
+    confirm_by="validate one checkpoint and the trivial baseline both ways",
+    leads_to=("early-peak-is-noise",),
+)

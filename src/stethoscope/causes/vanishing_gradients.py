@@ -1,0 +1,32 @@
+"""Gradients vanish before they reach the weights.
+
+## How it works
+Depth, saturated activations, a detached graph or a degenerate loss leave nothing to learn from. A growing
+loss scale is then no comfort: it grows because the gradients are zero.
+
+## How to tell it from its look-alikes
+The loss scale of a healthy run grows as well, but there the gradient norm and the loss are not zero.
+
+## What cures it
+Normalisation, residual paths, another activation; check that the loss depends on the weights.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Gradients vanish",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence(
+            "loss-scale-high",
+            STRONG,
+            "the scale grows because the gradients are zero",
+            when=lambda finding: finding.evidence.get("gradients_vanish") is True,
+        ),
+        Evidence("loss-plateau", MODERATE, "the loss does not move"),
+        Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="print the gradient norm of each layer for one batch",
+)
