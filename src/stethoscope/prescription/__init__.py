@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from stethoscope.causes import Explanation
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from stethoscope.causes import Explanation, RankedCause
+from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.findings import Examination
+from stethoscope.prescription.case import Case
+from stethoscope.prescription.checkpoint import go_back_to
+from stethoscope.prescription.edits.diff import diff, spliced
 from stethoscope.prescription.remedy import (
+    UNPROVED,
     CheckpointAdvice,
     Edit,
     Level,
     NotRecommended,
     Prescription,
     Remedy,
+    RemedyEntry,
     Splice,
 )
 from stethoscope.run import Run
@@ -23,10 +35,104 @@ __all__ = [
     "Prescription",
     "Remedy",
     "Splice",
+    "catalogue",
     "prescribe",
 ]
+
+SUGGESTIONS_TO_LOG = 6  # more than a person would add to a loop at once is noise
 
 
 def prescribe(explanation: Explanation, examination: Examination, run: Run) -> Prescription:
     """Say what to do about the causes that stand."""
-    return Prescription()
+    case = Case(run, examination, explanation)
+    checkpoint, note = go_back_to(case)
+    return Prescription(
+        checkpoint,
+        note,
+        tuple(edit for cause, remedy in _matched(case) for edit in _edits(cause, remedy, run)),
+        _unique(line for cause, remedy in _matched(case) for line in remedy.advice(cause, run)),
+        _unique(line for cause, remedy in _matched(case) for line in remedy.expect(cause, run)),
+        _to_log(examination),
+        tuple(_not_recommended(case)),
+    )
+
+
+@cache
+def catalogue() -> tuple[RemedyEntry, ...]:
+    """Every remedy there is, in the order of the names."""
+    return tuple(_entry(module) for module in modules_in(f"{__name__}.remedies"))
+
+
+def _entry(module: ModuleType) -> RemedyEntry:
+    return RemedyEntry(
+        spoken_name(module),
+        module.REMEDY,
+        summary(module),
+        getattr(module, "splices", _nothing),
+        getattr(module, "advice", _nothing),
+        getattr(module, "expect", _nothing),
+    )
+
+
+def _nothing(cause: RankedCause, run: Run) -> Iterable[Any]:
+    return ()
+
+
+def _matched(case: Case) -> Iterator[tuple[RankedCause, RemedyEntry]]:
+    """Each cause that stands with each remedy for it; a consequence goes away with its root."""
+    for cause in case.standing:
+        if cause.consequence_of is None:
+            yield from ((cause, remedy) for remedy in catalogue() if cause.name in remedy.remedy.cures)
+
+
+def _edits(cause: RankedCause, entry: RemedyEntry, run: Run) -> Iterator[Edit]:
+    """The remedy's splices, gathered into one diff per file."""
+    by_file: dict[str, list[Splice]] = defaultdict(list)
+    for splice in entry.splices(cause, run):
+        by_file[splice.file].append(splice)
+    for file, splices in by_file.items():
+        text, kind, maintained = _text_of(file, run)
+        shown = diff(file, text, spliced(text, splices))
+        if shown:
+            yield Edit(
+                entry.name,
+                (cause.name,),
+                file,
+                kind,
+                _level(entry.remedy),
+                shown,
+                entry.remedy.proof,
+                maintained,
+            )
+
+
+def _text_of(file: str, run: Run) -> tuple[str, str, bool]:
+    """A file's text as it was read, whether it is settings or source, and whether a person maintains it."""
+    source = run.program.source(file) if run.program else None
+    if source and run.program:
+        return source.text, "source", run.program.maintained
+    config = run.recipe.file(file) if run.recipe else None
+    return (config.text, "config", config.maintained) if config else ("", "config", False)
+
+
+def _level(remedy: Remedy) -> Level:
+    # An unproved remedy is never applied: it is shown.
+    return Level.DISPLAY if remedy.proof == UNPROVED else remedy.level
+
+
+def _to_log(examination: Examination) -> tuple[str, ...]:
+    wanted = _unique(
+        missed.missing.log_this for missed in examination.not_examined if missed.missing.log_this
+    )
+    return wanted[:SUGGESTIONS_TO_LOG]
+
+
+def _not_recommended(case: Case) -> Iterator[NotRecommended]:
+    for module in modules_in(f"{__name__}.considered"):
+        consider: Callable[[Case], NotRecommended | None] = module.consider
+        if found := consider(case):
+            yield found
+
+
+def _unique(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))

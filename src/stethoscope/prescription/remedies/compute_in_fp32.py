@@ -1,0 +1,22 @@
+"""Compute the overflowing part in fp32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.causes import RankedCause
+from stethoscope.prescription.remedy import Level, Remedy
+from stethoscope.run import Run
+
+REMEDY = Remedy(cures=("forward-overflow", "loss-numerically-unsafe"), level=Level.UNSAFE)
+
+
+def advice(cause: RankedCause, run: Run) -> Iterator[str]:
+    """What to change by hand."""
+    yield "run the module whose output first exceeds 65504 in fp32: cast its inputs and disable autocast"
+    yield "where the hardware has bf16, training in bf16 without a GradScaler avoids the overflow altogether"
+
+
+def expect(cause: RankedCause, run: Run) -> Iterator[str]:
+    """What the next run will show."""
+    yield "after each halving of the loss scale the skipped steps stop, and the scale climbs again"

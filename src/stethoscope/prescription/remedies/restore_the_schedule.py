@@ -1,0 +1,16 @@
+"""Restore the schedule on resume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.causes import RankedCause
+from stethoscope.prescription.remedy import Level, Remedy
+from stethoscope.run import Run
+
+REMEDY = Remedy(cures=("learning-rate-jump", "weights-not-restored"), level=Level.UNSAFE)
+
+
+def advice(cause: RankedCause, run: Run) -> Iterator[str]:
+    """What to change by hand."""
+    yield "save and load the state of model, optimizer, scheduler and scaler together, and load strictly"

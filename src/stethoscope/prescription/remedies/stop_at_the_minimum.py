@@ -1,0 +1,16 @@
+"""Keep the checkpoint at the validation minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.causes import RankedCause
+from stethoscope.prescription.remedy import Level, Remedy
+from stethoscope.run import Run
+
+REMEDY = Remedy(cures=("overfitting",), level=Level.UNSAFE)
+
+
+def advice(cause: RankedCause, run: Run) -> Iterator[str]:
+    """What to change by hand."""
+    yield "keep the checkpoint at the validation minimum and stop there; for more, add data or regularisation"

@@ -1,0 +1,26 @@
+"""Validate at full size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.causes import RankedCause
+from stethoscope.prescription.remedy import Level, Remedy, Splice
+from stethoscope.run import Run
+
+REMEDY = Remedy(
+    cures=("validation-not-comparable",),
+    level=Level.SAFE,
+    proof="recorded pair examples/nano-sr and examples/nano-sr-cured",
+)
+
+
+def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
+    """Take the shrinking out of the validation path."""
+    yield from ()
+
+
+def advice(cause: RankedCause, run: Run) -> Iterator[str]:
+    """What the edit does not do."""
+    yield "evaluate the kept checkpoints again with the corrected validation: the old scores do not compare"
+    yield "if full-size validation needs too much memory, validate in overlapping tiles instead of shrinking"

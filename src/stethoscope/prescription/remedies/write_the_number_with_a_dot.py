@@ -1,0 +1,38 @@
+"""Write the number so that YAML reads a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.causes import RankedCause
+from stethoscope.prescription.edits.yaml_edit import replaced
+from stethoscope.prescription.remedy import Level, Remedy, Splice
+from stethoscope.run import Run, Setting
+
+REMEDY = Remedy(
+    cures=("setting-ignored",),
+    level=Level.SAFE,
+    proof="the YAML 1.1 grammar: a float needs a dot in its mantissa and a sign in its exponent",
+)
+
+
+def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
+    """Replace each such value by its spelling with a dot."""
+    lines = {
+        (place.file, place.line)
+        for argument in cause.arguments_for
+        if argument.rule == "number-is-a-string"
+        for place in argument.where
+    }
+    for setting in run.recipe or ():
+        if (setting.where.file, setting.where.line) in lines and isinstance(setting.value, str):
+            splice = replaced(setting, _with_dot(setting))
+            if splice:
+                yield splice
+
+
+def _with_dot(setting: Setting) -> str:
+    mantissa, _, exponent = setting.text.lower().partition("e")
+    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
+    signed = exponent if exponent[:1] in {"+", "-"} else f"+{exponent}"
+    return f"{mantissa}e{signed}"
