@@ -1,0 +1,1 @@
+"""The training loss: spikes, divergence, plateaus, terms and weights."""

@@ -1,0 +1,264 @@
+"""A curve stops being a number.
+
+## What it checks
+Every logged series, for NaN, infinity and values beyond 1e30. It names the series that went bad first and
+the step, says whether only one loss term is bad, and tells a few lost values from a run that never
+recovers. A loss of exactly 0.0 beside a gradient norm that is NaN is a NaN in disguise: some trainers
+print it that way.
+
+## Why it matters
+NaN is contagious: one NaN in the loss puts NaN into every gradient, one update later into every weight,
+and nothing that follows can remove it. The first bad value is the only one that says where to look.
+
+## When it is harmless
+A gradient norm of inf or NaN on a step that the loss scaler skipped is the scaler at work. A metric can be
+undefined (no positives in a class), a PSNR is infinite for identical images, and tables with one column
+per signal leave holes where a signal was not measured. A few isolated values that did not spread left the
+weights intact.
+
+## References
+- IEEE 754, arithmetic on NaN and infinity
+- `torch.amp.GradScaler`, which skips steps with non-finite gradients
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.detectors.non_finite import NonFinite, Pattern, scan
+from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.run import EventKind, Series, Where
+from stethoscope.signals.announcements import Announcements
+from stethoscope.signals.every_series import EverySeries
+from stethoscope.signals.skipped_steps import SkippedSteps
+
+RULE = Rule(code="NUM101", since="0.1", severity=Severity.CRITICAL)
+
+OFTEN = 0.05  # a share of lost values above this is more than an accident
+LONG = 8  # so many bad values in a row are an episode, not an outlier
+DISGUISED = 3  # zeros beside NaN gradients; one or two may be a skipped first step
+# Quantities that do not describe the model: their NaN is a division by zero in the logger.
+BOOKKEEPING = ("step_time", "data_time", "throughput", "mem", "epoch", "best", "eta", "time")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bad:
+    """A series with bad values."""
+
+    series: Series
+    seen: NonFinite
+
+    @property
+    def step(self) -> int:
+        """The step of the bad value that matters: the one nothing follows, or the first."""
+        at = self.seen.onset if self.seen.onset is not None else self.seen.first
+        return int(self.series.steps[at or 0])
+
+    @property
+    def lasting(self) -> bool:
+        """Whether no number follows."""
+        return self.seen.pattern in (Pattern.PERMANENT, Pattern.ALL)
+
+    @property
+    def share(self) -> float:
+        """The share of bad values."""
+        return self.seen.count / len(self.series)
+
+
+def examine(
+    every: EverySeries, skipped: SkippedSteps | None, announcements: Announcements | None
+) -> Iterator[Finding]:
+    """Name the first bad series where it does lasting harm; otherwise note what was lost."""
+    bad = [
+        Bad(series, scan(series.values))
+        for name, series in every.series.items()
+        if _describes_the_model(name)
+    ]
+    bad = [one for one in bad if one.seen.count]
+    disguised = _disguised(every)
+    fatal = sorted((one for one in bad if _is_fatal(one, every)), key=_order)
+    if fatal:
+        yield _lasting(fatal, every, bool(disguised))
+    elif disguised is not None:
+        yield disguised
+    elif (said := _said(announcements)) is not None:
+        yield said
+    else:
+        yield from _lost([one for one in bad if not one.lasting], skipped)
+
+
+def _describes_the_model(name: str) -> bool:
+    parts = name.lower().replace("-", "_").replace("/", "_").split("_")
+    return not any(word in parts or name.startswith(word) for word in BOOKKEEPING)
+
+
+def _is_loss(name: str) -> bool:
+    return name == "loss" or name.startswith("loss/") or name == "val/loss"
+
+
+def _is_gradient(name: str) -> bool:
+    return name.startswith(("grad_norm", "update_ratio", "param_norm"))
+
+
+def _is_fatal(one: Bad, every: EverySeries) -> bool:
+    name = one.series.name
+    if not one.lasting or not (_is_loss(name) or _is_gradient(name)):
+        return False
+    if one.seen.pattern is Pattern.ALL:
+        # A column that never held a number was never measured, unless it is the loss of the run itself.
+        return name == "loss" or (name == "val/loss" and "loss" not in every.series)
+    if _is_gradient(name):
+        return one.seen.longest >= LONG
+    return True
+
+
+def _order(one: Bad) -> tuple[int, int]:
+    """Earliest first; at the same step the single term explains the total, and the total the gradients."""
+    name = one.series.name
+    rank = 0 if name.startswith("loss/") else 1 if name == "loss" else 2 if _is_gradient(name) else 3
+    return one.step, rank
+
+
+def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool) -> Finding:
+    first = fatal[0]
+    name, values = first.series.name, first.series.values
+    onset = first.seen.onset or 0
+    lone = _lone_term(fatal, every)
+    others = [one.series.name for one in fatal[1:]]
+    message = f"{name} is {_spelled(values[onset])} from step {first.step:,} to the end"
+    message += f" ({len(values) - onset:,} of {len(values):,} values)"
+    if lone:
+        message += "; the other loss terms stay finite"
+    elif others:
+        message += f"; then {', '.join(others[:3])}"
+    return Finding(
+        tuple(one.series.where(one.step, int(one.series.steps[-1])) for one in fatal[:4]),
+        message,
+        {
+            "series": name,
+            "first_bad_step": first.step,
+            "count": first.seen.count,
+            "pattern": "permanent",
+            "only_component": lone,
+            "huge_finite": first.seen.huge,
+            "disguised": disguised,
+            "also": ", ".join(others),
+            "finite_until_end": ", ".join(_finite_losses(every)[:6]),
+        },
+        onset=first.step,
+    )
+
+
+def _lone_term(fatal: list[Bad], every: EverySeries) -> str:
+    """The name of the one loss term that is bad, where other terms are logged and stay finite."""
+    bad_terms = [one.series.name for one in fatal if one.series.name.startswith("loss/")]
+    fine_terms = [name for name in _finite_losses(every) if name.startswith("loss/")]
+    return bad_terms[0] if len(bad_terms) == 1 and fine_terms else ""
+
+
+def _finite_losses(every: EverySeries) -> list[str]:
+    return [
+        name for name, s in every.series.items() if _is_loss(name) and scan(s.values).pattern is Pattern.NONE
+    ]
+
+
+def _disguised(every: EverySeries) -> Finding | None:
+    """A loss of exactly zero wherever the gradient norm is not a number."""
+    loss, grads = every.series.get("loss"), every.series.get("grad_norm")
+    if loss is None or grads is None:
+        return None
+    _, at_loss, at_grads = np.intersect1d(loss.steps, grads.steps, return_indices=True)
+    zero = (loss.values[at_loss] == 0.0) & ~np.isfinite(grads.values[at_grads])
+    if np.count_nonzero(zero) < DISGUISED:
+        return None
+    steps = loss.steps[at_loss][zero]
+    first, count = int(steps[0]), len(steps)
+    return Finding(
+        (loss.where(first, int(steps[-1])), grads.where(first, int(steps[-1]))),
+        f"loss is exactly 0.0 at {count:,} logged steps from step {first:,} where the gradient norm is NaN: "
+        "a NaN loss in disguise",
+        {"series": "loss", "first_bad_step": first, "count": count, "pattern": "sporadic", "disguised": True},
+        onset=first,
+    )
+
+
+def _said(announcements: Announcements | None) -> Finding | None:
+    """The trainer's own word that the loss was not finite, where no curve shows it."""
+    said = announcements.of(EventKind.NON_FINITE) if announcements else ()
+    if not said:
+        return None
+    first = said[0]
+    return Finding(
+        Where(first.file, line=first.line),
+        f"the trainer reported a non-finite value: {first.message.strip()[:120]}",
+        {"series": "", "count": len(said), "pattern": "message", "first_bad_step": first.step or 0},
+        onset=first.step,
+        strength=0.8,
+    )
+
+
+def _lost(bad: list[Bad], skipped: SkippedSteps | None) -> Iterator[Finding]:
+    """Values lost along the way, at most one note for losses and one for the rest."""
+    losses = [one for one in bad if _is_loss(one.series.name) and one.seen.pattern is Pattern.SPORADIC]
+    if losses:
+        yield _sporadic(min(losses, key=_order), skipped)
+    gradients = [one for one in bad if _is_gradient(one.series.name) and one.share > OFTEN]
+    if gradients:
+        yield _sporadic(min(gradients, key=_order), skipped)
+    metrics = [one for one in bad if one.series.name.startswith("val/") and not _may_be_undefined(one)]
+    if metrics and not losses:
+        yield _sporadic(min(metrics, key=_order), skipped)
+
+
+def _may_be_undefined(one: Bad) -> bool:
+    only_infinite = not np.isnan(one.series.values).any()
+    return one.seen.pattern is Pattern.HOLES or _is_loss(one.series.name) or only_infinite
+
+
+def _sporadic(one: Bad, skipped: SkippedSteps | None) -> Finding:
+    name = one.series.name
+    explained = _explained_by_skips(one, skipped)
+    serious = _is_loss(name) and not explained and one.share > OFTEN and one.seen.longest >= LONG
+    lost = f"{one.seen.count:,} of {len(one.series):,} logged steps"
+    message = f"{name} is not finite at {lost} and recovers each time"
+    if explained:
+        message += "; the scaler skipped those steps"
+    return Finding(
+        one.series.where(one.step, one.step),
+        message,
+        {
+            "series": name,
+            "first_bad_step": one.step,
+            "count": one.seen.count,
+            "pattern": "sporadic",
+            "longest": one.seen.longest,
+            "skipped_by_scaler": explained,
+        },
+        strength=min(1.0, 0.3 + one.share),
+        onset=one.step,
+        severity=Severity.WARNING if serious else Severity.NOTE,
+    )
+
+
+def _explained_by_skips(one: Bad, skipped: SkippedSteps | None) -> bool:
+    """Whether most bad values stand within one logging interval of a skipped step."""
+    if skipped is None or len(skipped.steps) == 0:
+        return False
+    steps = one.series.steps[~np.isfinite(one.series.values)]
+    if len(steps) == 0:
+        return False
+    reach = max(1, one.series.cadence())
+    after = np.searchsorted(skipped.steps, steps - reach)
+    near = skipped.steps[np.minimum(after, len(skipped.steps) - 1)]
+    return bool(np.mean(np.abs(near - steps) <= reach) > 0.5)
+
+
+def _spelled(value: float) -> str:
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "infinite"
+    return f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""The validation metrics: decline, overfitting, baselines."""

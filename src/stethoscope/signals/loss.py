@@ -1,0 +1,67 @@
+"""The training loss, its terms, and what kind of loss it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.run import Run, Series
+from stethoscope.signals.missing import Missing
+
+LOG_THIS = 'log({"step": step, "loss": loss.item()})'
+# Words in the name of a term that plays against another: its rise is the opponent's gain.
+_OPPONENTS = {"gan", "wgan", "adv", "adversarial", "disc", "discriminator", "critic", "generator", "gen"}
+ADVERSARIAL = frozenset(_OPPONENTS | {"real", "fake", "d", "hinge", "gp", "r1"})
+# Words in the name of anything that a reinforcement learner logs: its loss has no floor to fall to.
+_REWARDS = {"reward", "rewards", "return", "returns", "episode", "advantage", "advantages"}
+REINFORCED = frozenset(_REWARDS | {"policy", "actor", "critic", "rollout", "ppo", "grpo"})
+# Terms that rise by design as a model uses its latent space or leaves its reference.
+RISES_BY_DESIGN = frozenset(
+    ("kl", "kld", "kldiv", "reg", "regularization", "regularizer", "commit", "commitment")
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainLoss:
+    """The total loss (or the term that stands for it) and the logged terms by name.
+
+    `adversarial` says that part of it is a game; `reinforced` that the run learns from rewards. Neither
+    kind of loss measures progress.
+    """
+
+    series: Series
+    terms: Mapping[str, Series]
+    adversarial: bool
+    reinforced: bool
+
+    @property
+    def measures_progress(self) -> bool:
+        """Whether a lower value means a better model."""
+        return not (self.adversarial or self.reinforced)
+
+
+def measure(run: Run) -> TrainLoss | Missing:
+    """Find the total loss, or the largest term that measures progress."""
+    terms = {name: one for name, one in run.family("loss").items() if len(one.finite())}
+    total = run.series.get("loss")
+    if total is None or len(total) == 0:
+        honest = [one for name, one in terms.items() if not words(name) & ADVERSARIAL]
+        if not honest:
+            return Missing("the training loss was not logged", LOG_THIS)
+        total = max(honest, key=lambda one: float(np.median(np.abs(one.finite().values))))
+        adversarial = False
+    else:
+        adversarial = any(words(name) & ADVERSARIAL for name in terms)
+    return TrainLoss(total, terms, adversarial, _reinforced(run.series))
+
+
+def words(name: str) -> frozenset[str]:
+    """The words in a name: `l_d_real` holds l, d and real."""
+    return frozenset(re.split(r"[^a-z0-9]+", name.lower()))
+
+
+def _reinforced(names: Iterable[str]) -> bool:
+    return any(words(name) & REINFORCED for name in names)

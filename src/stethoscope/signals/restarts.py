@@ -1,0 +1,37 @@
+"""The steps at which the run was started again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stethoscope.run import EventKind, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """The first step of every stretch after the first, in order; empty for a run in one piece.
+
+    `from_scratch` is false where the log begins in the middle of a training.
+    """
+
+    steps: tuple[int, ...]
+    from_scratch: bool
+
+    def near(self, step: int, within: int) -> bool:
+        """Whether the run was restarted within so many steps of this one."""
+        return any(abs(restart - step) <= within for restart in self.steps)
+
+
+def measure(run: Run) -> Restarts:
+    """Read the restarts from the segments and from what the logs announce."""
+    begun = {segment.first for segment in run.segments[1:]}
+    begun |= {event.step for event in run.events if event.kind is EventKind.RESUMED and event.step}
+    first = run.steps[0] if run.steps else 0
+    resumed = any(step <= first for step in begun)
+    return Restarts(tuple(sorted(begun)), not resumed and first <= _first_logged_at_most(run))
+
+
+def _first_logged_at_most(run: Run) -> int:
+    """The latest first step of a log that begins with the training: a few logging intervals."""
+    cadences = [series.cadence() for series in run.series.values() if len(series) > 1]
+    return 2 * max(cadences, default=1)
