@@ -1,0 +1,63 @@
+"""The causes: those that stand with all their evidence, the others with why they did not carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from stethoscope.causes import Argument, Explanation, RankedCause, Standing
+from stethoscope.causes.verdict import stands
+from stethoscope.report.address import address
+from stethoscope.report.clean_text import one_line
+from stethoscope.report.line import BLANK, Line
+from stethoscope.report.palette import AGAINST, FOR, HEADING
+from stethoscope.report.short_list import short_list
+from stethoscope.report.words import chance, percent
+
+LIKELY = 0.3  # the chance from which a merely plausible cause is shown with its evidence
+
+
+def probable(explanation: Explanation, verbose: bool) -> Iterator[Line]:
+    """The causes that stand or are likely, with what speaks for and against each."""
+    for number, cause in enumerate(filter(is_probable, explanation.causes), start=1):
+        if number > 1:
+            yield BLANK
+        yield from _cause(number, cause, verbose)
+
+
+def unlikely(explanation: Explanation, verbose: bool) -> Iterator[Line]:
+    """Explanations that were weighed and did not carry, each with what speaks against it."""
+    others = [cause for cause in explanation.causes if not is_probable(cause)]
+    yield from short_list(others, _did_not_carry, verbose)
+
+
+def is_probable(cause: RankedCause) -> bool:
+    """Whether a cause stands, or is likely enough to be shown with its evidence."""
+    return stands(cause) or (cause.standing is Standing.PLAUSIBLE and cause.probability >= LIKELY)
+
+
+def _cause(number: int, cause: RankedCause, verbose: bool) -> Iterator[Line]:
+    title = Text(one_line(cause.entry.cause.title).rstrip("."), style=HEADING)
+    yield Line(Text(f"{number}. ") + title, indent=2, hang=3)
+    root = f", a consequence of {cause.consequence_of}" if cause.consequence_of else ""
+    yield Line(Text(f"{cause.name}: {cause.standing.value} ({chance(cause.probability)}){root}"), indent=5)
+    yield from _arguments("+", FOR, cause.arguments_for, verbose)
+    yield from _arguments("-", AGAINST, cause.arguments_against, verbose)
+    yield Line(Text(f"To confirm: {one_line(cause.entry.cause.confirm_by)}"), indent=5, hang=2)
+
+
+def _arguments(sign: str, colour: str, arguments: Sequence[Argument], verbose: bool) -> Iterator[Line]:
+    for argument in arguments:
+        weight = f" ({argument.rule}, weight {argument.weight:+.1f})" if verbose else ""
+        yield Line(Text.assemble((f"{sign} ", colour), one_line(argument.reason), weight), indent=5, hang=2)
+        if argument.finding is not None:
+            message = Text(one_line(argument.finding.message))
+            yield Line(message + address(argument.where, verbose), indent=7)
+
+
+def _did_not_carry(cause: RankedCause) -> Iterator[Line]:
+    against = min(cause.arguments_against, key=lambda argument: argument.weight, default=None)
+    why = f"; {one_line(against.reason)}" if against else ""
+    text = Text(f"{cause.name}: {cause.standing.value}, {percent(cause.probability)}{why}")
+    yield Line(text + address(against.where if against else ()), indent=2, hang=2)

@@ -1,0 +1,100 @@
+"""What a reader must know if they read nothing else, and the curve that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from stethoscope.causes import Explanation, RankedCause, Standing
+from stethoscope.causes.verdict import Verdict, stands
+from stethoscope.diagnose import Diagnosis
+from stethoscope.report.address import address
+from stethoscope.report.clean_text import one_line
+from stethoscope.report.curve import curve
+from stethoscope.report.line import BLANK, Line
+from stethoscope.report.palette import HEADING, OF_VERDICT
+from stethoscope.report.sections.causes import LIKELY
+from stethoscope.report.telling_series import telling_series
+from stethoscope.report.words import certainty, count, percent
+from stethoscope.run import Run
+from stethoscope.signals.ending import Ending
+
+LONGEST_NAME = 100
+MOST_ROOTS = 3  # causes named in the headline
+TALL_PLOT, SMALL_PLOT = 8, 4  # rows; a healthy run needs no more than a glance
+
+SAID = {
+    Verdict.HEALTHY: " is healthy",
+    Verdict.AT_RISK: " is at risk",
+    Verdict.SICK: " is sick",
+    Verdict.UNKNOWN: ": no verdict",
+}
+
+
+def verdict(diagnosis: Diagnosis) -> Iterator[Line]:
+    """The verdict, the root causes in a sentence each, and how the run ended."""
+    name = one_line(diagnosis.run.name, LONGEST_NAME) or "This run"
+    said = Text.assemble((name, HEADING), (SAID[diagnosis.verdict], OF_VERDICT[diagnosis.verdict]), ". ")
+    first, *others = _sentences(diagnosis)
+    yield Line(said + Text(first))
+    for other in others:
+        yield Line(Text(f"Also: {other}"), hang=6)
+    yield Line(Text(_extent(diagnosis.run)) + _ended(diagnosis.ending))
+
+
+def curve_of(diagnosis: Diagnosis, width: int, only_ascii: bool) -> Iterator[Line]:
+    """The most telling curve."""
+    telling = telling_series(diagnosis)
+    if telling is None:
+        return
+    yield BLANK
+    height = SMALL_PLOT if diagnosis.verdict is Verdict.HEALTHY else TALL_PLOT
+    yield from curve(telling, width, height, only_ascii)
+
+
+def _sentences(diagnosis: Diagnosis) -> list[str]:
+    explanation = diagnosis.explanation
+    roots = [cause for cause in explanation.causes if stands(cause) and cause.consequence_of is None]
+    if roots:
+        return [_sentence(cause) for cause in roots[:MOST_ROOTS]]
+    if diagnosis.verdict is Verdict.HEALTHY:
+        looked = count(_rules_that_looked(diagnosis), "rule")
+        return [f"{looked} looked; nothing found needs a remedy ({percent(explanation.healthy)})."]
+    if explanation.symptoms:
+        return [f"Something is wrong; {_best_guess(explanation)}."]
+    return ["Too little was logged, or could be read, to judge this run."]
+
+
+def _sentence(cause: RankedCause) -> str:
+    title = one_line(cause.entry.cause.title).rstrip(".")
+    return f"{title} ({certainty(cause.standing, cause.probability)})."
+
+
+def _best_guess(explanation: Explanation) -> str:
+    plausible = [cause for cause in explanation.causes if cause.standing is Standing.PLAUSIBLE]
+    if not plausible or plausible[0].probability < LIKELY:
+        return "no cause known here accounts for it"
+    guess = plausible[0]
+    return (
+        f"the best guess is {guess.name} ({percent(guess.probability)}), which the evidence does not settle"
+    )
+
+
+def _rules_that_looked(diagnosis: Diagnosis) -> int:
+    found = {found.rule.code for found in diagnosis.examination.found}
+    return len(diagnosis.examination.clear) + len(found)
+
+
+def _extent(run: Run) -> str:
+    if run.steps is None:
+        return "No steps were logged. "
+    first, last = run.steps
+    parts = f" in {len(run.segments)} segments" if len(run.segments) > 1 else ""
+    return f"Steps {first:,} to {last:,}{parts}. "
+
+
+def _ended(ending: Ending) -> Text:
+    why = one_line(ending.why).rstrip(".")
+    place = address((ending.where,)) if ending.where else Text("")
+    return Text(f"How it ended: {one_line(ending.how)}; {why}") + place + Text(".")
