@@ -1,44 +1,393 @@
-"""read: one directory in, one `Run` out."""
+"""read: one path in, one `Run` out. What could not be read is listed with the reason, never dropped."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from stethoscope.errors import NothingToRead, UnreadableFile
-from stethoscope.logs import read_log
-from stethoscope.program import read_source
-from stethoscope.recipe import read_settings, syntax_of
-from stethoscope.run import ConfigFile, Program, Recipe, Run, Unread
+from stethoscope.logs import read_log, recognised
+from stethoscope.logs._head import Head, head_of
+from stethoscope.program import in_use as source_in_use
+from stethoscope.recipe import in_use as settings_in_use
+from stethoscope.run import Log, Program, Recipe, Run, Series, Unread
+from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folder, is_checkpoint
+from stethoscope.run.file_times import LogFile
+from stethoscope.run.folder import Entry, Folder, entry_of, walk
+from stethoscope.run.repository import is_project, repository_of
+
+STDIN = "-"
+SHOWN_STDIN = "<stdin>"
+MOST_LOGS = 100
+MOST_STDIN_BYTES = 8 << 30
+NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
+
+LOOKED_FOR = "CSV and JSONL tables, trainer_state.json, text logs, .yml and .json settings, .py source"
+
+# Files that no one expects to be read: not worth a line.
+_IRRELEVANT_NAMES = re.compile(
+    r"^(?:readme|licen[cs]e|copying|authors|changelog|changes|contributing|notice|citation|makefile|dockerfile"
+    r"|requirements.*\.txt|constraints.*\.txt|\..*|.*\.lock|wandb-.*|output_dir|version|merges\.txt|vocab\.txt)",
+    re.IGNORECASE,
+)
+_LOG_ENDINGS = frozenset(
+    {"", ".log", ".txt", ".out", ".err", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".stdout", ".stderr"}
+)
+# Records of a run in formats that this version does not read.
+_OTHER_RECORDS = (
+    (re.compile(r"tfevents"), "TensorBoard event file: not read by this version"),
+    (re.compile(r"\.wandb$"), "Weights & Biases record: not read by this version"),
+    (re.compile(r"\.(?:gz|xz|bz2|zst|zip|tgz)$"), "compressed: unpack it first"),
+    (re.compile(r"\.(?:parquet|feather|arrow|db|sqlite3?)$"), "binary table: not read by this version"),
+)
+_MLFLOW = re.compile(r"mlruns/.*/metrics/")
+_HEAD_OF_NAMES = 20_000  # characters at the start of a log in which it names its settings and script
 
 
-def read(path: Path, config: Path | None = None, code: Path | None = None) -> Run:
-    """Read everything there is about the run stored at `path`."""
-    logs, unread, configs, sources = [], [], [], []
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if not file.is_file():
-            continue
-        shown = str(file)
-        try:
-            syntax = syntax_of(file.name)
-            if file.suffix == ".py":
-                sources.append(read_source(file, shown, file.stem))
-            elif syntax:
-                configs.append(ConfigFile(shown, file.read_text(), "run", syntax))
-            else:
-                logs.append(read_log(file, shown))
-        except UnreadableFile as problem:
-            unread.append(Unread(shown, str(problem)))
-    if not (logs or configs or sources):
-        raise NothingToRead(f"no log, settings or code found in {path}.")
-    settings = [s for c in configs for s in read_settings(c.text, c.file, c.syntax)]
+def read(path: Path | str, config: Path | str | None = None, code: Path | str | None = None) -> Run:
+    """Read everything there is about the run at `path`: a folder, a log, or "-" for standard input.
+
+    `config` and `code` name the settings and the source to use instead of those found around the run.
+    """
+    place = _place(path)
+    try:
+        logs, about_logs = _logs(place)
+        recipe, about_settings = _recipe(place, logs, _given(config, "settings"))
+        program, about_source = _program(place, logs, _given(code, "code"))
+        checkpoints = checkpoints_in(place.folder.files, place.root)
+        unread = _in_short([*place.folder.unread, *about_logs, *about_settings, *about_source])
+    finally:
+        if place.temporary is not None:
+            place.temporary.unlink(missing_ok=True)
+    if not (logs or recipe or program):
+        raise NothingToRead(_nothing(place.shown, unread))
+    series = {one.name: one for file in logs for one in file.log.series}
     return Run(
-        str(path),
-        path.resolve().name,
-        tuple(logs),
-        {s.name: s for log in logs for s in log.series},
-        recipe=Recipe(tuple(settings), tuple(configs)) if configs else None,
-        program=Program(str(path), tuple(sources)) if sources else None,
-        unread=tuple(unread),
+        place.shown,
+        place.name,
+        tuple(file.log for file in logs),
+        series,
+        recipe=recipe,
+        program=program,
+        checkpoints=checkpoints,
+        unread=unread,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a run is kept. `only` is the one log to read, where the path names a file."""
+
+    root: Path
+    shown: str
+    name: str
+    folder: Folder
+    only: Entry | None = None
+    temporary: Path | None = None
+
+
+def _place(path: Path | str) -> _Place:
+    shown = str(path)
+    if shown == STDIN:
+        return _standard_input(sys.stdin.buffer, SHOWN_STDIN)
+    target = Path(path)
+    try:
+        mode = target.stat().st_mode
+    except OSError as problem:
+        raise NothingToRead(f"{shown}: {(problem.strerror or str(problem)).lower()}.") from None
+    except ValueError:
+        raise NothingToRead(f"{shown!r} is not a path.") from None
+    if stat.S_ISDIR(mode):
+        return _Place(target, shown, target.resolve().name, walk(target, shown))
+    if stat.S_ISREG(mode):
+        beside = walk(target.parent, os.path.dirname(shown), max_depth=2)
+        # What cannot be read beside a named file is nobody's question.
+        return _Place(target.parent, shown, target.stem, replace(beside, unread=()), entry_of(target, shown))
+    if stat.S_ISFIFO(mode) and target.is_relative_to("/dev"):  # `stethoscope <(zcat train.log.gz)`
+        with target.open("rb") as stream:
+            return _standard_input(stream, shown)
+    raise NothingToRead(
+        f"{shown} is neither a file nor a folder. Pass a pipe on standard input: stethoscope - < {shown}"
+    )
+
+
+def _standard_input(stream: BinaryIO, shown: str) -> _Place:
+    """Keep a stream in a temporary file: readers look at a log's beginning before they read it."""
+    with tempfile.NamedTemporaryFile(prefix="stethoscope-", suffix=".log", delete=False) as kept:
+        left = MOST_STDIN_BYTES
+        while left > 0 and (chunk := stream.read(min(left, 1 << 20))):
+            kept.write(chunk)
+            left -= len(chunk)
+    copy = Path(kept.name)
+    return _Place(copy, shown, shown, Folder(), replace(entry_of(copy, shown)), copy)
+
+
+def _given(path: Path | str | None, what: str) -> Path | None:
+    if path is None:
+        return None
+    if not Path(path).exists():
+        raise NothingToRead(f"{path}: no such file or folder to read the {what} from.")
+    return Path(path)
+
+
+def _logs(place: _Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
+    """Every log of the run, in the order of the files' names."""
+    unread: list[Unread] = []
+    files = []
+    for entry in (place.only,) if place.only else _log_candidates(place, unread):
+        log = _log(entry, unread, asked_for=place.only is not None)
+        if log is not None:
+            files.append(LogFile(log, entry))
+        if len(files) >= MOST_LOGS:
+            unread.append(Unread(place.shown, f"only the first {MOST_LOGS} logs were read"))
+            break
+    return _one_run(_latest_state(files, place.root), unread), unread
+
+
+def _log_candidates(place: _Place, unread: list[Unread]) -> Iterator[Entry]:
+    for entry in place.folder.files:
+        reason = _other_record(entry)
+        if reason:
+            unread.append(Unread(entry.file, reason))
+        elif not (entry.name.endswith(".py") or is_checkpoint(entry)) and not _IRRELEVANT_NAMES.match(
+            entry.name
+        ):
+            yield entry
+
+
+def _other_record(entry: Entry) -> str:
+    if _MLFLOW.search(entry.path.as_posix()):
+        return "MLflow metric: not read by this version"
+    if (
+        entry.path.suffix in (".gz", ".zip", ".xz", ".bz2")
+        and ".log" not in entry.name
+        and ".txt" not in entry.name
+    ):
+        return ""
+    return next((reason for pattern, reason in _OTHER_RECORDS if pattern.search(entry.name)), "")
+
+
+def _log(entry: Entry, unread: list[Unread], asked_for: bool) -> Log | None:
+    """Read one file if it is a log. A file that only might have been one is named when it is not."""
+    might_be = asked_for or entry.path.suffix.lower() in _LOG_ENDINGS
+    try:
+        head = head_of(entry.path, entry.file)
+        if recognised(head):
+            return read_log(entry.path, entry.file)
+        if settings_in_use.looks_like_settings(entry) or entry.name.endswith(".py"):
+            return None
+        if might_be and (asked_for or _is_telling(head)):
+            unread.append(Unread(entry.file, _why_not(head)))
+    except UnreadableFile as problem:
+        unread.append(Unread(entry.file, str(problem).removeprefix(f"{entry.file}: ")))
+    except OSError as problem:
+        unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
+    return None
+
+
+def _is_telling(head: Head) -> bool:
+    """Whether an unknown file is worth a line: text that has numbers in it, or nothing at all."""
+    return head.size == 0 or (not head.binary and len(re.findall(r"\d", head.text[:4096])) > 8)
+
+
+def _why_not(head: Head) -> str:
+    if head.size == 0:
+        return "the file is empty"
+    return "a binary file of no known format" if head.binary else "in no log format known here"
+
+
+def _latest_state(files: Sequence[LogFile], root: Path) -> list[LogFile]:
+    """Leave out what a checkpoint folder kept of the log, where the log itself or a later copy is there.
+
+    Each `checkpoint-<step>` folder of the Hugging Face Trainer repeats the history up to its step.
+    """
+    kept = [file for file in files if not in_checkpoint_folder(file.entry.path, root)]
+    copies = [file for file in files if in_checkpoint_folder(file.entry.path, root)]
+    formats = {file.log.format for file in kept}
+    for name in sorted({file.log.format for file in copies} - formats):
+        kept.append(
+            max((file for file in copies if file.log.format == name), key=lambda file: _last_step(file.log))
+        )
+    return kept
+
+
+def _last_step(log: Log) -> int:
+    return max((int(one.steps[-1]) for one in log.series if len(one)), default=-1)
+
+
+def _one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...]:
+    """The logs of one run, where sub-folders hold several that log the same steps."""
+    homes: dict[Path, list[LogFile]] = defaultdict(list)
+    for file in files:
+        homes[file.entry.path.parent].append(file)
+    groups: list[list[LogFile]] = []
+    for home in homes.values():
+        rival = next((group for group in groups if _are_rivals(group, home)), None)
+        if rival is None:
+            groups.append(home)
+            continue
+        newer, older = (home, rival) if _when(home) > _when(rival) else (rival, home)
+        groups[groups.index(rival)] = newer
+        where = os.path.dirname(older[0].entry.file)
+        unread.append(Unread(where, "holds another run's log; examine it by itself"))
+    return tuple(file for group in groups for file in group)
+
+
+def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
+    """Whether two folders tell the same quantities of the same steps, in the same format."""
+    for mine in one:
+        for theirs in other:
+            if mine.log.format == theirs.log.format and _overlap(mine.log, theirs.log):
+                return True
+    return False
+
+
+def _overlap(one: Log, other: Log) -> bool:
+    theirs = {series.name: series for series in other.series if len(series)}
+    return any(
+        len(mine) and mine.name in theirs and _share_steps(mine, theirs[mine.name]) for mine in one.series
+    )
+
+
+def _share_steps(one: Series, other: Series) -> bool:
+    return bool(one.steps.min() <= other.steps.min() <= one.steps.max()) or bool(
+        other.steps.min() <= one.steps.min() <= other.steps.max()
+    )
+
+
+def _when(files: list[LogFile]) -> float:
+    return max(file.log.started or file.log.last_written or file.entry.changed for file in files)
+
+
+def _recipe(
+    place: _Place, logs: Sequence[LogFile], given: Path | None
+) -> tuple[Recipe | None, tuple[Unread, ...]]:
+    files = _settings_files(place)
+    around = settings_in_use.Surroundings(place.root, files, logs, _heads(logs), ())
+    if given is not None:
+        return settings_in_use.given_recipe(entry_of(given, str(given)), around)
+    repository = _repository(place)
+    if repository is not None and logs:
+        around = replace(around, repository=_repository_settings(repository))
+    return settings_in_use.recipe_in_use(around)
+
+
+def _settings_files(place: _Place) -> tuple[Entry, ...]:
+    """The files of a run that may be settings; beside a named log, those in the same folder."""
+    if place.only is None:
+        return place.folder.files
+    if settings_in_use.looks_like_settings(place.only):
+        return (place.only,)
+    return tuple(entry for entry in place.folder.files if entry.path.parent == place.root)
+
+
+def _heads(logs: Sequence[LogFile]) -> str:
+    """What the logs say first: it often names the settings file and the script."""
+    said = []
+    for file in logs[-3:]:
+        try:
+            said.append(head_of(file.entry.path, file.entry.file).text[:_HEAD_OF_NAMES])
+        except OSError:
+            continue
+    return "\n".join((*said, *(file.entry.file for file in logs)))
+
+
+def _repository(place: _Place) -> Path | None:
+    if place.temporary is not None or is_project(place.root):
+        return None
+    return repository_of(place.root)
+
+
+def _repository_settings(root: Path) -> tuple[Entry, ...]:
+    files = walk(root, _shown(root), max_depth=4).files
+    return tuple(
+        entry
+        for entry in files
+        if settings_in_use.looks_like_settings(entry) and not settings_in_use.is_record(entry, root)
+    )
+
+
+def _program(
+    place: _Place, logs: Sequence[LogFile], given: Path | None
+) -> tuple[Program | None, tuple[Unread, ...]]:
+    if given is not None:
+        return _given_program(given, logs)
+    files = [entry for entry in place.folder.files if source_in_use.is_training_code(entry, place.root)]
+    if place.only is not None and place.only.name.endswith(".py"):
+        files = [place.only]
+    if files:
+        return _own_program(place, files, logs)
+    repository = _repository(place)
+    if repository is None or not logs:
+        return None, ()
+    entries = walk(repository, _shown(repository)).files
+    sources = tuple(entry for entry in entries if source_in_use.is_training_code(entry, repository))
+    around = _source_surroundings(repository, _shown(repository), sources, logs)
+    return source_in_use.program_in_repository(around)
+
+
+def _given_program(given: Path, logs: Sequence[LogFile]) -> tuple[Program | None, tuple[Unread, ...]]:
+    root, shown = (given, str(given)) if given.is_dir() else (given.parent, os.path.dirname(str(given)))
+    files = walk(given, shown).files if given.is_dir() else (entry_of(given, str(given)),)
+    return source_in_use.program_of(_source_surroundings(root, shown, files, logs), "given")
+
+
+def _own_program(
+    place: _Place, files: list[Entry], logs: Sequence[LogFile]
+) -> tuple[Program | None, tuple[Unread, ...]]:
+    """The source kept with the run: the project it was made in, or a snapshot of it."""
+    shown = os.path.dirname(place.shown) if place.only else place.shown
+    root = place.root
+    tops = {entry.path.relative_to(root).parts[0] for entry in files if entry.path.parent != root}
+    in_snapshot = not is_project(root) and all(entry.path.parent != root for entry in files)
+    if in_snapshot and len(tops) == 1 and source_in_use.SNAPSHOTS.match(top := tops.pop()):
+        around = _source_surroundings(root / top, os.path.join(shown, top), files, logs)
+        return source_in_use.program_of(around, "snapshot", maintained=False)
+    maintained = is_project(root) or not settings_in_use.is_record(files[0], root)
+    around = _source_surroundings(root, shown, files, logs)
+    return source_in_use.program_of(around, "run", maintained)
+
+
+def _source_surroundings(
+    root: Path, shown: str, files: Iterable[Entry], logs: Sequence[LogFile]
+) -> source_in_use.Surroundings:
+    series = tuple({one.logged_as for file in logs for one in file.log.series})
+    return source_in_use.Surroundings(root, shown, tuple(files), logs, _heads(logs), series)
+
+
+def _shown(path: Path) -> str:
+    """A path found rather than typed: relative where it lies below the working directory."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _in_short(unread: Iterable[Unread]) -> tuple[Unread, ...]:
+    """The list of what was not read, with crowds of one folder and reason told in one line."""
+    crowds: dict[tuple[str, str], list[Unread]] = defaultdict(list)
+    for one in dict.fromkeys(unread):
+        crowds[os.path.dirname(one.file), one.reason].append(one)
+    short = []
+    for (folder, reason), members in crowds.items():
+        short.extend(members[:NAMED_UNREAD])
+        if len(members) > NAMED_UNREAD:
+            more = len(members) - NAMED_UNREAD
+            short.append(Unread(folder or ".", f"{more:,} more: {reason}"))
+    return tuple(short)
+
+
+def _nothing(shown: str, unread: Sequence[Unread]) -> str:
+    message = f"no log, settings or code found in {shown}. Looked for: {LOOKED_FOR}."
+    if unread:
+        listed = "; ".join(f"{one.file}: {one.reason}" for one in unread[:NAMED_UNREAD])
+        message += f" Could not be read: {listed}{' ...' if len(unread) > NAMED_UNREAD else ''}."
+    return message

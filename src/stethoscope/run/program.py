@@ -28,6 +28,7 @@ class Program:
     """The source files that a run used. `origin` is "given", "run", "snapshot" or "repository".
 
     `maintained` is false for a snapshot kept with a run; `changed_after_start` is None where unknown.
+    `note` says what a reader should know, such as the files changed since.
     """
 
     root: str
@@ -35,6 +36,7 @@ class Program:
     origin: str = "run"
     maintained: bool = True
     changed_after_start: bool | None = None
+    note: str = ""
 
     def __iter__(self) -> Iterator[Source]:
         return iter(self.sources)

@@ -15,7 +15,8 @@ class Setting:
     """One value: its path of keys, the loaded value, its text as written, and where that text stands.
 
     `span` holds the character offsets of the value in its file, for edits; `plain` says that a
-    scalar was written without quotes or tag.
+    scalar was written without quotes or tag. `replaces` names the earlier lines of the same file that
+    set the same key and do not count.
     """
 
     key: Key
@@ -24,6 +25,7 @@ class Setting:
     text: str = ""
     span: tuple[int, int] | None = None
     plain: bool = False
+    replaces: tuple[Where, ...] = ()
 
     @property
     def dotted(self) -> str:
@@ -41,7 +43,8 @@ class ConfigFile:
     """A settings file in use. `origin` is "given", "run", "snapshot", "log" or "repository".
 
     `maintained` is false for a record (a config dumped in a log, a recorded snapshot): records are
-    read and never edited. `changed_after_start` is None where it cannot be known.
+    read and never edited. `changed_after_start` is None where it cannot be known. `note` says what a
+    reader should know about the file, such as the keys that differ from what the log recorded.
     """
 
     file: str
@@ -50,6 +53,7 @@ class ConfigFile:
     syntax: str = "yaml"
     maintained: bool = True
     changed_after_start: bool | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What the settings say that the program does not do."""
