@@ -7,6 +7,7 @@ over several such files (a resumed run starts another).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -14,26 +15,51 @@ from types import ModuleType
 from stethoscope.discovery import modules_in
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._head import Head, head_of
+from stethoscope.logs._other_formats import other_format
+from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log
+from stethoscope.run.names import held_out, validated
 
-__all__ = ["Head", "formats", "read_log"]
+__all__ = ["Head", "Spliced", "formats", "head_of", "read_log", "recognised", "splice"]
 
 SURE_ENOUGH = 0.3  # below this a file is not called a log at all
 
 
 def read_log(path: Path, file: str | None = None) -> Log:
     """Read one log with the reader that is surest of it; `file` is the name to show for it."""
-    head = head_of(path, file or str(path))
-    ranked = sorted(formats(), key=lambda reader: reader.recognise(head), reverse=True)
-    if not ranked or ranked[0].recognise(head) < SURE_ENOUGH:
-        raise UnreadableFile(f"{head.file}: not a log format known here")
-    log: Log = ranked[0].read(head)
+    shown = file or str(path)
+    try:
+        head = head_of(path, shown)
+        reader = _surest(head)
+        if reader is None:
+            raise UnreadableFile(f"{shown}: {other_format(head)}")
+        log = _told_by_name(reader.read(head), path)
+    except OSError as problem:
+        raise UnreadableFile(f"{shown}: {problem.strerror or problem}") from problem
     return log
+
+
+def _told_by_name(log: Log, path: Path) -> Log:
+    """The log with its names marked as validation where its own name says so: val.csv, eval/metrics.jsonl."""
+    if not (held_out(path.stem) or held_out(path.parent.name)):
+        return log
+    taken = {series.name for series in log.series}
+    series = tuple(
+        replace(series, name=name) if (name := validated(series.name)) not in taken else series
+        for series in log.series
+    )
+    return replace(log, series=series)
 
 
 def recognised(head: Head) -> bool:
     """Whether any reader takes this file for a log."""
-    return any(reader.recognise(head) >= SURE_ENOUGH for reader in formats())
+    return _surest(head) is not None
+
+
+def _surest(head: Head) -> ModuleType | None:
+    sureness = {reader: reader.recognise(head) for reader in formats()}
+    best = max(sureness, key=lambda reader: sureness[reader], default=None)
+    return best if best is not None and sureness[best] >= SURE_ENOUGH else None
 
 
 @cache

@@ -1,35 +1,109 @@
-"""The beginning of a file, by which formats are recognised."""
+"""The two ends of a file, by which formats are recognised."""
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 HEAD_BYTES = 65536
 
+# Documents and source quote logs without being any.
+_NOT_LOG_SUFFIXES = frozenset(
+    {
+        *(".py", ".pyi", ".ipynb", ".md", ".rst", ".html", ".htm", ".tex", ".yml", ".yaml", ".toml", ".ini"),
+        *(
+            ".cfg",
+            ".sh",
+            ".bash",
+            ".js",
+            ".ts",
+            ".c",
+            ".h",
+            ".cc",
+            ".cpp",
+            ".cu",
+            ".cuh",
+            ".java",
+            ".go",
+            ".rs",
+        ),
+        *(".diff", ".patch", ".xml", ".svg", ".css"),
+    }
+)
+_NOT_LOG_NAMES = (
+    "readme",
+    "license",
+    "licence",
+    "changelog",
+    "requirements",
+    "authors",
+    "contributing",
+    "makefile",
+)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Head:
-    """A file's name, size and first bytes; `file` is the name to show, `path` the one to open."""
+    """A file's name, size and both ends; `file` is the name to show, `path` the one to open."""
 
     path: Path
     file: str
     start: bytes
     size: int
+    end: bytes = b""
+    changed: float | None = None
 
-    @property
+    @cached_property
+    def encoding(self) -> str:
+        """How to decode the text; what cannot be decoded is replaced, so that any file can be tried."""
+        if self.start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        return "utf-8-sig"
+
+    @cached_property
     def text(self) -> str:
         """The first bytes as text."""
-        return self.start.decode("utf-8", errors="replace")
+        return self.start.decode(self.encoding, errors="replace")
 
-    @property
+    @cached_property
+    def ends(self) -> str:
+        """The first and the last bytes as text: a log may begin with the source of its trainer."""
+        # The last bytes of a UTF-16 file have no mark of their own.
+        tail = self.end.decode("utf-8" if self.encoding == "utf-8-sig" else "utf-16-le", errors="replace")
+        return self.text + "\n" + tail if tail else self.text
+
+    @cached_property
     def binary(self) -> bool:
         """Whether this is no text at all."""
-        return b"\0" in self.start
+        if self.encoding == "utf-16":
+            return False
+        # A log that was emptied under a running process begins with a hole of zero bytes.
+        sample = (self.start + self.end).replace(b"\0", b"")
+        if not sample:
+            return bool(self.start)
+        unprintable = len(sample.translate(None, _PRINTABLE))
+        return unprintable > len(sample) // 20 or (b"\0" in self.end and b"\0" in self.start)
+
+    @cached_property
+    def prose(self) -> bool:
+        """Whether the name says that this is a document, settings or source."""
+        name = self.path.name.lower()
+        return self.path.suffix.lower() in _NOT_LOG_SUFFIXES or name.startswith(_NOT_LOG_NAMES)
+
+
+# Everything but control characters; bytes from 0x80 up belong to UTF-8 or Latin-1 text.
+_PRINTABLE = bytes(sorted({*range(32, 127), *range(128, 256), 7, 8, 9, 10, 12, 13, 27}))
 
 
 def head_of(path: Path, file: str) -> Head:
-    """Look at the beginning of a file."""
+    """Look at both ends of a file."""
+    status = path.stat()
     with path.open("rb") as stream:
         start = stream.read(HEAD_BYTES)
-    return Head(path, file, start, path.stat().st_size)
+        end = b""
+        if status.st_size > HEAD_BYTES:
+            stream.seek(max(HEAD_BYTES, status.st_size - HEAD_BYTES))
+            end = stream.read(HEAD_BYTES)
+    return Head(path, file, start, status.st_size, end, status.st_mtime)

@@ -1,51 +1,123 @@
-"""Comma- or tab-separated tables: one row per step, one column per signal."""
+"""Tables of comma-, semicolon- or tab-separated values: one row per step, one column per signal.
+
+step,loss,lr                      an ordinary table
+,0.099,0,,49,,0.147               sparse rows (Lightning): an empty cell is a value that was not logged
+epoch,   train/box_loss,   ...    padded headers (Ultralytics)
+"""
 
 from __future__ import annotations
 
 import csv
-import io
-import math
-
-import numpy as np
+import re
+from collections.abc import Iterator
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._head import Head
-from stethoscope.run import Log, Series
-from stethoscope.run.names import canonical
+from stethoscope.logs._lines import LONGEST_LINE
+from stethoscope.logs._numbers import number
+from stethoscope.logs._table import Table, looks_like_log
+from stethoscope.run import Log
+from stethoscope.run.names import known
 
 FORMAT = "CSV table"
 
+SEPARATORS = (",", "\t", ";", "|")
+_NAME = re.compile(r"[\w /.@%()\[\]:<>*#^~+-]{0,200}")
+_TAG = re.compile(r"tag-(?P<tag>.+)\.csv$")  # TensorBoard's "download CSV": run-x-tag-loss.csv
+HALF = 0.5
+
 
 def recognise(head: Head) -> float:
-    """A header of names above a row of as many cells."""
-    if head.binary:
+    """A header of names, some of them a training log's, above rows of as many cells, mostly numbers."""
+    if head.binary or head.prose:
         return 0.0
-    lines = head.text.splitlines()
-    if len(lines) < 2 or "," not in lines[0]:
+    rows = list(_rows(head.text.splitlines()[:20]))
+    if len(rows) < 2 or len(rows[0]) < 2:
         return 0.0
-    return 0.8 if lines[0].count(",") == lines[1].count(",") else 0.0
+    header, first = rows[0], rows[1]
+    named = all(_NAME.fullmatch(cell) for cell in header) and not any(_is_value(cell) for cell in header)
+    if not named or abs(len(first) - len(header)) > 1:
+        return 0.0
+    filled = [cell for cell in first if cell.strip()]
+    numeric = [cell for cell in filled if number(cell) is not None]
+    if not filled or len(numeric) < HALF * len(filled) or not looks_like_log(header):
+        return 0.0
+    return 0.8
 
 
 def read(head: Head) -> Log:
-    """Each column against the step column."""
-    rows = list(csv.reader(io.StringIO(head.path.read_text(encoding="utf-8", errors="replace"))))
-    names = [name.strip() for name in rows[0]]
-    if "step" not in names:
-        raise UnreadableFile(f"{head.file}: no step column among {', '.join(names)}")
-    at = names.index("step")
-    series = []
-    for column, name in enumerate(names):
-        if column == at:
+    """Each column against the column that counts steps."""
+    table, notes = Table(), []
+    with head.path.open(encoding=head.encoding, errors="replace", newline="") as stream:
+        lines = iter(lambda: stream.readline(LONGEST_LINE), "")
+        names: list[str] = []
+        ragged = last = 0
+        for row in _rows(lines):
+            if not names or _is_header(row):
+                names = _signal_names(row, head)
+                continue
+            last = len(row)
+            ragged += last != len(names)
+            # A cut last line may hold half a number; a row with a cell too few is read up to it.
+            cells = row if last == len(names) else row[: min(last - 1, len(names))]
+            table.add((name, value) for name, value in _values(names, cells))
+    if table.rows == 0 or not table.places:
+        raise UnreadableFile(f"{head.file}: a table with a header and no numbers")
+    if ragged:
+        notes.append(f"{ragged} of {table.rows} rows have more or fewer cells than the header")
+    found = table.reading(head.file)
+    return Log(
+        head.file,
+        FORMAT,
+        found.series,
+        started=found.started,
+        last_written=found.last_written or head.changed,
+        total_steps=found.total_steps,
+        notes=(*found.notes, *notes),
+    )
+
+
+def _rows(lines: Iterator[str] | list[str]) -> Iterator[list[str]]:
+    """The cells of each line that is not blank or a comment; the first line decides the separator."""
+    separator = ""
+    reader = None
+    for line in lines:
+        text = line.replace("\0", "").rstrip("\r\n")
+        if not text.strip() or (text.startswith("#") and not separator):
             continue
-        points = [(int(float(row[at])), _number(row[column])) for row in rows[1:] if len(row) == len(names) and row[column]]
-        steps = np.array([step for step, _ in points], dtype=np.int64)
-        values = np.array([value for _, value in points], dtype=np.float64)
-        series.append(Series(canonical(name), name, steps, values, head.file))
-    return Log(head.file, FORMAT, tuple(series))
+        if not separator:
+            separator = max(SEPARATORS, key=text.count)
+        if '"' not in text:
+            yield text.split(separator)
+            continue
+        try:
+            reader = next(csv.reader([text], delimiter=separator), [])
+        except csv.Error:  # a cell beyond the csv module's limit, or a stray quote
+            reader = text.split(separator)
+        yield reader
 
 
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
+def _is_value(cell: str) -> bool:
+    return number(cell) is not None and not cell.strip().lower().startswith(("nan", "inf"))
+
+
+def _is_header(row: list[str]) -> bool:
+    """Whether a row in the middle is a header again: a logger that was started anew writes another."""
+    filled = [cell for cell in row if cell.strip()]
+    return len(filled) > 1 and not any(_is_value(cell) for cell in filled) and sum(map(known, filled)) > 1
+
+
+def _signal_names(row: list[str], head: Head) -> list[str]:
+    names = [cell.strip() for cell in row]
+    tag = _TAG.search(head.path.name)
+    if tag and [name.lower() for name in names] == ["wall time", "step", "value"]:
+        return [*names[:2], tag["tag"].replace("_", "/", 1)]
+    return names
+
+
+def _values(names: list[str], cells: list[str]) -> Iterator[tuple[str, float]]:
+    for name, cell in zip(names, cells, strict=False):
+        if cell and name:
+            value = number(cell)
+            if value is not None:
+                yield name, value

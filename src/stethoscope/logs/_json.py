@@ -1,0 +1,63 @@
+"""JSON as training writes it: NaN and Infinity literals, numbers in quotes, and whatever a cut left over."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+
+from stethoscope.logs._numbers import number
+from stethoscope.logs._table import flattened
+
+_DECODER = json.JSONDecoder()
+
+
+def record_in(line: str) -> dict[str, object] | None:
+    """The object that a line holds; None where it holds none."""
+    try:
+        found = _DECODER.decode(line)
+    except (ValueError, RecursionError):  # ValueError: not JSON, or an integer of thousands of digits
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def records_from(text: str, start: int) -> Iterator[dict[str, object]]:
+    """The objects of an array whose `[` stands at `start`, as far as they are whole."""
+    at = start + 1
+    while True:
+        at = _next_object(text, at)
+        if at < 0:
+            return
+        try:
+            found, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(found, dict):
+            yield found
+
+
+def _next_object(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at if at < len(text) and text[at] == "{" else -1
+
+
+def numbers_of(record: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+    """The numbers of a record by path."""
+    for name, value in flattened(record):
+        found = _value(value)
+        if found is not None:
+            yield name, found
+
+
+def _value(value: object) -> float | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        return number(value)
+    if isinstance(value, int | float):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    return None

@@ -1,0 +1,46 @@
+"""Numbers as logs spell them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+# A number with an optional exponent, or one of the spellings of "not a number" and infinity.
+NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN]a[nN]|[iI]nf(?:inity)?)"
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+_WORDS = {
+    "nan": math.nan,
+    "inf": math.inf,
+    "infinity": math.inf,
+    "1.#inf": math.inf,
+    "1.#qnan": math.nan,
+    "1.#ind": math.nan,
+}
+LONGEST_NUMBER = 400  # characters; what is longer was not printed by a training loop
+LAST_STEP = 2**62  # steps beyond this do not fit the arrays and mean nothing
+
+
+def number(text: str) -> float | None:
+    """The value of a cell or field; None for what is no number, such as an empty cell."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_NUMBER or "_" in text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    bare = text.lstrip("+-").lower()
+    if bare in _WORDS:
+        return math.copysign(_WORDS[bare], -1.0 if text[0] == "-" else 1.0)
+    if _THOUSANDS.fullmatch(text):
+        return float(text.replace(",", ""))
+    if text.startswith("tensor("):
+        return number(text[len("tensor(") :].partition(",")[0].rstrip(")"))
+    return None
+
+
+def whole(value: float) -> int | None:
+    """A value as a step; None for a fraction, a non-finite value, or more than any counter reaches."""
+    if not math.isfinite(value) or abs(value) > LAST_STEP or value != math.floor(value):
+        return None
+    return int(value)

@@ -1,0 +1,76 @@
+"""Collects the points of a log as they are met and names the series at the end."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from stethoscope.run import Aggregation, Series
+from stethoscope.run.names import MINIMISED, assign
+
+MAX_SERIES = 5_000  # names of one log; keys that are data would otherwise fill the memory
+
+
+@dataclass(slots=True)
+class Points:
+    """Steps and values by logged name, in the order written; `dropped` counts what was refused."""
+
+    steps: dict[str, array[int]] = field(default_factory=dict)
+    values: dict[str, array[float]] = field(default_factory=dict)
+    dropped: int = 0
+
+    def add(self, name: str, step: int, value: float) -> None:
+        """Note one value."""
+        steps = self.steps.get(name)
+        if steps is None:
+            if len(self.steps) >= MAX_SERIES:
+                self.dropped += 1
+                return
+            steps = self.steps[name] = array("q")
+            self.values[name] = array("d")
+        steps.append(step)
+        self.values[name].append(value)
+
+    def series(
+        self,
+        file: str,
+        aggregation: Aggregation = Aggregation.UNKNOWN,
+        axis: str = "step",
+        names: Mapping[str, str] | None = None,
+    ) -> tuple[Series, ...]:
+        """The series under canonical names; `names` overrules the alias table for the names it holds."""
+        named = assign({name: len(steps) for name, steps in self.steps.items()}) | dict(names or {})
+        found = tuple(
+            Series(
+                named[logged],
+                logged,
+                np.array(steps, dtype=np.int64),
+                np.array(self.values[logged], dtype=np.float64),
+                file,
+                aggregation_of(named[logged], logged, aggregation),
+                axis,
+            )
+            for logged, steps in self.steps.items()
+        )
+        return with_lone_loss(found)
+
+
+def aggregation_of(name: str, logged: str, usual: Aggregation) -> Aggregation:
+    """What one value of this series stands for, in a log whose training values are usually `usual`."""
+    if name.startswith(("val/", "lr/")) or name in {"lr", "epoch"} or logged.endswith("_step"):
+        return Aggregation.INSTANT
+    if logged.endswith("_epoch"):
+        return Aggregation.WINDOW_MEAN
+    return usual
+
+
+def with_lone_loss(series: tuple[Series, ...]) -> tuple[Series, ...]:
+    """The series, and "loss" for a term that is minimised alone and logged only under its own name."""
+    names = [s.name for s in series]
+    terms = [s for s in series if s.name.startswith("loss/")]
+    if "loss" in names or len(terms) != 1 or terms[0].name.removeprefix("loss/") not in MINIMISED:
+        return series
+    return (*series, replace(terms[0], name="loss"))

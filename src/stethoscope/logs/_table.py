@@ -1,0 +1,230 @@
+"""Records with named values, and the axis that counts them: what CSV, JSON and JSON lines have in common."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from stethoscope.logs._numbers import whole
+from stethoscope.logs._points import MAX_SERIES, aggregation_of, with_lone_loss
+from stethoscope.run import Aggregation, Series
+from stethoscope.run.names import assign, known
+
+# What counts optimiser steps, the most telling first. W&B's `_step` counts calls of its log function.
+STEP_COLUMNS = (
+    *("global_step", "trainer/global_step", "train/global_step", "step", "steps", "iteration", "iterations"),
+    *("iter", "iters", "current_steps", "num_updates", "update", "updates", "n_updates", "train_step"),
+    *("train/step", "training_step", "train_iter", "n_iter", "it", "total_timesteps", "time/total_timesteps"),
+    *("totalenvinteracts", "batch", "_step"),
+)
+EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep")
+KIMG_COLUMNS = ("progress/kimg", "kimg")
+TIME_COLUMNS = ("_timestamp", "timestamp", "wall time", "wall_time", "walltime", "timestamps")
+TOTAL_COLUMNS = ("total_steps", "max_steps", "total_iters", "max_iters", "num_training_steps")
+AXIS_COLUMNS = frozenset((*STEP_COLUMNS, *EPOCH_COLUMNS, *KIMG_COLUMNS))
+
+EARLIEST_TIME = 1e9  # September 2001, in seconds; a smaller "timestamp" is a duration
+ROWS_PER_EPOCH = 4  # a row for training, validation and test each; with more, the epoch is no axis
+MOSTLY = 0.9
+
+Row = npt.NDArray[np.int64]
+Column = tuple[Row, npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a table gave."""
+
+    series: tuple[Series, ...]
+    started: float | None
+    last_written: float | None
+    total_steps: int | None
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows of named values as they are met; a row may lack any of the columns."""
+
+    rows: int = 0
+    places: dict[str, array[int]] = field(default_factory=dict)
+    values: dict[str, array[float]] = field(default_factory=dict)
+    refused: bool = False
+
+    def add(self, record: Iterable[tuple[str, float]]) -> None:
+        """Append one row."""
+        for name, value in record:
+            places = self.places.get(name)
+            if places is None:
+                if len(self.places) >= MAX_SERIES:
+                    self.refused = True
+                    continue
+                places = self.places[name] = array("q")
+                self.values[name] = array("d")
+            places.append(self.rows)
+            self.values[name].append(value)
+        self.rows += 1
+
+    def reading(
+        self,
+        file: str,
+        aggregation: Aggregation = Aggregation.UNKNOWN,
+        instant: frozenset[str] = frozenset(),
+    ) -> Reading:
+        """The columns over the axis that the table names; `instant` are the columns that hold no means."""
+        columns = {name: self._column(name) for name in self.places}
+        axis = axis_of(columns, self.rows)
+        times = _find(columns, TIME_COLUMNS)
+        totals = _find(columns, TOTAL_COLUMNS)
+        silent = {
+            name for name in (axis.column, times, totals, *_all(columns, STEP_COLUMNS)) if name is not None
+        }
+        signals = {name: column for name, column in columns.items() if name not in silent}
+        names = assign({name: len(places) for name, (places, _) in signals.items()})
+        series = tuple(
+            Series(
+                names[logged],
+                logged,
+                axis.steps[places],
+                values,
+                file,
+                aggregation_of(
+                    names[logged], logged, Aggregation.INSTANT if logged in instant else aggregation
+                ),
+                axis.name,
+            )
+            for logged, (places, values) in signals.items()
+        )
+        clock = columns[times][1] if times else np.array([])
+        clock = clock[np.isfinite(clock) & (clock > EARLIEST_TIME)]
+        notes = [*axis.notes]
+        if self.refused:
+            notes.append(f"more than {MAX_SERIES} names; the rest was passed over")
+        return Reading(
+            with_lone_loss(series),
+            float(clock[0]) if len(clock) else None,
+            float(clock[-1]) if len(clock) else None,
+            whole(float(columns[totals][1][-1])) if totals else None,
+            tuple(notes),
+        )
+
+    def _column(self, name: str) -> Column:
+        return np.array(self.places[name], dtype=np.int64), np.array(self.values[name], dtype=np.float64)
+
+
+def looks_like_log(names: Iterable[str]) -> bool:
+    """Whether these columns are a training log's: something that counts steps, or a signal known by name."""
+    listed = [name.strip() for name in names]
+    return any(name.lower() in AXIS_COLUMNS or known(name) for name in listed)
+
+
+# --- the axis ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The step of every row, what a step is, and the column it came from."""
+
+    steps: Row
+    name: str
+    column: str | None
+    notes: tuple[str, ...] = ()
+
+
+def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
+    """Choose the axis: a step counter, else thousands of images, else epochs, else the row's number."""
+    epoch = _find(columns, EPOCH_COLUMNS)
+    for name in _all(columns, STEP_COLUMNS):
+        steps = _counter(columns[name], rows)
+        if steps is not None:
+            return _unrolled(name, steps, columns[epoch] if epoch else None)
+    kimg = _find(columns, KIMG_COLUMNS)
+    if kimg:
+        places, values = columns[kimg]
+        steps = _counter((places, np.round(values)), rows)
+        if steps is not None and len(np.unique(steps)) == rows:
+            return Axis(steps, "kimg", kimg)
+    if epoch:
+        steps = _counter(columns[epoch], rows)
+        if steps is not None and len(np.unique(steps)) * ROWS_PER_EPOCH >= rows:
+            return Axis(steps, "epoch", epoch)
+    note = ("no column counts steps: rows are counted instead",) if rows else ()
+    return Axis(np.arange(rows, dtype=np.int64), "row", None, note)
+
+
+def _all(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> list[str]:
+    by_name = {name.strip().lower(): name for name in reversed(list(columns))}
+    return [by_name[name] for name in wanted if name in by_name]
+
+
+def _find(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> str | None:
+    return next(iter(_all(columns, wanted)), None)
+
+
+def _counter(column: Column, rows: int) -> Row | None:
+    """The step of every row, rows without one taking the last before; None where nothing is counted."""
+    places, values = column
+    good = np.isfinite(values) & (np.abs(values) < 2.0**62) & (values == np.floor(values))
+    if not good.any() or good.mean() < MOSTLY:
+        return None
+    places, values = places[good], values[good]
+    if len(values) > 1 and (values == values[0]).all():
+        return None
+    before = np.searchsorted(places, np.arange(rows), side="right") - 1
+    steps: Row = values.astype(np.int64)[np.maximum(before, 0)]
+    return steps
+
+
+def _unrolled(name: str, steps: Row, epoch: Column | None) -> Axis:
+    """A counter that begins again every epoch, counted on from epoch to epoch."""
+    if epoch is None or len(steps) < 2:
+        return Axis(steps, "step", name)
+    counted = _counter(epoch, len(steps))
+    falls = np.flatnonzero(np.diff(steps) < 0)
+    if counted is None or len(falls) < 2:
+        return Axis(steps, "step", name)
+    with_epoch = np.diff(counted)[falls] > 0
+    if with_epoch.mean() < MOSTLY:
+        return Axis(steps, "step", name)
+    length = int(steps.max()) + (1 if steps.min() == 0 else 0)
+    if int(counted.max() - counted.min()) * length > 2**62:
+        return Axis(steps, "step", name)
+    unrolled = (counted - counted.min()) * length + steps
+    return Axis(unrolled, "step", name, (f"{name} begins again every epoch: counted on over the epochs",))
+
+
+# --- nested values ----------------------------------------------------------------------------------
+
+DEEPEST = 8  # levels of nesting that are looked into
+LONGEST_LIST = 32  # longer lists are data (a histogram, a batch), not signals
+_ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset"})
+_HELD_OUT = re.compile(r"(val|valid|validation|eval|evaluation|test|dev)\b", re.IGNORECASE)
+
+
+def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
+    """The leaves of a record by path, `a/b`; a record that says it is of validation marks its names so."""
+    leaves: list[tuple[str, object]] = []
+    stack: list[tuple[str, object, int]] = [(key, value, 1) for key, value in reversed([*record.items()])]
+    while stack:
+        path, value, depth = stack.pop()
+        if isinstance(value, Mapping):
+            if {"mean", "num"} <= value.keys() and len(value) <= 3:  # StyleGAN and EDM: a mean over a tick
+                leaves.append((path, value["mean"]))
+            elif depth < DEEPEST:
+                stack.extend((f"{path}/{key}", held, depth + 1) for key, held in reversed([*value.items()]))
+        elif isinstance(value, list):
+            if depth < DEEPEST and len(value) <= LONGEST_LIST:
+                inner = [(f"{path}/{at}", held, depth + 1) for at, held in enumerate(value)]
+                stack.extend(reversed(inner))
+        else:
+            leaves.append((path, value))
+    role = next((v for k, v in leaves if k in _ROLE_KEYS and isinstance(v, str)), "")
+    if _HELD_OUT.match(role):
+        axes = AXIS_COLUMNS | {*TIME_COLUMNS, *TOTAL_COLUMNS}
+        return [(name if name.lower() in axes else f"val/{name}", value) for name, value in leaves]
+    return leaves

@@ -1,0 +1,263 @@
+"""Text logs of BasicSR and its family: Real-ESRGAN, traiNNer-redux, neosr.
+
+    2024-10-18 20:22:34,531 INFO: [finet..][epoch:104, iter:   6,500, lr:(1.000e-04,)] [eta: 2 days, 7:18, \
+time (data): 0.486 (0.057)] l_g_pix: 2.8700e-02 l_g_percep: 5.0487e+00
+    2025-12-17 15:28:02,522 INFO: [epoch:   0, iter:     100, lr:(2.000e-05)] [performance: 26.101 it/s] \
+[eta: 0:12:00] [peak VRAM: 1.71 GB] l_g_l1: 3.1351e-02 l_g_total: 3.4049e-02 scale_g: 6.5536e+04
+    2025-12-18 02:03:28,659 INFO: Validation CC0_147k_Val
+         # psnr : 35.3349        Best: 35.3381 @    56,000 iter
+
+A validation record names no step but the best one's, so its step is that of the last iteration line. The
+settings are dumped at the top, as YAML or as an indented listing, and are kept as a `Document`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs._clock import stamp_in_name, stamp_of
+from stethoscope.logs._dumped_settings import settings_in
+from stethoscope.logs._events import Scanner
+from stethoscope.logs._head import Head
+from stethoscope.logs._lines import numbered_lines
+from stethoscope.logs._numbers import LAST_STEP, NUMBER, number
+from stethoscope.logs._points import MAX_SERIES, Points
+from stethoscope.run import Aggregation, Document, Log, Series
+from stethoscope.run.names import canonical
+
+FORMAT = "BasicSR text log"
+CONTINUES = True
+
+_RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?:DEBUG|INFO|WARNING|ERROR|CRITICAL): ?")
+_INT = r"\d{1,3}(?:,\d{3})+|\d+"
+_COUNTS = re.compile(rf"\[\s*epoch:\s*(?P<epoch>{_INT})\s*(?:,|\]\s*\[)\s*iter:\s*(?P<iter>{_INT})\s*[,\]]")
+_RATES = re.compile(r"lr:\s*\(?(?P<rates>[^)\]]*)")
+_TIMES = re.compile(r"time \(data\): (?P<step>[\d.]+) \((?P<data>[\d.]+)\)")
+_SPEED = re.compile(r"perf(?:ormance)?: (?P<speed>[\d.,]+) it/s")
+_PEAK = re.compile(r"peak VRAM: (?P<peak>[\d.]+) GB")
+_PAIR = re.compile(rf"([A-Za-z_][\w./-]*)\s?:\s*({NUMBER})(?=[\s,\]]|$)")
+_VALIDATION = re.compile(r"Validation (?P<set>[^\s,#]+)[\s,]*(?=#|$)")
+_METRIC = re.compile(rf"#\s*(?P<name>[\w.+@-]+)\s*:\s*(?P<value>{NUMBER})")
+_BEST = re.compile(r"Best:\s*\S+\s*@\s*(?P<iter>\d[\d,]*)\s*iter")
+_BEGINS = re.compile(r"(?:Start|Resuming) training from epoch: [\d,]+, iter: (?P<iter>\d[\d,]*)")
+_TOTAL = re.compile(r"^\s*(?:total_iter|niter):\s*(?P<total>\d[\d_,]*)", re.MULTILINE)
+_TOTAL_LINE = re.compile(r"Total iters:\s*(?P<total>\d[\d,]*)")
+_MARKS = ("Version Information", "Start training from epoch", "total_iter:", "Resuming training from epoch")
+
+
+def recognise(head: Head) -> float:
+    """Iteration lines, or at least a start in the family's manner."""
+    if head.binary or head.prose:
+        return 0.0
+    if _COUNTS.search(head.ends):
+        return 0.95
+    records = len(_RECORD.findall(head.text[:20_000]))
+    return 0.6 if records > 1 and any(mark in head.text for mark in _MARKS) else 0.0
+
+
+def read(head: Head) -> Log:
+    """Every iteration line, validation record, event and settings dump of the log."""
+    reader = _Reader(head)
+    for at, line in numbered_lines(head):
+        reader.take(at, line)
+    return reader.log()
+
+
+@dataclass(slots=True)
+class _Reader:
+    head: Head
+    points: Points = field(default_factory=Points)
+    documents: list[Document] = field(default_factory=list)
+    step: int | None = None
+    begins: int = 0
+    total: int | None = None
+    validating: str | None = None  # the validation set whose record is being read
+    sets: list[str] = field(default_factory=list)
+    held: list[str] | None = None  # the lines of a record that may be a settings dump
+    held_from: int = 0
+    started: str = ""
+    last: str = ""
+    means: bool = False
+    scanner: Scanner = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scanner = Scanner(self.head.file)
+
+    def take(self, at: int, line: str) -> None:
+        """Read one line."""
+        if "iter:" in line and (counts := _COUNTS.search(line)):
+            self._close()
+            self._iteration(line, counts)
+            return
+        record = _RECORD.match(line)
+        if record:
+            self._close()
+            self.started = self.started or line[:40]
+            self.last = line[:40]
+            self._open(at, line, line[record.end() :])
+        elif self.held is not None:
+            self.held.append(line)
+        elif self.validating is not None and "#" in line:
+            self._metrics(line)
+        else:
+            self._other(at, line)
+
+    def log(self) -> Log:
+        """What was read."""
+        self._close()
+        if not self.points.steps and not self.scanner.found and not self.documents:
+            raise UnreadableFile(f"{self.head.file}: looks like a {FORMAT}, but holds nothing to read")
+        usual = Aggregation.WINDOW_MEAN if self.means else Aggregation.INSTANT
+        series = self.points.series(self.head.file, usual, names=self._validation_names())
+        notes = [] if self.points.steps else ["no iteration line: training did not begin"]
+        if self.points.dropped:
+            notes.append(f"more than {MAX_SERIES} names; the rest was passed over")
+        return Log(
+            self.head.file,
+            FORMAT,
+            (*series, *_summed_loss(series)),
+            self.scanner.events(),
+            tuple(self.documents),
+            started=stamp_of(self.started) or stamp_in_name(self.head.path.name),
+            last_written=stamp_of(self.last) or self.head.changed,
+            total_steps=self.total,
+            notes=tuple(notes),
+        )
+
+    def _open(self, at: int, line: str, message: str) -> None:
+        """Begin a record: of validation, of what may be the settings, or of a line of its own."""
+        found = _VALIDATION.match(message)
+        if found:
+            self.validating = found["set"]
+            if found["set"] not in self.sets:
+                self.sets.append(found["set"])
+            self._metrics(message)
+        elif not message.strip() or message[0] == "#" or re.match(r"[\w-]+:(?:\s|$)", message):
+            self.held, self.held_from = [message], at
+        else:
+            self._other(at, line)
+
+    def _close(self) -> None:
+        """End the record before: settings become a document, anything else is searched for events."""
+        self.validating = None
+        if self.held is None:
+            return
+        held, self.held = self.held, None
+        document = settings_in(held, self.head.file, self.held_from)
+        if document is None:
+            for offset, line in enumerate(held):
+                self._other(self.held_from + offset, line)
+            return
+        self.documents.append(document)
+        said = _TOTAL.search(document.text)
+        self.total = _int(said["total"]) if said else self.total
+
+    def _other(self, at: int, line: str) -> None:
+        if "rom epoch" in line and (begins := _BEGINS.search(line)):
+            self.begins = _int(begins["iter"]) or 0
+        if "Total iters" in line and (said := _TOTAL_LINE.search(line)):
+            self.total = self.total or _int(said["total"])
+        self.scanner.see(at, line, self.step)
+
+    def _metrics(self, line: str) -> None:
+        step = self.begins if self.step is None else self.step
+        best = _BEST.search(line)
+        if best:
+            # A best that lies ahead of the last printed iteration can only be this one.
+            step = max(step, _int(best["iter"]) or 0)
+        for metric in _METRIC.finditer(line):
+            value = number(metric["value"])
+            if value is not None:
+                self.points.add(f"{self.validating}/{metric['name']}", step, value)
+
+    def _iteration(self, line: str, counts: re.Match[str]) -> None:
+        step = _int(counts["iter"])
+        if step is None:
+            return
+        self.step = step
+        if line[:2] == "20":
+            self.started = self.started or line[:40]
+            self.last = line[:40]
+        add = self.points.add
+        epoch = _int(counts["epoch"])
+        if epoch is not None:
+            add("epoch", step, float(epoch))
+        for name, value in self._fields(line, counts.end() - 1):
+            add(name, step, value)
+
+    def _fields(self, line: str, at: int) -> Iterator[tuple[str, float]]:
+        """The named values of an iteration line, beginning at the rates."""
+        end = line.rfind("]")
+        groups = line[at : end + 1]
+        yield from _rates(groups)
+        yield from self._speed(groups)
+        if (
+            "l_" in groups
+        ):  # the fork's groups: [l_g_l1: 3.1e-02, l_g_total: 3.4e-02]; neosr's: [ l_g_pix: 1e-2 ]
+            for name, text in _PAIR.findall(groups):
+                if name[:2] == "l_":
+                    yield name, number(text) or 0.0
+        words = line[end + 1 :].split()
+        names = words[::2]
+        if len(words) % 2 == 0 and all(name[-1] == ":" for name in names):
+            for name, text in zip(names, words[1::2], strict=True):
+                value = number(text)
+                if value is not None:
+                    yield name[:-1], value
+        else:
+            yield from ((name, number(text) or 0.0) for name, text in _PAIR.findall(line, end + 1))
+
+    def _speed(self, groups: str) -> Iterator[tuple[str, float]]:
+        if times := _TIMES.search(groups):
+            yield "iter_time", number(times["step"]) or 0.0
+            yield "data_time", number(times["data"]) or 0.0
+        if speed := _SPEED.search(groups):
+            self.means = True  # traiNNer-redux and neosr print means over the print interval
+            yield "it/s", number(speed["speed"]) or 0.0
+        if peak := _PEAK.search(groups):
+            yield "peak_vram_gb", number(peak["peak"]) or 0.0
+
+    def _validation_names(self) -> dict[str, str]:
+        """The first validation set speaks for the run; another one's metrics carry its name."""
+        names = {}
+        for at, held_out in enumerate(self.sets):
+            for logged in self.points.steps:
+                if logged.startswith(held_out + "/"):
+                    metric = logged.removeprefix(held_out + "/")
+                    names[logged] = canonical(f"val/{metric}" if at == 0 else f"val/{held_out}/{metric}")
+        return names
+
+
+def _rates(groups: str) -> Iterator[tuple[str, float]]:
+    found = _RATES.search(groups)
+    if found is None:
+        return
+    for at, text in enumerate(part for part in found["rates"].split(",") if part.strip()):
+        value = number(text)
+        if value is not None:
+            yield "lr" if at == 0 else f"lr/{at}", value
+
+
+def _int(text: str) -> int | None:
+    if len(text) > 24:
+        return None
+    value = int(text.replace(",", "").replace("_", ""))
+    return value if value <= LAST_STEP else None
+
+
+def _summed_loss(series: tuple[Series, ...]) -> tuple[Series, ...]:
+    """The generator's loss where only its terms are logged: they are printed weighted, so they add up."""
+    if any(s.name == "loss" for s in series):
+        return ()
+    terms = [s for s in series if s.logged_as.startswith("l_") and not s.logged_as.startswith("l_d_")]
+    if not terms or any(not np.array_equal(s.steps, terms[0].steps) for s in terms):
+        return ()
+    values = np.sum([s.values for s in terms], axis=0)
+    logged = " + ".join(s.logged_as for s in terms)
+    first = terms[0]
+    return (Series("loss", logged, first.steps, values, first.file, first.aggregation, first.axis),)

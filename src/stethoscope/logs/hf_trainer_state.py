@@ -1,0 +1,98 @@
+"""The Hugging Face Trainer's trainer_state.json: settings of the run and `log_history`, a list of records.
+
+{"global_step": 900, "max_steps": 1120, "log_history": [
+    {"epoch": 0.18, "grad_norm": 1.15, "learning_rate": 8.9e-06, "loss": 1.62, "step": 10},
+    {"epoch": 1.78, "eval_loss": 0.98, "eval_runtime": 3.6, "step": 100}, ...]}
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs._head import Head
+from stethoscope.logs._json import numbers_of, records_from
+from stethoscope.logs._table import Table
+from stethoscope.run import Aggregation, Event, EventKind, Log, Series
+
+FORMAT = "HF trainer_state.json"
+
+_HISTORY = re.compile(r'"log_history"\s*:\s*\[')
+_MAX_STEPS = re.compile(r'"max_steps"\s*:\s*(\d{1,18})\b')
+LARGEST = 1 << 30  # bytes; a history of a million records is a tenth of this
+INSTANT = frozenset({"grad_norm", "learning_rate", "epoch"})
+
+
+def recognise(head: Head) -> float:
+    """A JSON object with a log_history."""
+    if head.binary or not head.text.lstrip().startswith("{"):
+        return 0.0
+    if _HISTORY.search(head.ends):
+        return 0.95
+    return 0.5 if head.path.name == "trainer_state.json" and '"global_step"' in head.ends else 0.0
+
+
+def read(head: Head) -> Log:
+    """The history, whole or as far as the file goes."""
+    if head.size > LARGEST:
+        raise UnreadableFile(f"{head.file}: {head.size:,} bytes in one JSON document, too large to read")
+    text = head.path.read_text(encoding=head.encoding, errors="replace")
+    history = _HISTORY.search(text)
+    if history is None:
+        raise UnreadableFile(f"{head.file}: no log_history in it")
+    table, finished_at = Table(), None
+    for record in records_from(text, history.end() - 1):
+        table.add(numbers_of(record))
+        if "train_runtime" in record:
+            finished_at = record.get("step")
+    if not table.places:
+        raise UnreadableFile(f"{head.file}: an empty log_history")
+    found = table.reading(head.file, Aggregation.WINDOW_MEAN, INSTANT)
+    total = _MAX_STEPS.search(text)
+    return Log(
+        head.file,
+        FORMAT,
+        found.series,
+        _finished(head, text, finished_at),
+        last_written=head.changed,
+        total_steps=int(total[1]) if total and int(total[1]) > 0 else None,
+        notes=(*found.notes, *_cut(text), *_disguised(found.series)),
+    )
+
+
+def _finished(head: Head, text: str, step: object) -> tuple[Event, ...]:
+    at = text.rfind('"train_runtime"')
+    if at < 0:
+        return ()
+    line = text.count("\n", 0, at) + 1
+    message = "the Trainer wrote its summary (train_runtime)"
+    return (Event(EventKind.FINISHED, message, head.file, line, step if isinstance(step, int) else None),)
+
+
+def _cut(text: str) -> list[str]:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return ["the file is cut short; what is whole was read"]
+    return []
+
+
+def _disguised(series: tuple[Series, ...]) -> list[str]:
+    """With logging_nan_inf_filter on, the Trainer leaves NaN losses out of its mean: all NaN gives 0.0."""
+    loss = next((s for s in series if s.logged_as == "loss"), None)
+    if loss is None:
+        return []
+    norms = {step: value for s in series if s.logged_as == "grad_norm" for step, value in s}
+    zeros = [step for step, value in loss if value == 0.0 and _dead(norms.get(step, 0.0))]
+    if not zeros:
+        return []
+    return [
+        f"the loss is exactly 0.0 at {len(zeros)} of {len(loss)} points, first at step {zeros[0]}: "
+        "the Trainer's logging_nan_inf_filter prints a window of NaN losses so"
+    ]
+
+
+def _dead(norm: float) -> bool:
+    return norm == 0.0 or not math.isfinite(norm)

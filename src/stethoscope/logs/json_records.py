@@ -1,0 +1,58 @@
+"""A JSON document that is an array of records, or holds one under a name such as "history".
+
+[{"step": 0, "loss": 4.2}, {"step": 10, "loss": 3.9}]
+{"history": [{"epoch": 1, "train_loss": 0.9}, ...]}
+"""
+
+from __future__ import annotations
+
+import re
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs._head import Head
+from stethoscope.logs._json import numbers_of, records_from
+from stethoscope.logs._table import Table, looks_like_log
+from stethoscope.run import Log
+
+FORMAT = "JSON records"
+
+LARGEST = 1 << 30  # bytes
+_ARRAY = re.compile(
+    r'^\s*(?:\{.{0,2000}?"(?:history|logs?|metrics|records|entries)"\s*:\s*)?(\[)\s*\{', re.DOTALL
+)
+
+
+def recognise(head: Head) -> float:
+    """An array of objects with numbers under a training log's names."""
+    if head.binary or head.prose:
+        return 0.0
+    array = _ARRAY.match(head.text)
+    if array is None or '"log_history"' in head.ends:
+        return 0.0
+    records = [record for record, _ in zip(records_from(head.text, array.start(1)), range(20), strict=False)]
+    counted = [record for record in records if looks_like_log(name for name, _ in numbers_of(record))]
+    return 0.7 if len(counted) > 1 and 2 * len(counted) > len(records) else 0.0
+
+
+def read(head: Head) -> Log:
+    """Each name against the name that counts steps."""
+    if head.size > LARGEST:
+        raise UnreadableFile(f"{head.file}: {head.size:,} bytes in one JSON document, too large to read")
+    text = head.path.read_text(encoding=head.encoding, errors="replace")
+    array = _ARRAY.match(text)
+    table = Table()
+    for record in records_from(text, array.start(1)) if array else ():
+        table.add(numbers_of(record))
+    if not table.places:
+        raise UnreadableFile(f"{head.file}: an array of records without a number in them")
+    found = table.reading(head.file)
+    whole = text.rstrip().endswith(("]", "}"))
+    return Log(
+        head.file,
+        FORMAT,
+        found.series,
+        started=found.started,
+        last_written=found.last_written or head.changed,
+        total_steps=found.total_steps,
+        notes=found.notes if whole else (*found.notes, "the file is cut short; what is whole was read"),
+    )
