@@ -7,13 +7,9 @@ reorder what is shown, or megabytes. They are shown as what they are, and never 
 from __future__ import annotations
 
 import re
-import unicodedata
 
 LONGEST_LINE = 2000  # a finding's message fits; a log line of megabytes does not
 
-# Control and format characters (terminal escapes, bidirectional overrides, zero-width ones), line and
-# paragraph separators, lone surrogates and private use.
-UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 SPACES = re.compile(r"\s+")
 
 
@@ -23,10 +19,10 @@ def one_line(text: object, longest: int = LONGEST_LINE) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every character that could act on a terminal written as an escape."""
-    if text.isascii() and text.isprintable():
+    """The text with every character that could act on a terminal, or be unseen, written as an escape."""
+    if text.isprintable():
         return text
-    return "".join(map(_shown, text))
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
 
 
 def shortened(text: str, longest: int) -> str:
@@ -37,7 +33,5 @@ def shortened(text: str, longest: int) -> str:
     return f"{text[:half]} ... {text[-half:]} ({len(text):,} characters)"
 
 
-def _shown(letter: str) -> str:
-    if unicodedata.category(letter) not in UNSAFE_CATEGORIES:
-        return letter
+def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")

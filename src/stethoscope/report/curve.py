@@ -31,7 +31,7 @@ def curve(telling: Telling, width: int, height: int, only_ascii: bool) -> Iterat
         yield from _rows(drawn, gutter, "|" if only_ascii else "\N{BOX DRAWINGS LIGHT VERTICAL}")
         yield _axis(telling, drawn, gutter, "-" if only_ascii else "\N{BOX DRAWINGS LIGHT HORIZONTAL}")
         yield _step_labels(drawn, gutter)
-    yield from _legend(telling)
+    yield from _legend(telling, width)
 
 
 def _extremes(values: np.ndarray) -> list[float]:
@@ -77,7 +77,7 @@ def _step_labels(drawn: Plot, gutter: int) -> Line:
     )
 
 
-def _legend(telling: Telling) -> Iterator[Line]:
+def _legend(telling: Telling, width: int) -> Iterator[Line]:
     parts = []
     if telling.best is not None:
         step, value = int(telling.series.steps[telling.best]), float(telling.series.values[telling.best])
@@ -89,7 +89,7 @@ def _legend(telling: Telling) -> Iterator[Line]:
         parts.append(
             (NON_FINITE, f" {many} not finite, the first at {telling.series.axis} {telling.non_finite[0]:,}")
         )
-    if not parts:
-        return
-    legend = Text("   ").join(Text.assemble((mark, OF_MARK[mark]), said) for mark, said in parts)
-    yield Line(legend, indent=INDENT)
+    marks = [Text.assemble((mark, OF_MARK[mark]), said) for mark, said in parts]
+    beside = Text("   ").join(marks)
+    fits = INDENT + len(beside) <= width
+    yield from (Line(mark, indent=INDENT, hang=2) for mark in ([beside] if fits and marks else marks))

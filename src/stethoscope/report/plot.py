@@ -66,6 +66,9 @@ def _joined(
     columns = np.arange(seen[0], seen[-1] + 1)
     upper = np.interp(columns, seen, lowest[seen]).round().astype(np.int64)
     lower = np.interp(columns, seen, highest[seen]).round().astype(np.int64)
+    # Where two columns do not touch, the later one reaches up or down to the earlier one.
+    upper[1:] = np.minimum(upper[1:], lower[:-1] + 1)
+    lower[1:] = np.maximum(lower[1:], upper[:-1] - 1)
     dots = np.zeros((down, across), dtype=np.bool_)
     for column, top, bottom in zip(columns, upper, lower, strict=True):
         dots[top : bottom + 1, column] = True

@@ -27,7 +27,7 @@ def _report(diagnosis: Diagnosis, width: int, only_ascii: bool, verbose: bool) -
     explanation, advised = diagnosis.explanation, diagnosis.prescription
     yield from headline.verdict(diagnosis)
     yield from headline.curve_of(diagnosis, width, only_ascii)
-    yield from _section("What is wrong", causes.probable(explanation, verbose))
+    yield from _section(causes.heading(explanation), causes.probable(explanation, verbose))
     yield from _section("Found, and explained by no cause", findings.unexplained_ones(explanation, verbose))
     yield from _section("What to change", prescription.edits(advised, verbose))
     yield from _section("What to do", prescription.advice(advised))

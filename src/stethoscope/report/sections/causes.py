@@ -13,7 +13,7 @@ from stethoscope.report.clean_text import one_line
 from stethoscope.report.line import BLANK, Line
 from stethoscope.report.palette import AGAINST, FOR, HEADING
 from stethoscope.report.short_list import short_list
-from stethoscope.report.words import chance, percent
+from stethoscope.report.words import certainty, chance
 
 LIKELY = 0.3  # the chance from which a merely plausible cause is shown with its evidence
 
@@ -26,10 +26,20 @@ def probable(explanation: Explanation, verbose: bool) -> Iterator[Line]:
         yield from _cause(number, cause, verbose)
 
 
+def heading(explanation: Explanation) -> str:
+    """What the causes are called together: sure of one, or of none."""
+    return "What is wrong" if any(map(stands, explanation.causes)) else "What may be wrong"
+
+
 def unlikely(explanation: Explanation, verbose: bool) -> Iterator[Line]:
     """Explanations that were weighed and did not carry, each with what speaks against it."""
     others = [cause for cause in explanation.causes if not is_probable(cause)]
     yield from short_list(others, _did_not_carry, verbose)
+
+
+def title_of(cause: RankedCause) -> str:
+    """The cause in a sentence without its full stop."""
+    return one_line(cause.entry.cause.title).rstrip(".")
 
 
 def is_probable(cause: RankedCause) -> bool:
@@ -38,7 +48,7 @@ def is_probable(cause: RankedCause) -> bool:
 
 
 def _cause(number: int, cause: RankedCause, verbose: bool) -> Iterator[Line]:
-    title = Text(one_line(cause.entry.cause.title).rstrip("."), style=HEADING)
+    title = Text(title_of(cause), style=HEADING)
     yield Line(Text(f"{number}. ") + title, indent=2, hang=3)
     root = f", a consequence of {cause.consequence_of}" if cause.consequence_of else ""
     yield Line(Text(f"{cause.name}: {cause.standing.value} ({chance(cause.probability)}){root}"), indent=5)
@@ -57,7 +67,13 @@ def _arguments(sign: str, colour: str, arguments: Sequence[Argument], verbose: b
 
 
 def _did_not_carry(cause: RankedCause) -> Iterator[Line]:
-    against = min(cause.arguments_against, key=lambda argument: argument.weight, default=None)
-    why = f"; {one_line(against.reason)}" if against else ""
-    text = Text(f"{cause.name}: {cause.standing.value}, {percent(cause.probability)}{why}")
-    yield Line(text + address(against.where if against else ()), indent=2, hang=2)
+    """The strongest argument against it; where there is none, the little that speaks for it."""
+    against = min(cause.arguments_against, key=_weight, default=None)
+    argument = against or max(cause.arguments_for, key=_weight)
+    why = f"- {one_line(argument.reason)}" if against else f"only + {one_line(argument.reason)}"
+    heading = f"{title_of(cause)} ({certainty(cause.standing, cause.probability)}): "
+    yield Line(Text(heading + why) + address(argument.where), indent=2, hang=2)
+
+
+def _weight(argument: Argument) -> float:
+    return argument.weight

@@ -14,7 +14,7 @@ from stethoscope.report.clean_text import one_line
 from stethoscope.report.curve import curve
 from stethoscope.report.line import BLANK, Line
 from stethoscope.report.palette import HEADING, OF_VERDICT
-from stethoscope.report.sections.causes import LIKELY
+from stethoscope.report.sections.causes import LIKELY, title_of
 from stethoscope.report.telling_series import telling_series
 from stethoscope.report.words import certainty, count, percent
 from stethoscope.run import Run
@@ -67,8 +67,7 @@ def _sentences(diagnosis: Diagnosis) -> list[str]:
 
 
 def _sentence(cause: RankedCause) -> str:
-    title = one_line(cause.entry.cause.title).rstrip(".")
-    return f"{title} ({certainty(cause.standing, cause.probability)})."
+    return f"{title_of(cause)} ({certainty(cause.standing, cause.probability)})."
 
 
 def _best_guess(explanation: Explanation) -> str:
@@ -76,9 +75,7 @@ def _best_guess(explanation: Explanation) -> str:
     if not plausible or plausible[0].probability < LIKELY:
         return "no cause known here accounts for it"
     guess = plausible[0]
-    return (
-        f"the best guess is {guess.name} ({percent(guess.probability)}), which the evidence does not settle"
-    )
+    return f"the best guess: {title_of(guess)} ({certainty(guess.standing, guess.probability)})"
 
 
 def _rules_that_looked(diagnosis: Diagnosis) -> int:

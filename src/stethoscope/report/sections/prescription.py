@@ -44,7 +44,7 @@ def checkpoint(prescription: Prescription) -> Iterator[Line]:
             lost = "; ".join(one_line(loss) for loss in advised.loses)
             yield Line(Text(f"Resuming from it loses: {lost}"), indent=4, hang=2)
     if prescription.checkpoint_note:
-        yield Line(Text(one_line(prescription.checkpoint_note)), indent=2, hang=2)
+        yield Line(Text(one_line(prescription.checkpoint_note)), indent=2)
 
 
 def expected(prescription: Prescription) -> Iterator[Line]:
