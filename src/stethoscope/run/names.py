@@ -42,8 +42,11 @@ def better(name: str) -> str | None:
 
 def held_out(label: str) -> bool:
     """Whether a file or folder of this name holds measurements on held-out data."""
-    tokens = _tokens(label)
-    return bool(_VALIDATION.intersection(tokens)) and not _TRAIN.intersection(tokens)
+    tokens = frozenset(_tokens(label))
+    return bool(tokens & _VALIDATION) and tokens <= _VALIDATION | _FILE_WORDS
+
+
+_FILE_WORDS = frozenset({"log", "logs", "metrics", "metric", "loss", "losses", "history", "results", "stats"})
 
 
 def validated(name: str) -> str:
