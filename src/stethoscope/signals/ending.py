@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.run import Run, Where
+from stethoscope.run import Event, EventKind, Log, Run, Setting, Where
+
+STILL_WARM = 10 * 60.0  # seconds since the last line, after which a silent run is no longer called running
+SAME_BREATH = 200  # lines: a crash and its consequences are printed together
+
+FINISHED = "finished"
+STILL_RUNNING = "still running"
+UNKNOWN = "unknown"
+
+# What a line says about the end, the reason itself before what may be only its consequence.
+_REASONS = (
+    EventKind.OUT_OF_MEMORY,
+    EventKind.DISK_FULL,
+    EventKind.DATA_WORKER_DIED,
+    EventKind.COLLECTIVE_TIMEOUT,
+    EventKind.STOPPED_BY_USER,
+)
+_FATAL = (*_REASONS, EventKind.TRACEBACK, EventKind.KILLED)
+
+_TOTAL_STEPS = (
+    *(
+        "total_iter",
+        "total_iters",
+        "max_iter",
+        "max_iters",
+        "max_steps",
+        "total_steps",
+        "train_steps",
+        "n_iters",
+    ),
+    *("num_train_steps", "num_steps", "num_iterations", "num_iters", "iterations", "max_train_steps"),
+)
+_TOTAL_EPOCHS = ("epochs", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "total_epochs")
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended, in a word and in a sentence, with the line that says so."""
+    """How a run ended, in a word and in a sentence, with the line that says so.
+
+    `how` is finished, out of memory, killed, collective timeout, data worker died, disk full, traceback,
+    stopped by user, still running or unknown.
+    """
 
     how: str
     why: str
@@ -18,4 +56,142 @@ class Ending:
 
 def measure(run: Run) -> Ending:
     """Say how the run ended."""
-    return Ending("unknown", "nothing in the logs says how the run ended")
+    return _measured(run, time.time())
+
+
+def _measured(run: Run, now: float) -> Ending:
+    fatal = _fatal(run)
+    if fatal is not None:
+        return Ending(str(fatal.kind), fatal.message, Where(fatal.file, line=fatal.line))
+    said = _said_finished(run)
+    if said is not None:
+        return Ending(FINISHED, said.message, Where(said.file, line=said.line))
+    return _by_length(run) or _by_silence(run, now)
+
+
+def _fatal(run: Run) -> Event | None:
+    """The first fatal event that nothing follows but its own consequences."""
+    final = [event for log in run.logs for event in _final(log) if event.kind in _FATAL]
+    last_log = _last(run.logs)
+    if last_log is not None and len(run.logs) > 1:
+        # An earlier log that was continued by a later one did not end the run.
+        final = [event for event in final if event.file == last_log.file or not _continued(event, run)]
+    if not final:
+        return None
+    first = final[0]
+    together = [
+        event for event in final if event.file == first.file and event.line - first.line <= SAME_BREATH
+    ]
+    return next((event for event in together if event.kind in _REASONS), first)
+
+
+def _final(log: Log) -> Iterator[Event]:
+    """The events behind which the log has no further step, restart or regular end."""
+    last_step = max((int(series.steps[-1]) for series in log.series if len(series)), default=None)
+    events = list(log.events)
+    turned = (EventKind.FINISHED, EventKind.STARTED, EventKind.RESUMED)
+    cut = max((number for number, event in enumerate(events) if event.kind in turned), default=-1)
+    for event in events[cut + 1 :]:
+        trained_on = event.step is not None and last_step is not None and last_step > event.step
+        if not trained_on:
+            yield event
+
+
+def _continued(event: Event, run: Run) -> bool:
+    """Whether steps after an event were logged in another file."""
+    steps = run.steps
+    return event.step is not None and steps is not None and steps[1] > event.step
+
+
+def _said_finished(run: Run) -> Event | None:
+    log = _last(run.logs)
+    logs = [log] if log is not None else []
+    logs += [other for other in run.logs if other is not log]
+    for one in logs:
+        last_step = max((int(series.steps[-1]) for series in one.series if len(series)), default=None)
+        for event in reversed(one.events):
+            if event.kind in (EventKind.STARTED, EventKind.RESUMED):
+                break
+            went_on = event.step is not None and last_step is not None and last_step > event.step
+            if event.kind is EventKind.FINISHED and not went_on:
+                return event
+    return None
+
+
+def _last(logs: Sequence[Log]) -> Log | None:
+    """The log that was written last."""
+    spoken = [log for log in logs if log.events or log.series]
+    return max(spoken, key=lambda log: (log.started or 0.0, _last_step(log)), default=None)
+
+
+def _last_step(log: Log) -> int:
+    return max((int(series.steps[-1]) for series in log.series if len(series)), default=-1)
+
+
+def _by_length(run: Run) -> Ending | None:
+    """A run that took all its steps, or counted all its epochs, has finished."""
+    steps, total = run.steps, _total_steps(run)
+    if steps is not None and total is not None:
+        cadence = max(
+            (s.cadence() for s in run.series.values() if len(s) and s.steps[-1] == steps[1]), default=0
+        )
+        if steps[1] + cadence >= total:
+            return Ending(FINISHED, f"the log reaches step {steps[1]:,} of {total:,}")
+        return None
+    epochs, planned = run.series.get("epoch"), _planned(run, _TOTAL_EPOCHS)
+    if epochs is None or planned is None or not len(epochs):
+        return None
+    first, last = epochs.values[0], epochs.values[-1]
+    # A count that begins at 0 ends one short of the number of epochs.
+    if last >= planned[0] or (first == 0 and last == planned[0] - 1 and float(last).is_integer()):
+        return Ending(FINISHED, f"the log reaches epoch {last:g} of {planned[0]:,}", planned[1].where)
+    return None
+
+
+def _by_silence(run: Run, now: float) -> Ending:
+    """A log that ends without a word: perhaps it is still being written."""
+    log = _last(run.logs)
+    if log is None:
+        return Ending(UNKNOWN, "there is no log that could say how the run ended")
+    written = max((one.last_written for one in run.logs if one.last_written is not None), default=None)
+    if written is not None and 0 <= now - written <= STILL_WARM:
+        return Ending(STILL_RUNNING, f"the log was written {_ago(now - written)} ago", Where(log.file))
+    steps, total = run.steps, _total_steps(run)
+    if steps is not None and total is not None:
+        return Ending(
+            UNKNOWN, f"the log stops at step {steps[1]:,} of {total:,} without a word", Where(log.file)
+        )
+    return Ending(UNKNOWN, "nothing in the logs says how the run ended", Where(log.file))
+
+
+def _ago(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+def _total_steps(run: Run) -> int | None:
+    """The planned number of steps: as the log announces it, else as the settings say."""
+    announced = [log.total_steps for log in run.logs if log.total_steps]
+    if announced:
+        return max(announced)
+    planned = _planned(run, _TOTAL_STEPS)
+    counts_steps = any(len(series) and series.axis == "step" for series in run.series.values())
+    return planned[0] if planned is not None and counts_steps else None
+
+
+def _planned(run: Run, names: Sequence[str]) -> tuple[int, Setting] | None:
+    """The largest positive number that settings of these names hold."""
+    found = []
+    for setting in run.recipe.named(*names) if run.recipe else ():
+        number = _number(setting.value)
+        if number is not None and number > 0:
+            found.append((number, setting))
+    return max(found, key=lambda pair: pair[0], default=None)
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return int(float(value))
+    except (ValueError, OverflowError):
+        return None
