@@ -208,3 +208,15 @@ def hostile() -> Diagnosis:
         ),
         Verdict.UNKNOWN,
     )
+
+
+def too_little() -> Diagnosis:
+    """A log of two points."""
+    return Diagnosis(
+        run(series("loss", (1.0, 0.9))),
+        Ending("unknown", "nothing in the logs says how the run ended"),
+        Examination((), (), (NotExamined(SPIKE, Missing("only 2 values")),)),
+        Explanation((), (), 0.88, 0.05, ()),
+        Prescription(),
+        Verdict.UNKNOWN,
+    )

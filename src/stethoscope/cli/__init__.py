@@ -6,8 +6,10 @@ once. Exit status: 0 nothing wrong, 1 something found, 2 could not examine or co
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import warnings
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -15,6 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from stethoscope import __version__
+from stethoscope.cli._stdout import discard_the_rest
 from stethoscope.errors import StethoscopeError
 
 __all__ = ["main", "stethoscope"]
@@ -22,6 +25,7 @@ __all__ = ["main", "stethoscope"]
 DEFAULT = "diagnose"
 COULD_NOT_EXAMINE = 2
 INTERRUPTED = 130
+DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 GROUP_OPTIONS = frozenset({"--help", "-h", "--version"})
 
 
@@ -71,6 +75,10 @@ def stethoscope() -> None:
 
 
 def _status() -> int:
+    debugging = bool(os.environ.get("STETHOSCOPE_DEBUG"))
+    if not debugging:
+        # Parsing a stranger's source may warn about it; that is no line of a report.
+        warnings.simplefilter("ignore")
     try:
         status = stethoscope.main(prog_name="stethoscope", standalone_mode=False)
         return status if isinstance(status, int) else 0
@@ -84,7 +92,10 @@ def _status() -> int:
     except StethoscopeError as problem:
         return _complain(str(problem))
     except Exception as bug:
-        if os.environ.get("STETHOSCOPE_DEBUG"):
+        if isinstance(bug, OSError) and bug.errno in DISK_IS_FULL:
+            discard_the_rest()
+            return _complain(f"could not write the output: {bug.strerror}.")
+        if debugging:
             raise
         return _complain(
             f"this is a fault of stethoscope, not of your run: {type(bug).__name__}: {bug}. "

@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from stethoscope.errors import StethoscopeError
-
 
 def put(text: str) -> None:
-    """Write to standard output; a reader who has left is no problem, a full disk is one."""
+    """Write to standard output; a reader who has left is no problem."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _discard_the_rest()
-    except OSError as problem:
-        _discard_the_rest()
-        raise StethoscopeError(f"could not write the report: {problem.strerror or problem}.") from None
+        discard_the_rest()
 
 
 def prepare(encoding: str | None = None) -> None:
@@ -27,7 +22,7 @@ def prepare(encoding: str | None = None) -> None:
         reconfigure(encoding=encoding, errors="backslashreplace")
 
 
-def _discard_the_rest() -> None:
+def discard_the_rest() -> None:
     """Keep the interpreter from trying again, and failing loudly, as it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

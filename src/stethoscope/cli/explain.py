@@ -6,7 +6,9 @@ import click
 
 
 @click.command(
-    "explain", epilog="\b\nExamples:\n  stethoscope explain AMP101\n  stethoscope explain loss-sign-inverted"
+    "explain",
+    short_help="Show the page of a rule or a cause.",
+    epilog="\b\nExamples:\n  stethoscope explain AMP101\n  stethoscope explain loss-sign-inverted",
 )
 @click.argument("code_or_name")
 def command(code_or_name: str) -> None:

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     short_help="List what is looked for.",
     epilog="\b\nExamples:\n  stethoscope rules\n  stethoscope rules --format json",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, JSON for programs.",
+)
 def command(format_: str) -> None:
     """List the rules by family, with how much each matters and what it looks for.
 

@@ -7,6 +7,8 @@ from functools import cache
 from types import ModuleType, NoneType
 from typing import Any, get_args, get_type_hints
 
+import numpy as np
+
 from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.errors import UnknownRule
 from stethoscope.findings.finding import (
@@ -55,10 +57,11 @@ def examine(signals: Signals) -> Examination:
 def apply(rule: RuleEntry, signals: Signals) -> tuple[Finding, ...] | Missing:
     """One rule's findings, or what it was missing. A rule that fails counts as not examined."""
     try:
-        arguments = _arguments(rule.examine, signals)
-        if isinstance(arguments, Missing):
-            return arguments
-        return tuple(rule.examine(**arguments))
+        with np.errstate(all="ignore"):  # a run may log 1e308; what comes of it is judged, not warned of
+            arguments = _arguments(rule.examine, signals)
+            if isinstance(arguments, Missing):
+                return arguments
+            return tuple(rule.examine(**arguments))
     except InsufficientData as too_little:
         return Missing(str(too_little), too_little.log_this)
     except Exception as failure:  # a doctor who stumbles over one question still asks the others

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console
 from rich.text import Text
 
+from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
 from stethoscope.report.line import BLANK, Line, printed
 from stethoscope.report.palette import HEADING
@@ -25,6 +26,7 @@ def render(diagnosis: Diagnosis, console: Console, *, verbose: bool = False) -> 
 
 def _report(diagnosis: Diagnosis, width: int, only_ascii: bool, verbose: bool) -> Iterator[Line]:
     explanation, advised = diagnosis.explanation, diagnosis.prescription
+    worth_advice = verbose or diagnosis.verdict is not Verdict.HEALTHY
     yield from headline.verdict(diagnosis)
     yield from headline.curve_of(diagnosis, width, only_ascii)
     yield from _section(causes.heading(explanation), causes.probable(explanation, verbose))
@@ -34,10 +36,12 @@ def _report(diagnosis: Diagnosis, width: int, only_ascii: bool, verbose: bool) -
     yield from _section("Where to go back to", prescription.checkpoint(advised))
     yield from _section("What the next run should show", prescription.expected(advised))
     yield from _section("Looks alarming, is not", findings.benign(explanation))
-    yield from _section("Considered, not recommended", prescription.not_recommended(advised, verbose))
+    if worth_advice:
+        yield from _section("Considered, not recommended", prescription.not_recommended(advised, verbose))
     yield from _section("Considered, unlikely", causes.unlikely(explanation, verbose))
     yield from _section("Noted", findings.notes(diagnosis, verbose))
-    yield from _section("Log next time", prescription.to_log(advised))
+    if worth_advice:
+        yield from _section("Log next time", prescription.to_log(advised))
     yield from _section("Not examined", findings.not_examined(diagnosis, verbose))
     yield from _section("Read", reading.everything(diagnosis.run, verbose))
 

@@ -1,0 +1,199 @@
+"""Write what the documentation says about the program from the program itself.
+
+scripts/docs            write README.md's output block and docs/reference/
+scripts/docs --check    write nothing; fail where a file differs from what would be written
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from stethoscope import causes, diagnose, findings
+from stethoscope.causes import CauseEntry
+from stethoscope.causes.cause import Outcome
+from stethoscope.cli import stethoscope as command_line
+from stethoscope.findings import RuleEntry
+from stethoscope.report import text_report
+from stethoscope.report.terminal import plain_console
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+WIDTH = 80  # columns of every output shown
+EXAMPLE = "examples/nano-sr"
+GENERATED = "<!-- Written by scripts/docs from the program; change the program instead. -->"
+
+
+def main() -> None:
+    """Write the pages, or say which ones differ."""
+    os.chdir(ROOT)  # paths in the output are those a reader would type
+    pages = dict(written())
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"scripts/docs: {path.relative_to(ROOT)} differs from the program; run scripts/docs.")
+        sys.exit(bool(stale))
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(pages[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+
+
+def written() -> Iterator[tuple[Path, str]]:
+    """Every generated page."""
+    readme = ROOT / "README.md"
+    yield readme, with_output(readme.read_text("utf-8"))
+    yield REFERENCE / "rules.md", page("Rules", rules())
+    yield REFERENCE / "causes.md", page("Causes", all_causes())
+    yield REFERENCE / "commands.md", page("Commands", commands())
+
+
+def page(title: str, parts: Iterator[str]) -> str:
+    """A page of its parts, one blank line between them."""
+    return "\n\n".join([f"# {title}", GENERATED, *(part.strip() for part in parts)]) + "\n"
+
+
+# --- README.md
+
+
+def with_output(readme: str) -> str:
+    """The README with the example's report between its markers."""
+    report = text_report.render(diagnose(EXAMPLE), plain_console(WIDTH))
+    block = f"```text\n$ scripts/stethoscope {EXAMPLE}\n{report}```\n"
+    marked = re.compile(r"(<!-- output -->\n).*?(<!-- end of output -->)", re.DOTALL)
+    if not marked.search(readme):
+        sys.exit("scripts/docs: README.md has no <!-- output --> ... <!-- end of output -->.")
+    return marked.sub(lambda found: found[1] + block + found[2], readme)
+
+
+# --- rules.md
+
+
+def rules() -> Iterator[str]:
+    """Every rule by family: its page, and the cases that hold it."""
+    yield (
+        "What is looked for, by family. `stethoscope rules` lists the same; `stethoscope explain CODE` shows "
+        "one. The cases below each rule are its tests: the fenced blocks are the files of a run."
+    )
+    by_family = sorted(findings.catalogue(), key=lambda rule: (rule.family, rule.code))
+    yield table(("code", "name", "severity", "looks for"), (rule_row(rule) for rule in by_family))
+    for family, members in groupby(by_family, key=lambda rule: rule.family):
+        yield f"## {family}"
+        for rule in members:
+            yield f"### {rule.code} {rule.name}"
+            yield f"Severity: {rule.severity.value}. Since {rule.since}."
+            yield demoted(rule.page, by=2)
+            yield from cases(rule)
+
+
+def rule_row(rule: RuleEntry) -> tuple[str, ...]:
+    return (
+        f"[{rule.code}](#{anchor(f'{rule.code} {rule.name}')})",
+        rule.name,
+        rule.severity.value,
+        rule.summary,
+    )
+
+
+def cases(rule: RuleEntry) -> Iterator[str]:
+    """The rule's literate cases, folded away."""
+    path = ROOT / "tests" / "cases" / rule.family / f"{rule.name}.md"
+    if path.exists():
+        _, _, sections = path.read_text("utf-8").partition("\n## ")
+        shown = demoted(f"## {sections}".strip(), by=3)
+        yield f"<details><summary>Cases</summary>\n\n{shown}\n\n</details>"
+
+
+# --- causes.md
+
+
+def all_causes() -> Iterator[str]:
+    """Every cause: its page, its evidence, and how to confirm it."""
+    yield (
+        "What can be wrong with a run, and how the evidence is weighed. Weights are in natural log-odds: "
+        "0.5 is weak, 1.5 moderate, 3 strong, 6 decisive; below 0 they speak against. Evidence from curves "
+        "is capped at 3 per family and 4 in all, so that code outweighs shapes."
+    )
+    yield table(("name", "what it is"), (cause_row(entry) for entry in causes.catalogue()))
+    for entry in causes.catalogue():
+        yield f"## {entry.name}"
+        yield demoted(entry.page, by=1)
+        yield "### Evidence"
+        yield table(("weight", "rule", "outcome", "why"), evidence_rows(entry))
+        yield from about(entry)
+
+
+def cause_row(entry: CauseEntry) -> tuple[str, ...]:
+    harmless = " (harmless)" if entry.cause.benign else ""
+    return f"[{entry.name}](#{entry.name})", entry.cause.title + harmless
+
+
+def evidence_rows(entry: CauseEntry) -> Iterator[tuple[str, ...]]:
+    links = {
+        rule.name: f"[{rule.name}](rules.md#{anchor(f'{rule.code} {rule.name}')})"
+        for rule in findings.catalogue()
+    }
+    for evidence in entry.cause.evidence:
+        fitting = " that fits" if evidence.when and evidence.outcome is Outcome.FOUND else ""
+        rule = links.get(evidence.rule, evidence.rule)
+        yield f"{evidence.weight:+g}", rule, evidence.outcome.value + fitting, evidence.reason
+
+
+def about(entry: CauseEntry) -> Iterator[str]:
+    cause = entry.cause
+    yield f"To confirm: {cause.confirm_by}."
+    if cause.leads_to:
+        yield f"Brings about: {', '.join(f'[{name}](#{name})' for name in cause.leads_to)}."
+    if cause.explains:
+        yield f"Explains away: {', '.join(cause.explains)}."
+
+
+# --- commands.md
+
+
+def commands() -> Iterator[str]:
+    """Every command's help."""
+    top = click.Context(command_line, info_name="stethoscope", terminal_width=WIDTH)
+    yield "## stethoscope"
+    yield helped(top)
+    for name in command_line.list_commands(top):
+        command = command_line.get_command(top, name)
+        assert command is not None
+        yield f"## stethoscope {name}"
+        yield helped(click.Context(command, parent=top, info_name=name, terminal_width=WIDTH))
+
+
+def helped(context: click.Context) -> str:
+    return f"```text\n{context.get_help()}\n```"
+
+
+# --- Markdown
+
+
+def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def demoted(markdown: str, by: int) -> str:
+    """The text with its headings that much deeper; fenced blocks stay as they are."""
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
+    deeper = [
+        part if part.startswith("```") else re.sub(r"^#", "#" * (by + 1), part, flags=re.MULTILINE)
+        for part in parts
+    ]
+    return "".join(deeper)
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+
+
+if __name__ == "__main__":
+    main()
