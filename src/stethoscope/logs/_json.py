@@ -44,6 +44,9 @@ def _next_object(text: str, at: int) -> int:
 
 def numbers_of(record: Mapping[str, object]) -> Iterator[tuple[str, float]]:
     """The numbers of a record by path."""
+    if all(type(value) is float or type(value) is int for value in record.values()):
+        yield from ((name, _value(value) or 0.0) for name, value in record.items())
+        return
     for name, value in flattened(record):
         found = _value(value)
         if found is not None:
@@ -51,6 +54,8 @@ def numbers_of(record: Mapping[str, object]) -> Iterator[tuple[str, float]]:
 
 
 def _value(value: object) -> float | None:
+    if type(value) is float:
+        return value
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):

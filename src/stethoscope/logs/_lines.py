@@ -20,13 +20,17 @@ def numbered_lines(head: Head) -> Iterator[tuple[int, str]]:
         number = 1
         while line := stream.readline(LONGEST_LINE):
             ended = line[-1] == "\n"
-            if "\x1b" in line:
-                line = _ANSI.sub("", line)
-            if "\0" in line:
-                line = line.replace("\0", "")
+            line = plain(line)
             if "\r" in line:
                 for part in line.replace("\r\n", "\n").split("\r"):
                     yield number, part.rstrip("\n")
             else:
                 yield number, line.rstrip("\n")
             number += ended
+
+
+def plain(line: str) -> str:
+    """A line without colours and without the zero bytes of a file that was emptied while open."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    return line.replace("\0", "") if "\0" in line else line

@@ -22,13 +22,14 @@ LAST_STEP = 2**62  # steps beyond this do not fit the arrays and mean nothing
 
 def number(text: str) -> float | None:
     """The value of a cell or field; None for what is no number, such as an empty cell."""
-    text = text.strip()
-    if not text or len(text) > LONGEST_NUMBER or "_" in text:
-        return None
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        pass
+        return _unusual(text.strip()) if len(text) <= LONGEST_NUMBER else None
+    return value if "_" not in text else None  # Python reads 1_000, loggers do not write it
+
+
+def _unusual(text: str) -> float | None:
     bare = text.lstrip("+-").lower()
     if bare in _WORDS:
         return math.copysign(_WORDS[bare], -1.0 if text[0] == "-" else 1.0)

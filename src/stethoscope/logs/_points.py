@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,6 +33,14 @@ class Points:
             self.values[name] = array("d")
         steps.append(step)
         self.values[name].append(value)
+
+    def extend(self, name: str, steps: Iterable[int], values: Iterable[float]) -> None:
+        """Note as many values as steps."""
+        if name not in self.steps and len(self.steps) >= MAX_SERIES:
+            self.dropped += 1
+            return
+        self.steps.setdefault(name, array("q")).extend(steps)
+        self.values.setdefault(name, array("d")).extend(values)
 
     def series(
         self,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs._numbers import whole
+from stethoscope.logs._numbers import number, whole
 from stethoscope.logs._points import MAX_SERIES, aggregation_of, with_lone_loss
 from stethoscope.run import Aggregation, Series
 from stethoscope.run.names import assign, known
@@ -59,16 +59,31 @@ class Table:
     def add(self, record: Iterable[tuple[str, float]]) -> None:
         """Append one row."""
         for name, value in record:
-            places = self.places.get(name)
-            if places is None:
-                if len(self.places) >= MAX_SERIES:
-                    self.refused = True
-                    continue
-                places = self.places[name] = array("q")
-                self.values[name] = array("d")
-            places.append(self.rows)
-            self.values[name].append(value)
+            column = self._column_of(name)
+            if column is not None:
+                column[0].append(self.rows)
+                column[1].append(value)
         self.rows += 1
+
+    def add_rows(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Append rows of as many cells as there are names, by columns where all the cells are numbers."""
+        first = self.rows
+        for name, cells in zip(names, zip(*rows, strict=True), strict=True):
+            column = self._column_of(name) if name else None
+            if column is None:
+                continue
+            places, values = column
+            try:
+                values.extend(map(float, cells))
+                places.extend(range(first, first + len(cells)))
+            except ValueError:
+                del values[len(places) :]  # those before the cell that is no number
+                for at, cell in enumerate(cells):
+                    value = number(cell) if cell else None
+                    if value is not None:
+                        places.append(first + at)
+                        values.append(value)
+        self.rows += len(rows)
 
     def reading(
         self,
@@ -77,7 +92,7 @@ class Table:
         instant: frozenset[str] = frozenset(),
     ) -> Reading:
         """The columns over the axis that the table names; `instant` are the columns that hold no means."""
-        columns = {name: self._column(name) for name in self.places}
+        columns = {name: self._column(name) for name, places in self.places.items() if places}
         axis = axis_of(columns, self.rows)
         times = _find(columns, TIME_COLUMNS)
         totals = _find(columns, TOTAL_COLUMNS)
@@ -112,6 +127,15 @@ class Table:
             whole(float(columns[totals][1][-1])) if totals else None,
             tuple(notes),
         )
+
+    def _column_of(self, name: str) -> tuple[array[int], array[float]] | None:
+        """The column of this name, begun where there is none yet; None when there are too many."""
+        if name not in self.places:
+            if len(self.places) >= MAX_SERIES:
+                self.refused = True
+                return None
+            self.places[name], self.values[name] = array("q"), array("d")
+        return self.places[name], self.values[name]
 
     def _column(self, name: str) -> Column:
         return np.array(self.places[name], dtype=np.int64), np.array(self.values[name], dtype=np.float64)

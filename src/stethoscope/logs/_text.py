@@ -8,14 +8,15 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._clock import stamp_in_name, stamp_of
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
-from stethoscope.logs._lines import numbered_lines
+from stethoscope.logs._lines import numbered_lines, plain
 from stethoscope.logs._numbers import LAST_STEP
 from stethoscope.logs._points import MAX_SERIES, Points
 from stethoscope.run import Aggregation, Log
 
 # A step, the values printed with it, and the announced number of steps.
 StepLine = tuple[int, Iterable[tuple[str, float]], int | None]
-Grammar = Callable[[str], StepLine | None]
+# Reads a line, given the step of the last step line before it.
+Grammar = Callable[[str, int | None], StepLine | None]
 
 
 def step_lines(head: Head, grammar: Grammar, enough: int = 3) -> int:
@@ -24,7 +25,7 @@ def step_lines(head: Head, grammar: Grammar, enough: int = 3) -> int:
         return 0
     found = 0
     for line in head.ends.replace("\r", "\n").split("\n"):
-        found += grammar(_plain(line)) is not None
+        found += grammar(plain(line), 0) is not None
         if found >= enough:
             break
     return found
@@ -42,7 +43,7 @@ def read_text(head: Head, name: str, grammar: Grammar, aggregation: Aggregation 
     total: int | None = None
     started = last = None
     for number, line in numbered_lines(head):
-        found = grammar(line)
+        found = grammar(line, step)
         if found is None:
             scanner.see(number, line, step)
             if line[:2] == "20" or line[:3] == "[20":
@@ -67,7 +68,3 @@ def read_text(head: Head, name: str, grammar: Grammar, aggregation: Aggregation 
         total_steps=total,
         notes=(f"more than {MAX_SERIES} names; the rest was passed over",) if points.dropped else (),
     )
-
-
-def _plain(line: str) -> str:
-    return line.replace("\0", "")

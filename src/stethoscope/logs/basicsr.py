@@ -14,7 +14,6 @@ settings are dumped at the top, as YAML or as an indented listing, and are kept 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +23,7 @@ from stethoscope.logs._clock import stamp_in_name, stamp_of
 from stethoscope.logs._dumped_settings import settings_in
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
+from stethoscope.logs._layouts import Layout, Layouts, Place
 from stethoscope.logs._lines import numbered_lines
 from stethoscope.logs._numbers import LAST_STEP, NUMBER, number
 from stethoscope.logs._points import MAX_SERIES, Points
@@ -47,6 +47,8 @@ _BEST = re.compile(r"Best:\s*\S+\s*@\s*(?P<iter>\d[\d,]*)\s*iter")
 _BEGINS = re.compile(r"(?:Start|Resuming) training from epoch: [\d,]+, iter: (?P<iter>\d[\d,]*)")
 _TOTAL = re.compile(r"^\s*(?:total_iter|niter):\s*(?P<total>\d[\d_,]*)", re.MULTILINE)
 _TOTAL_LINE = re.compile(r"Total iters:\s*(?P<total>\d[\d,]*)")
+_SPOKEN = {"step": "iter_time", "data": "data_time", "speed": "it/s", "peak": "peak_vram_gb"}
+ROWS_AT_ONCE = 4096  # iteration lines turned into numbers together
 _MARKS = ("Version Information", "Start training from epoch", "total_iter:", "Resuming training from epoch")
 
 
@@ -73,7 +75,10 @@ class _Reader:
     head: Head
     points: Points = field(default_factory=Points)
     documents: list[Document] = field(default_factory=list)
-    step: int | None = None
+    layouts: Layouts = field(default_factory=lambda: Layouts(_places))
+    layout: Layout | None = None
+    rows: list[tuple[str, ...]] = field(default_factory=list)  # iteration lines of this layout, not yet noted
+    iteration: str = ""  # the last iteration line
     begins: int = 0
     total: int | None = None
     validating: str | None = None  # the validation set whose record is being read
@@ -90,9 +95,11 @@ class _Reader:
 
     def take(self, at: int, line: str) -> None:
         """Read one line."""
-        if "iter:" in line and (counts := _COUNTS.search(line)):
-            self._close()
-            self._iteration(line, counts)
+        if "iter:" in line and (found := self.layouts.read(line)):
+            if self.held is not None or self.validating is not None:
+                self._close()
+            self._iteration(*found)
+            self.iteration = line
             return
         record = _RECORD.match(line)
         if record:
@@ -110,6 +117,7 @@ class _Reader:
     def log(self) -> Log:
         """What was read."""
         self._close()
+        self._flush()
         if not self.points.steps and not self.scanner.found and not self.documents:
             raise UnreadableFile(f"{self.head.file}: looks like a {FORMAT}, but holds nothing to read")
         usual = Aggregation.WINDOW_MEAN if self.means else Aggregation.INSTANT
@@ -124,7 +132,8 @@ class _Reader:
             self.scanner.events(),
             tuple(self.documents),
             started=stamp_of(self.started) or stamp_in_name(self.head.path.name),
-            last_written=stamp_of(self.last) or self.head.changed,
+            last_written=max(stamp_of(self.last) or 0.0, stamp_of(self.iteration) or 0.0)
+            or self.head.changed,
             total_steps=self.total,
             notes=tuple(notes),
         )
@@ -162,10 +171,10 @@ class _Reader:
             self.begins = _int(begins["iter"]) or 0
         if "Total iters" in line and (said := _TOTAL_LINE.search(line)):
             self.total = self.total or _int(said["total"])
-        self.scanner.see(at, line, self.step)
+        self.scanner.see(at, line, self._step())
 
     def _metrics(self, line: str) -> None:
-        step = self.begins if self.step is None else self.step
+        step = self._step() or self.begins
         best = _BEST.search(line)
         if best:
             # A best that lies ahead of the last printed iteration can only be this one.
@@ -175,52 +184,36 @@ class _Reader:
             if value is not None:
                 self.points.add(f"{self.validating}/{metric['name']}", step, value)
 
-    def _iteration(self, line: str, counts: re.Match[str]) -> None:
-        step = _int(counts["iter"])
-        if step is None:
+    def _step(self) -> int | None:
+        counts = _COUNTS.search(self.iteration)
+        return _int(counts["iter"]) if counts else None
+
+    def _iteration(self, layout: Layout, texts: tuple[str, ...]) -> None:
+        """Note the values of an iteration line; they become numbers when the layout changes."""
+        if layout is not self.layout or len(self.rows) >= ROWS_AT_ONCE:
+            self._flush()
+            self.layout = layout
+        self.rows.append(texts)
+
+    def _flush(self) -> None:
+        if not self.rows or self.layout is None:
             return
-        self.step = step
-        if line[:2] == "20":
-            self.started = self.started or line[:40]
-            self.last = line[:40]
-        add = self.points.add
-        epoch = _int(counts["epoch"])
-        if epoch is not None:
-            add("epoch", step, float(epoch))
-        for name, value in self._fields(line, counts.end() - 1):
-            add(name, step, value)
-
-    def _fields(self, line: str, at: int) -> Iterator[tuple[str, float]]:
-        """The named values of an iteration line, beginning at the rates."""
-        end = line.rfind("]")
-        groups = line[at : end + 1]
-        yield from _rates(groups)
-        yield from self._speed(groups)
-        if (
-            "l_" in groups
-        ):  # the fork's groups: [l_g_l1: 3.1e-02, l_g_total: 3.4e-02]; neosr's: [ l_g_pix: 1e-2 ]
-            for name, text in _PAIR.findall(groups):
-                if name[:2] == "l_":
-                    yield name, number(text) or 0.0
-        words = line[end + 1 :].split()
-        names = words[::2]
-        if len(words) % 2 == 0 and all(name[-1] == ":" for name in names):
-            for name, text in zip(names, words[1::2], strict=True):
-                value = number(text)
-                if value is not None:
-                    yield name[:-1], value
-        else:
-            yield from ((name, number(text) or 0.0) for name, text in _PAIR.findall(line, end + 1))
-
-    def _speed(self, groups: str) -> Iterator[tuple[str, float]]:
-        if times := _TIMES.search(groups):
-            yield "iter_time", number(times["step"]) or 0.0
-            yield "data_time", number(times["data"]) or 0.0
-        if speed := _SPEED.search(groups):
-            self.means = True  # traiNNer-redux and neosr print means over the print interval
-            yield "it/s", number(speed["speed"]) or 0.0
-        if peak := _PEAK.search(groups):
-            yield "peak_vram_gb", number(peak["peak"]) or 0.0
+        columns = dict(zip(self.layout.names, zip(*self.rows, strict=True), strict=True))
+        self.rows = []
+        # traiNNer-redux and neosr print their speed, and means over the print interval.
+        self.means = self.means or "it/s" in columns
+        steps = [_int(text) for text in columns.pop("iter")]
+        for name, column in columns.items():
+            try:
+                values: list[float | None] = [*map(float, column)]
+            except ValueError:
+                values = [number(text) for text in column]
+            if None in values or None in steps:
+                for step, value in zip(steps, values, strict=True):
+                    if step is not None and value is not None:
+                        self.points.add(name, step, value)
+            else:
+                self.points.extend(name, steps, values)  # type: ignore[arg-type]  # no None among them
 
     def _validation_names(self) -> dict[str, str]:
         """The first validation set speaks for the run; another one's metrics carry its name."""
@@ -233,14 +226,38 @@ class _Reader:
         return names
 
 
-def _rates(groups: str) -> Iterator[tuple[str, float]]:
-    found = _RATES.search(groups)
-    if found is None:
-        return
-    for at, text in enumerate(part for part in found["rates"].split(",") if part.strip()):
-        value = number(text)
-        if value is not None:
-            yield "lr" if at == 0 else f"lr/{at}", value
+def _places(line: str) -> list[Place] | None:
+    """Where an iteration line holds its values."""
+    counts = _COUNTS.search(line)
+    if counts is None:
+        return None
+    end = line.rfind("]")
+    found = [("iter", *counts.span("iter")), ("epoch", *counts.span("epoch"))]
+    found += _rates(line, counts.end() - 1)
+    for pattern in (_TIMES, _SPEED, _PEAK):
+        if named := pattern.search(line, counts.end(), end):
+            found += [(_SPOKEN[name], *named.span(name)) for name in named.groupdict()]
+    # The fork prints its losses in a group, [l_g_l1: 3.1e-02, l_g_total: 3.4e-02]; neosr each in one.
+    found += [
+        (pair[1], *pair.span(2))
+        for pair in _PAIR.finditer(line, counts.end(), end)
+        if pair[1].startswith("l_")
+    ]
+    found += [(pair[1], *pair.span(2)) for pair in _PAIR.finditer(line, end + 1)]
+    by_name = {place[0]: place for place in found}
+    return sorted(by_name.values(), key=lambda place: place[1])
+
+
+def _rates(line: str, at: int) -> list[Place]:
+    group = _RATES.search(line, at)
+    if group is None:
+        return []
+    rates = re.finditer(NUMBER.replace(",", ""), group["rates"])
+    start = group.start("rates")
+    return [
+        ("lr" if nth == 0 else f"lr/{nth}", start + rate.start(), start + rate.end())
+        for nth, rate in enumerate(rates)
+    ]
 
 
 def _int(text: str) -> int | None:

@@ -25,6 +25,7 @@ SEPARATORS = (",", "\t", ";", "|")
 _NAME = re.compile(r"[\w /.@%()\[\]:<>*#^~+-]{0,200}")
 _TAG = re.compile(r"tag-(?P<tag>.+)\.csv$")  # TensorBoard's "download CSV": run-x-tag-loss.csv
 HALF = 0.5
+ROWS_AT_ONCE = 4096  # turned into numbers together
 
 
 def recognise(head: Head) -> float:
@@ -51,16 +52,23 @@ def read(head: Head) -> Log:
     with head.path.open(encoding=head.encoding, errors="replace", newline="") as stream:
         lines = iter(lambda: stream.readline(LONGEST_LINE), "")
         names: list[str] = []
-        ragged = last = 0
+        held: list[list[str]] = []
+        ragged = 0
         for row in _rows(lines):
+            if len(row) == len(names) and len(held) < ROWS_AT_ONCE and not _is_header(row):
+                held.append(row)
+                continue
+            table.add_rows(names, held)
+            held = []
             if not names or _is_header(row):
                 names = _signal_names(row, head)
-                continue
-            last = len(row)
-            ragged += last != len(names)
-            # A cut last line may hold half a number; a row with a cell too few is read up to it.
-            cells = row if last == len(names) else row[: min(last - 1, len(names))]
-            table.add((name, value) for name, value in _values(names, cells))
+            elif len(row) == len(names):
+                held.append(row)
+            else:
+                # A cut line may end in half a number; a row with a cell too few is read up to it.
+                ragged += 1
+                table.add(_values(names, row[: min(len(row) - 1, len(names))]))
+        table.add_rows(names, held)
     if table.rows == 0 or not table.places:
         raise UnreadableFile(f"{head.file}: a table with a header and no numbers")
     if ragged:
@@ -103,6 +111,8 @@ def _is_value(cell: str) -> bool:
 
 def _is_header(row: list[str]) -> bool:
     """Whether a row in the middle is a header again: a logger that was started anew writes another."""
+    if _is_value(row[0]) or _is_value(row[-1]):
+        return False
     filled = [cell for cell in row if cell.strip()]
     return len(filled) > 1 and not any(_is_value(cell) for cell in filled) and sum(map(known, filled)) > 1
 

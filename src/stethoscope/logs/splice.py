@@ -6,6 +6,7 @@ is kept apart. A counter that begins again every epoch is no restart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,11 +17,16 @@ import numpy.typing as npt
 from stethoscope.logs._clock import stamp_in_name
 from stethoscope.run import Log, Segment, Series
 
+_RANK = re.compile(r"rank[-_]?(\d{1,6})(?!\d)")
+
 Mask = npt.NDArray[np.bool_]
 
 SAME_VALUE = 0.02  # relative; one file may print fewer digits than the other
 SAME_STORY = 0.9  # share of the common steps whose values must agree
 OVERLAP = 0.5  # share of the shorter series' steps that both must hold
+FEWEST_COMMON = 3  # points; two that agree may be chance
+# Equal at a step of any run with the same settings, or never equal.
+NOT_TELLING = ("epoch", "lr", "step_time", "data_time", "throughput", "runtime", "mem", "mfu")
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
 
 
@@ -35,28 +41,88 @@ class Spliced:
 
 def splice(logs: Sequence[Log]) -> Spliced:
     """Join the logs of one run in the order of time."""
-    ordered = sorted(logs, key=_when)
-    pieces: dict[str, list[Series]] = {}
-    for log in ordered:
-        for series in log.series:
-            if len(series):
-                pieces.setdefault(series.name, []).extend(_laps(series))
-    axes = {name: _one_axis(_distinct(found)) for name, found in pieces.items()}
-    joined = {name: _joined(found) for name, found in axes.items()}
-    segments = _segments(axes)
+    told: dict[str, list[Series]] = {}
+    for story in _stories(sorted(_of_first_rank(logs), key=_when)):
+        for name, series in story.items():
+            told.setdefault(name, []).extend(_laps(series))
+    pieces = {name: _one_axis(found) for name, found in told.items()}
+    segments = _segments(pieces)
     current: dict[str, Series] = {}
     abandoned: list[Series] = []
-    for name, (kept, left) in joined.items():
-        kept, orphaned = _without_orphans(kept, segments)
-        current[name] = kept
+    for name, found in pieces.items():
+        kept, left = _joined(found)
+        current[name], orphaned = _without_orphans(kept, segments)
         abandoned.extend(piece for piece in (*left, *orphaned) if len(piece))
     return Spliced(current, tuple(abandoned), segments)
+
+
+def _of_first_rank(logs: Sequence[Log]) -> Sequence[Log]:
+    """The logs of rank 0, where every rank wrote one; otherwise all."""
+    ranks = [_RANK.search(log.file) for log in logs]
+    if not any(rank and int(rank[1]) == 0 for rank in ranks):
+        return logs
+    return [log for log, rank in zip(logs, ranks, strict=True) if rank is None or int(rank[1]) == 0]
 
 
 def _when(log: Log) -> tuple[float, int, str]:
     """When a log began: by its own stamps, else by its name, else by when it was last written."""
     first = min((int(series.steps[0]) for series in log.series if len(series)), default=0)
     return log.started or stamp_in_name(log.file) or log.last_written or 0.0, first, log.file
+
+
+# --- files that tell the same story -----------------------------------------------------------------
+
+Story = dict[str, Series]
+
+
+def _stories(logs: Sequence[Log]) -> list[Story]:
+    """What each log tells, joined where two tell the same: checkpoints' histories, two formats of one log."""
+    stories: list[Story] = []
+    for log in logs:
+        told = {series.name: series for series in log.series if len(series)}
+        same = next((story for story in reversed(stories) if _same_story(story, told)), None)
+        if same is None:
+            stories.append(told)
+            continue
+        for name, series in told.items():
+            same[name] = _richer(same[name], series) if name in same else series
+    return stories
+
+
+def _same_story(a: Story, b: Story) -> bool:
+    """Whether the signals that both hold have the same values at the same steps."""
+    shared = [name for name in a.keys() & b.keys() if min(len(a[name]), len(b[name])) >= FEWEST_COMMON]
+    telling = [name for name in shared if not name.startswith(NOT_TELLING)] or shared
+    agreeing = sum(_agree(a[name], b[name]) for name in telling)
+    return agreeing > len(telling) / 2
+
+
+def _agree(a: Series, b: Series) -> bool:
+    if a.axis != b.axis:
+        return False
+    _, at_a, at_b = np.intersect1d(a.steps, b.steps, return_indices=True)
+    if len(at_a) < OVERLAP * min(len(a), len(b)):
+        return False
+    x, y = a.values[at_a], b.values[at_b]
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = np.abs(x - y) <= SAME_VALUE * np.maximum(np.abs(x), np.abs(y))
+    equal = (x == y) | close | (np.isnan(x) & np.isnan(y))
+    return bool(equal.mean() >= SAME_STORY)
+
+
+def _richer(a: Series, b: Series) -> Series:
+    """The longer of two tellings, with what only the other tells before and after it."""
+    long, short = (a, b) if len(a) >= len(b) else (b, a)
+    if long.axis != short.axis:
+        return long
+    before, after = short.steps < long.steps.min(), short.steps > long.steps.max()
+    if not (before.any() or after.any()):
+        return long
+    return replace(
+        long,
+        steps=np.concatenate([short.steps[before], long.steps, short.steps[after]]),
+        values=np.concatenate([short.values[before], long.values, short.values[after]]),
+    )
 
 
 # --- pieces without a restart -----------------------------------------------------------------------
@@ -92,45 +158,6 @@ def _periodic(laps: list[Series]) -> bool:
 def _last_of_each_step(series: Series) -> Series:
     repeated = np.append(np.diff(series.steps) == 0, False)
     return series.select(~repeated) if repeated.any() else series
-
-
-def _distinct(pieces: list[Series]) -> list[Series]:
-    """The pieces without those that repeat another: histories of checkpoints, two formats of one log."""
-    kept: list[Series] = []
-    for piece in pieces:
-        for at, other in enumerate(kept):
-            if piece.file != other.file and _same_story(piece, other):
-                kept[at] = _richer(other, piece)
-                break
-        else:
-            kept.append(piece)
-    return kept
-
-
-def _same_story(a: Series, b: Series) -> bool:
-    if a.axis != b.axis:
-        return False
-    _, at_a, at_b = np.intersect1d(a.steps, b.steps, return_indices=True)
-    if len(at_a) == 0 or len(at_a) < OVERLAP * min(len(a), len(b)):
-        return False
-    x, y = a.values[at_a], b.values[at_b]
-    with np.errstate(invalid="ignore", over="ignore"):
-        equal = (x == y) | (np.abs(x - y) <= SAME_VALUE * np.maximum(np.abs(x), np.abs(y)))
-    return bool((equal | (np.isnan(x) & np.isnan(y))).mean() >= SAME_STORY)
-
-
-def _richer(a: Series, b: Series) -> Series:
-    """The longer of two tellings, with what only the other tells before and after it."""
-    long, short = (a, b) if len(a) >= len(b) else (b, a)
-    before = short.steps < long.steps[0]
-    after = short.steps > long.steps[-1]
-    if not (before.any() or after.any()):
-        return long
-    return replace(
-        long,
-        steps=np.concatenate([short.steps[before], long.steps, short.steps[after]]),
-        values=np.concatenate([short.values[before], long.values, short.values[after]]),
-    )
 
 
 def _one_axis(pieces: list[Series]) -> list[Series]:

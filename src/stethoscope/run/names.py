@@ -424,6 +424,7 @@ cider         higher val
 chrf          higher val
 exact_match   higher val   em
 hellaswag     higher val
+core          higher val
 mmlu          higher val
 ndcg          higher val
 mrr           higher val

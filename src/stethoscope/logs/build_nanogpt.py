@@ -1,0 +1,44 @@
+"""build-nanogpt: its log.txt, and what it prints.
+
+0 val 10.9511
+0 hella 0.2463
+0 train 10.955029
+step     0 | loss: 10.955029 | lr 4.2857e-07 | norm: 15.3660 | dt: 1001.50ms | tok/sec: 523506.51
+"""
+
+from __future__ import annotations
+
+import re
+
+from stethoscope.logs._fields import separated
+from stethoscope.logs._head import Head
+from stethoscope.logs._numbers import NUMBER, number
+from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
+from stethoscope.run import Log
+
+FORMAT = "build-nanogpt log"
+
+_TERSE = re.compile(rf"(?P<step>\d{{1,12}}) (?P<name>train|val|hella) (?P<value>{NUMBER})\s*")
+_PRINTED = re.compile(r"step\s+(?P<step>\d{1,12}) \| (?P<fields>loss: .*)")
+_VALIDATION = re.compile(rf"validation loss: (?P<value>{NUMBER})\s*")
+_NAMES = {"train": "train loss", "val": "val loss", "hella": "hella"}
+
+
+def recognise(head: Head) -> float:
+    """Lines of a step, a word and a value, or its printed lines."""
+    return confidence(step_lines(head, _step_line))
+
+
+def read(head: Head) -> Log:
+    """Every line of either kind."""
+    return read_text(head, FORMAT, _step_line)
+
+
+def _step_line(line: str, last: int | None) -> StepLine | None:
+    if terse := _TERSE.fullmatch(line):
+        return int(terse["step"]), [(_NAMES[terse["name"]], number(terse["value"]) or 0.0)], None
+    if printed := _PRINTED.fullmatch(line):
+        return int(printed["step"]), separated(printed["fields"], "|"), None
+    if last is not None and (validation := _VALIDATION.fullmatch(line)):
+        return last, [("val loss", number(validation["value"]) or 0.0)], None
+    return None
