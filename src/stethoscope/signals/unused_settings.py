@@ -1,0 +1,190 @@
+"""The settings that the program never acts on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.declared_options import Option
+from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.run import Run, Setting, Where
+from stethoscope.signals.missing import Missing
+
+# Words in a name that say that the value changes what is learned.
+_TRAINING_WORDS = frozenset(
+    {
+        *(
+            "lr",
+            "learning",
+            "optimizer",
+            "optim",
+            "scheduler",
+            "schedule",
+            "sched",
+            "warmup",
+            "warm",
+            "anneal",
+        ),
+        *(
+            "momentum",
+            "betas",
+            "beta1",
+            "beta2",
+            "decay",
+            "wd",
+            "eps",
+            "clip",
+            "clipping",
+            "grad",
+            "gradient",
+        ),
+        *(
+            "accum",
+            "accumulate",
+            "accumulation",
+            "ema",
+            "swa",
+            "amp",
+            "fp16",
+            "bf16",
+            "half",
+            "mixed",
+            "precision",
+        ),
+        *(
+            "seed",
+            "dropout",
+            "drop",
+            "smoothing",
+            "mixup",
+            "cutmix",
+            "augment",
+            "augmentation",
+            "aug",
+            "freeze",
+        ),
+        *("frozen", "pretrained", "pretrain", "resume", "restart", "batch", "epochs", "patience", "early"),
+        *("temperature", "sigma", "noise", "milestones", "gamma", "curriculum", "regularization", "l1", "l2"),
+    }
+)
+# Settings that launchers pass to every program, or whose purpose is to be printed or stored.
+_EXEMPT = re.compile(
+    r"(?:^|_)(?:local_rank|rank|world_size|node|nodes|dist|port|url|backend|launcher|gpu|gpus|device|host|log|logs|logging"
+    r"|logger|print|verbose|debug|display|report|wandb|tensorboard|tb|mlflow|save|saving|name|note|notes|tag|tags|desc"
+    r"|description|version|author|date|project|entity|group|id|comment|quiet|progress|dry|test|eval|visualize|plot|dir"
+    r"|path|file|root|folder|type|help|freq|interval|every|output|experiment|exp|doc|seed_worker|num_workers|workers)(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedSetting:
+    """A setting nothing acts on: where it is set or declared, its value, and the places that mention it.
+
+    `matters` says that its name speaks of training; `is_set` that the run's settings give it a value, or
+    that its default would switch something on.
+    """
+
+    name: str
+    where: tuple[Where, ...]
+    value: object
+    mentions: tuple[Where, ...]
+    matters: bool
+    is_set: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedSettings:
+    """All of them, and how many settings were followed."""
+
+    settings: tuple[UnusedSetting, ...]
+    followed: int
+
+
+def measure(run: Run) -> UnusedSettings | Missing:
+    """Follow every setting through the program."""
+    if run.program is None:
+        return Missing(
+            "the training source was not found, so nothing tells which settings it uses",
+            log_this="keep a copy of the source with the run, or name it by --code",
+        )
+    uses = setting_uses(run.program, _written(run))
+    if uses is None:
+        return Missing("the program is too large to follow its settings")
+    wanted = list(_wanted(run, uses))
+    if not wanted:
+        return Missing("the source declares no settings and reads no settings file")
+    if uses.escape is not None:
+        return Missing(
+            f"the settings as a whole are handed on at {uses.escape}, where they cannot be followed"
+        )
+    found = [unused for name, places in _grouped(wanted).items() if (unused := _judged(name, places, uses))]
+    return UnusedSettings(tuple(found), len(wanted))
+
+
+def _written(run: Run) -> frozenset[str]:
+    keys = (setting.key for setting in run.recipe or ())
+    return frozenset(part for key in keys for part in key if isinstance(part, str))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    name: str
+    sections: tuple[str, ...]
+    where: Where
+    value: object
+    kind: str
+
+
+def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
+    """The settings of the run's files, where the program reads files, and the options it declares."""
+    if uses.reads_files and run.recipe is not None:
+        for setting in run.recipe:
+            yield _of_file(setting)
+    for option in uses.options:
+        if option.kind != "constant" or _matters(option.name):
+            yield _of_option(option)
+
+
+def _of_file(setting: Setting) -> _Wanted:
+    names = [part for part in setting.key if isinstance(part, str)]
+    return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, "setting")
+
+
+def _of_option(option: Option) -> _Wanted:
+    return _Wanted(option.name, option.sections, option.where, option.default, option.kind)
+
+
+def _grouped(wanted: list[_Wanted]) -> dict[str, list[_Wanted]]:
+    """All places that set or declare one name: an option with a flag and a line in a file is one setting."""
+    groups: dict[str, list[_Wanted]] = {}
+    for one in wanted:
+        if one.name and not _EXEMPT.search(one.name):
+            groups.setdefault(one.name, []).append(one)
+    return groups
+
+
+def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSetting | None:
+    sections = {section for place in places for section in place.sections}
+    constant = all(place.kind == "constant" for place in places)
+    usage = uses.of_constant(name) if constant else uses.of(name, sorted(sections))
+    if usage.use is not Use.UNUSED:
+        return None
+    if not _matters(name) and usage.mentions:
+        return None  # a value that is printed on purpose
+    in_file = [place for place in places if place.kind == "setting"]
+    first = (in_file or places)[0]
+    is_set = bool(in_file) or _is_active(first.value)
+    where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
+    return UnusedSetting(name, where, first.value, usage.mentions, _matters(name), is_set)
+
+
+def _matters(name: str) -> bool:
+    words = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return bool(_TRAINING_WORDS.intersection(words))
+
+
+def _is_active(default: object) -> bool:
+    """Whether a default asks for anything: None, False, 0, "" and "none" do not."""
+    return bool(default) and default != "none" and default != -1
