@@ -30,8 +30,10 @@ def test_braille_has_eight_dots_a_letter() -> None:
     )
 
 
-def test_many_values_in_a_column_show_their_range() -> None:
-    assert of(0, 9, 0, 9, 0, 9, 0, 9, width=2, height=3) == ("**", "**", "**")
+def test_many_values_in_a_column_are_drawn_by_their_median_and_a_far_one_by_itself() -> None:
+    noise = [4.0, 5.0, 6.0] * 20
+    noise[31] = 100.0
+    assert of(*noise, width=4, height=10) == ("  * ", *("    ",) * 8, "****")
 
 
 def test_a_jump_is_a_line_and_not_a_gap() -> None:

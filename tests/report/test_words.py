@@ -14,12 +14,12 @@ from stethoscope.report.words import certainty, chance, listed, number, percent
 @pytest.mark.parametrize(
     ("probability", "said"),
     [
-        (1.0, "almost certain, over 99 %"),
-        (0.9, "very likely, 90 %"),
-        (0.7, "likely, 70 %"),
-        (0.5, "possible, 50 %"),
-        (0.2, "unlikely, 20 %"),
-        (0.0, "very unlikely, under 1 %"),
+        (1.0, "almost certain, over 99%"),
+        (0.9, "very likely, 90%"),
+        (0.7, "likely, 70%"),
+        (0.5, "possible, 50%"),
+        (0.2, "unlikely, 20%"),
+        (0.0, "very unlikely, under 1%"),
     ],
 )
 def test_a_chance_has_a_word_and_a_figure(probability: float, said: str) -> None:
@@ -29,7 +29,7 @@ def test_a_chance_has_a_word_and_a_figure(probability: float, said: str) -> None
 def test_nothing_is_ever_certain_to_the_last_digit() -> None:
     assert "100" not in percent(0.99999)
     assert certainty(Standing.PROVED, 0.99) == "proved"
-    assert certainty(Standing.SUPPORTED, 0.87) == "supported, 87 %"
+    assert certainty(Standing.SUPPORTED, 0.87) == "supported, 87%"
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,9 @@ def _extremes(values: np.ndarray) -> list[float]:
 
 def _title(telling: Telling, drawn: Plot | None) -> str:
     direction = f", {telling.better} is better" if telling.better else ""
+    medians = ", medians" if drawn and drawn.medians else ""
     scale = ", log scale" if drawn and drawn.logarithmic else ""
-    return one_line(telling.series.name, 200) + direction + scale
+    return one_line(telling.series.name, 200) + direction + medians + scale
 
 
 def _rows(drawn: Plot, gutter: int, rule: str) -> Iterator[Line]:

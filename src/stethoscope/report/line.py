@@ -13,12 +13,14 @@ from rich.text import Text
 class Line:
     """A text, how far it is indented, and how much further its continuation is.
 
-    `verbatim` lines, such as a diff's, are never wrapped: what is copied must be whole.
+    A `bullet` stands before the text, which continues beside it. `verbatim` lines, such as a diff's,
+    are never wrapped: what is copied must be whole.
     """
 
     text: Text
     indent: int = 0
     hang: int = 0
+    bullet: str = ""
     verbatim: bool = False
 
 
@@ -35,11 +37,12 @@ def printed(lines: Iterable[Line], console: Console) -> str:
 
 
 def _rows(line: Line, console: Console) -> Iterable[Text]:
-    margin = Text(" " * line.indent)
+    margin = Text(" " * line.indent + line.bullet)
     if line.verbatim:
         return [_without_end(margin + line.text)]
-    rows = line.text.wrap(console, console.width - line.indent - line.hang, overflow="fold")
-    continued = Text(" " * (line.indent + line.hang))
+    further = max(line.hang, len(line.bullet))
+    rows = line.text.wrap(console, console.width - line.indent - further, overflow="fold")
+    continued = Text(" " * (line.indent + further))
     # The first row has the room of the hang too, but wrapping once for all keeps the rows even.
     return [_without_end((continued if number else margin) + row) for number, row in enumerate(rows)]
 

@@ -13,17 +13,20 @@ Floats = npt.NDArray[np.float64]
 # The bit of each dot of a braille letter, by row and column.
 BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 FIRST_BRAILLE = 0x2800
+FAR = 3.0  # a value this many times further from its column's median than usual is drawn by itself
+SEVERAL = 2  # values a column from which the line is called one of medians
 LOG_FROM = 100.0  # a positive curve that spans this factor is drawn on a log scale
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """The rows of a plot, the values at its top and bottom, and how steps map to columns."""
+    """The rows of a plot, what they show, and how steps map to columns."""
 
     rows: tuple[str, ...]
     top: float
     bottom: float
     logarithmic: bool
+    medians: bool  # whether the line stands for several values a column
     first: int
     last: int
 
@@ -45,7 +48,15 @@ def plot(steps: Floats, values: Floats, width: int, height: int, only_ascii: boo
     y = _scaled(-levels, float(-levels.max()), float(-levels.min()), height * down)
     dots = _joined(x, y, width * across, height * down)
     rows = _asterisks(dots) if only_ascii else _braille(dots)
-    return Plot(tuple(rows), high, low, logarithmic, int(steps[0]), int(steps[-1]))
+    return Plot(
+        tuple(rows),
+        high,
+        low,
+        logarithmic,
+        len(drawn) > SEVERAL * len(set(x.tolist())),
+        int(steps[0]),
+        int(steps[-1]),
+    )
 
 
 def _scaled(values: Floats, low: float, high: float, cells: int) -> npt.NDArray[np.int64]:
@@ -58,21 +69,33 @@ def _scaled(values: Floats, low: float, high: float, cells: int) -> npt.NDArray[
 def _joined(
     x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], across: int, down: int
 ) -> npt.NDArray[np.bool_]:
-    """The dots of the curve; each column is filled from its lowest point to its highest."""
-    lowest, highest = np.full(across, down), np.full(across, -1)
-    np.minimum.at(lowest, x, y)
-    np.maximum.at(highest, x, y)
-    seen = np.flatnonzero(highest >= 0)
-    columns = np.arange(seen[0], seen[-1] + 1)
-    upper = np.interp(columns, seen, lowest[seen]).round().astype(np.int64)
-    lower = np.interp(columns, seen, highest[seen]).round().astype(np.int64)
-    # Where two columns do not touch, the later one reaches up or down to the earlier one.
-    upper[1:] = np.minimum(upper[1:], lower[:-1] + 1)
-    lower[1:] = np.maximum(lower[1:], upper[:-1] - 1)
+    """The dots of the curve: a line through the median of each column, and what lies far from it."""
     dots = np.zeros((down, across), dtype=np.bool_)
+    seen, medians, lowest, highest = _columns(x, y)
+    for extreme in (lowest, highest):
+        distance = np.abs(extreme - medians)
+        far = distance > FAR * max(float(np.median(distance)), 1.0)
+        dots[extreme[far], seen[far]] = True
+    columns = np.arange(seen[0], seen[-1] + 1)
+    line = np.interp(columns, seen, medians).round().astype(np.int64)
+    # Where two columns do not touch, the later one reaches up or down to the earlier one.
+    before = np.concatenate([line[:1], line[:-1]])
+    upper = np.minimum(line, np.where(before < line, before + 1, line))
+    lower = np.maximum(line, np.where(before > line, before - 1, line))
     for column, top, bottom in zip(columns, upper, lower, strict=True):
         dots[top : bottom + 1, column] = True
     return dots
+
+
+def _columns(
+    x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The columns that hold points, with the median and the extremes of each."""
+    order = np.lexsort((y, x))
+    seen, starts, counts = np.unique(x[order], return_index=True, return_counts=True)
+    height = y[order]
+    medians = (height[starts + (counts - 1) // 2] + height[starts + counts // 2]) / 2
+    return seen, medians, height[starts], height[starts + counts - 1]
 
 
 def _braille(dots: npt.NDArray[np.bool_]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from stethoscope.causes.verdict import stands
 from stethoscope.diagnose import Diagnosis
+from stethoscope.findings import Finding
 from stethoscope.run import Run, Series
 from stethoscope.run.names import better
 
@@ -27,40 +28,33 @@ class Telling:
 
 
 def telling_series(diagnosis: Diagnosis) -> Telling | None:
-    """The curve of the leading cause's evidence, else of a finding, else the validation metric or loss."""
-    run = diagnosis.run
-    for series, onset in _candidates(diagnosis):
-        if len(series) >= FEWEST_POINTS and np.isfinite(series.values).any():
-            return _marked(series, onset if onset is not None else _onset_on(series, diagnosis))
-    shown = next((series for series in _usual(run) if len(series) >= FEWEST_POINTS), None)
-    return _marked(shown, None) if shown is not None else None
-
-
-def _candidates(diagnosis: Diagnosis) -> Iterator[tuple[Series, int | None]]:
-    """The curves the evidence points at: of causes that stand, then of findings, then of other causes."""
-    causes = diagnosis.explanation.causes
-    standing = [cause for cause in causes if stands(cause)]
-    findings = [
-        argument.finding for cause in standing for argument in cause.arguments_for if argument.finding
-    ]
-    findings += [found.finding for found in diagnosis.explanation.symptoms]
-    pointed = [
-        (place.series, finding.onset) for finding in findings for place in finding.places if place.series
-    ]
+    """The curve the evidence points at, else the validation metric, else the loss."""
+    findings = _evidence(diagnosis)
+    pointed = [place.series for finding in findings for place in finding.places if place.series]
     # What a person judges a run by, before what explains it.
-    for prefix in ("val/", "loss", ""):
-        for name, onset in pointed:
-            series = diagnosis.run.series.get(name)
-            if series is not None and name.startswith(prefix):
-                yield series, onset
+    ordered = sorted(pointed, key=lambda name: (not name.startswith("val/"), not name.startswith("loss")))
+    candidates = [diagnosis.run.series[name] for name in ordered if name in diagnosis.run.series]
+    for series in [*candidates, *_usual(diagnosis.run)]:
+        if len(series) >= FEWEST_POINTS and np.isfinite(series.values).any():
+            return _marked(series, _onset(series, findings))
+    return None
 
 
-def _onset_on(series: Series, diagnosis: Diagnosis) -> int | None:
+def _evidence(diagnosis: Diagnosis) -> list[Finding]:
+    """The findings that causes which stand rest on, then the other symptoms."""
+    standing = [cause for cause in diagnosis.explanation.causes if stands(cause)]
+    used = [argument.finding for cause in standing for argument in cause.arguments_for if argument.finding]
+    return list(dict.fromkeys([*used, *(found.finding for found in diagnosis.explanation.symptoms)]))
+
+
+def _onset(series: Series, findings: list[Finding]) -> int | None:
+    """The earliest step at which something goes wrong with this series, unless it was so from the start."""
     onsets = [
-        cause.onset for cause in diagnosis.explanation.causes if stands(cause) and cause.onset is not None
+        finding.onset
+        for finding in findings
+        if finding.onset is not None and any(place.series == series.name for place in finding.places)
     ]
-    inside = [onset for onset in onsets if int(series.steps[0]) <= onset <= int(series.steps[-1])]
-    return min(inside, default=None)
+    return min((onset for onset in onsets if series.steps[0] < onset <= series.steps[-1]), default=None)
 
 
 def _usual(run: Run) -> Iterator[Series]:

@@ -6,7 +6,7 @@ them, every finding, and why rules could not look.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
@@ -25,31 +25,39 @@ def render(diagnosis: Diagnosis, console: Console, *, verbose: bool = False) -> 
 
 
 def _report(diagnosis: Diagnosis, width: int, only_ascii: bool, verbose: bool) -> Iterator[Line]:
-    explanation, advised = diagnosis.explanation, diagnosis.prescription
-    worth_advice = verbose or diagnosis.verdict is not Verdict.HEALTHY
     yield from headline.verdict(diagnosis)
     yield from headline.curve_of(diagnosis, width, only_ascii)
-    yield from _section(causes.heading(explanation), causes.probable(explanation, verbose))
-    yield from _section("Found, and explained by no cause", findings.unexplained_ones(explanation, verbose))
-    yield from _section("What to change", prescription.edits(advised, verbose))
-    yield from _section("What to do", prescription.advice(advised))
-    yield from _section("Where to go back to", prescription.checkpoint(advised))
-    yield from _section("What the next run should show", prescription.expected(advised))
-    yield from _section("Looks alarming, is not", findings.benign(explanation))
-    if worth_advice:
-        yield from _section("Considered, not recommended", prescription.not_recommended(advised, verbose))
-    yield from _section("Considered, unlikely", causes.unlikely(explanation, verbose))
-    yield from _section("Noted", findings.notes(diagnosis, verbose))
-    if worth_advice:
-        yield from _section("Log next time", prescription.to_log(advised))
-    yield from _section("Not examined", findings.not_examined(diagnosis, verbose))
-    yield from _section("Read", reading.everything(diagnosis.run, verbose))
+    apart = True  # short sections stand together, long ones apart
+    for title, lines in _sections(diagnosis, verbose):
+        if len(lines) == 1:
+            yield from [BLANK] * apart
+            yield _beside(title, lines[0])
+        elif lines:
+            yield from (BLANK, Line(Text(title, style=HEADING)), *lines)
+        apart = len(lines) > 1 or (apart and not lines)
 
 
-def _section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
-    """A heading above its lines; nothing where there are none."""
-    for number, line in enumerate(lines):
-        if number == 0:
-            yield BLANK
-            yield Line(Text(title, style=HEADING))
-        yield line
+def _sections(diagnosis: Diagnosis, verbose: bool) -> Iterator[tuple[str, list[Line]]]:
+    """The sections in the order of the questions a reader has; empty ones are not shown."""
+    explanation, advised = diagnosis.explanation, diagnosis.prescription
+    if verbose or diagnosis.verdict is not Verdict.HEALTHY:
+        yield causes.heading(explanation), [*causes.probable(explanation, verbose)]
+        yield "Found, and explained by no cause", [*findings.unexplained_ones(explanation, verbose)]
+        yield "What to change", [*prescription.edits(advised, verbose)]
+        yield "What to do", [*prescription.advice(advised)]
+        yield "Where to go back to", [*prescription.checkpoint(advised)]
+        yield "What the next run should show", [*prescription.expected(advised)]
+    yield "Looks alarming, is not", [*findings.benign(explanation)]
+    if verbose or diagnosis.verdict is not Verdict.HEALTHY:
+        yield "Considered, not recommended", [*prescription.not_recommended(advised, verbose)]
+        yield "Considered, unlikely", [*causes.unlikely(explanation, verbose)]
+        yield "Log next time", [*prescription.to_log(advised)]
+    yield "Noted", [*findings.notes(diagnosis, verbose)]
+    yield "Not examined", [*findings.not_examined(diagnosis, verbose)]
+    yield "Read", [*reading.everything(diagnosis.run, verbose)]
+    yield "Not read", [*reading.unread(diagnosis.run, verbose)]
+
+
+def _beside(title: str, line: Line) -> Line:
+    """A section of one line, on the line of its heading."""
+    return Line(Text.assemble((title, HEADING), ": ") + line.text, hang=2)

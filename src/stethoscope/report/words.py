@@ -19,7 +19,7 @@ WORDS_FOR_CHANCE = (
 
 
 def chance(probability: float) -> str:
-    """A probability in words and per cent; nothing is ever 100 %."""
+    """A probability in words and per cent; nothing is ever 100%."""
     word = next((word for least, word in WORDS_FOR_CHANCE if probability >= least), "very unlikely")
     return f"{word}, {percent(probability)}"
 
@@ -27,10 +27,10 @@ def chance(probability: float) -> str:
 def percent(probability: float) -> str:
     """A probability in per cent."""
     if probability >= CERTAIN:
-        return "over 99 %"
+        return "over 99%"
     if probability < 1 - CERTAIN:
-        return "under 1 %"
-    return f"{100 * probability:.0f} %"
+        return "under 1%"
+    return f"{100 * probability:.0f}%"
 
 
 def certainty(standing: Standing, probability: float) -> str:

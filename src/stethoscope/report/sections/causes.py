@@ -44,12 +44,13 @@ def title_of(cause: RankedCause) -> str:
 
 def is_probable(cause: RankedCause) -> bool:
     """Whether a cause stands, or is likely enough to be shown with its evidence."""
-    return stands(cause) or (cause.standing is Standing.PLAUSIBLE and cause.probability >= LIKELY)
+    seen = any(argument.finding for argument in cause.arguments_for)
+    return stands(cause) or (cause.standing is Standing.PLAUSIBLE and cause.probability >= LIKELY and seen)
 
 
 def _cause(number: int, cause: RankedCause, verbose: bool) -> Iterator[Line]:
     title = Text(title_of(cause), style=HEADING)
-    yield Line(Text(f"{number}. ") + title, indent=2, hang=3)
+    yield Line(title, indent=2, bullet=f"{number}. ")
     root = f", a consequence of {cause.consequence_of}" if cause.consequence_of else ""
     yield Line(Text(f"{cause.name}: {cause.standing.value} ({chance(cause.probability)}){root}"), indent=5)
     yield from _arguments("+", FOR, cause.arguments_for, verbose)
@@ -70,9 +71,11 @@ def _did_not_carry(cause: RankedCause) -> Iterator[Line]:
     """The strongest argument against it; where there is none, the little that speaks for it."""
     against = min(cause.arguments_against, key=_weight, default=None)
     argument = against or max(cause.arguments_for, key=_weight)
-    why = f"- {one_line(argument.reason)}" if against else f"only + {one_line(argument.reason)}"
-    heading = f"{title_of(cause)} ({certainty(cause.standing, cause.probability)}): "
-    yield Line(Text(heading + why) + address(argument.where), indent=2, hang=2)
+    side = "against" if against else "for"
+    heading = f"{title_of(cause)} ({certainty(cause.standing, cause.probability)}); "
+    yield Line(
+        Text(f"{heading}{side} it: {one_line(argument.reason)}") + address(argument.where), indent=2, hang=2
+    )
 
 
 def _weight(argument: Argument) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from stethoscope.causes import Explanation, RankedCause, Standing
+from stethoscope.causes import Explanation, RankedCause
 from stethoscope.causes.verdict import Verdict, stands
 from stethoscope.diagnose import Diagnosis
 from stethoscope.report.address import address
@@ -14,9 +14,9 @@ from stethoscope.report.clean_text import one_line
 from stethoscope.report.curve import curve
 from stethoscope.report.line import BLANK, Line
 from stethoscope.report.palette import HEADING, OF_VERDICT
-from stethoscope.report.sections.causes import LIKELY, title_of
+from stethoscope.report.sections.causes import is_probable, title_of
 from stethoscope.report.telling_series import telling_series
-from stethoscope.report.words import certainty, count, percent
+from stethoscope.report.words import certainty, chance, count
 from stethoscope.run import Run
 from stethoscope.signals.ending import Ending
 
@@ -35,9 +35,10 @@ SAID = {
 def verdict(diagnosis: Diagnosis) -> Iterator[Line]:
     """The verdict, the root causes in a sentence each, and how the run ended."""
     name = one_line(diagnosis.run.name, LONGEST_NAME) or "This run"
-    said = Text.assemble((name, HEADING), (SAID[diagnosis.verdict], OF_VERDICT[diagnosis.verdict]), ". ")
     first, *others = _sentences(diagnosis)
-    yield Line(said + Text(first))
+    yield Line(
+        Text.assemble((name, HEADING), (SAID[diagnosis.verdict], OF_VERDICT[diagnosis.verdict]), first)
+    )
     for other in others:
         yield Line(Text(f"Also: {other}"), hang=6)
     yield Line(Text(_extent(diagnosis.run)) + _ended(diagnosis.ending))
@@ -57,13 +58,14 @@ def _sentences(diagnosis: Diagnosis) -> list[str]:
     explanation = diagnosis.explanation
     roots = [cause for cause in explanation.causes if stands(cause) and cause.consequence_of is None]
     if roots:
-        return [_sentence(cause) for cause in roots[:MOST_ROOTS]]
+        first, *others = [_sentence(cause) for cause in roots[:MOST_ROOTS]]
+        return [f". {first}", *others]
     if diagnosis.verdict is Verdict.HEALTHY:
         looked = count(_rules_that_looked(diagnosis), "rule")
-        return [f"{looked} looked; nothing found needs a remedy ({percent(explanation.healthy)})."]
+        return [f" ({chance(explanation.healthy)}). {looked} looked; nothing found needs a remedy."]
     if explanation.symptoms:
-        return [f"Something is wrong; {_best_guess(explanation)}."]
-    return ["Too little was logged, or could be read, to judge this run."]
+        return [f". Something is wrong; {_best_guess(explanation)}."]
+    return [". Too little was logged, or could be read, to judge this run."]
 
 
 def _sentence(cause: RankedCause) -> str:
@@ -71,10 +73,9 @@ def _sentence(cause: RankedCause) -> str:
 
 
 def _best_guess(explanation: Explanation) -> str:
-    plausible = [cause for cause in explanation.causes if cause.standing is Standing.PLAUSIBLE]
-    if not plausible or plausible[0].probability < LIKELY:
+    guess = next(filter(is_probable, explanation.causes), None)
+    if guess is None:
         return "no cause known here accounts for it"
-    guess = plausible[0]
     return f"the best guess: {title_of(guess)} ({certainty(guess.standing, guess.probability)})"
 
 
@@ -92,6 +93,6 @@ def _extent(run: Run) -> str:
 
 
 def _ended(ending: Ending) -> Text:
-    why = one_line(ending.why).rstrip(".")
-    place = address((ending.where,)) if ending.where else Text("")
-    return Text(f"How it ended: {one_line(ending.how)}; {why}") + place + Text(".")
+    how, why = one_line(ending.how), one_line(ending.why).rstrip(".")
+    said = f"How it ended is not known: {why}" if how == "unknown" else f"How it ended: {how}; {why}"
+    return Text(said) + address((ending.where,) if ending.where else ()) + Text(".")

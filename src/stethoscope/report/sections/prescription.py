@@ -29,7 +29,7 @@ def edits(prescription: Prescription, verbose: bool) -> Iterator[Line]:
 def advice(prescription: Prescription) -> Iterator[Line]:
     """The next steps, in order."""
     for number, step in enumerate(prescription.advice, start=1):
-        yield Line(Text(f"{number}. {one_line(step)}"), indent=2, hang=3)
+        yield Line(Text(one_line(step)), indent=2, bullet=f"{number}. ")
 
 
 def checkpoint(prescription: Prescription) -> Iterator[Line]:
@@ -82,4 +82,4 @@ def _diff(diff: str, verbose: bool) -> Iterator[Line]:
 
 def _bullets(texts: Iterable[str]) -> Iterator[Line]:
     for text in texts:
-        yield Line(Text(f"- {one_line(text)}"), indent=2, hang=2)
+        yield Line(Text(one_line(text)), indent=2, bullet="- ")

@@ -11,9 +11,10 @@ from stethoscope.report.clean_text import one_line
 from stethoscope.report.line import Line
 from stethoscope.report.short_list import short_list
 from stethoscope.report.words import count, listed
-from stethoscope.run import ConfigFile, Log, Program, Run, Unread
+from stethoscope.run import ConfigFile, Log, Run, Unread
 
 STEPS_SHOWN = 8
+FILES_SHOWN = 3
 
 SAID_OF_ORIGIN = {
     "given": "given",
@@ -25,51 +26,65 @@ SAID_OF_ORIGIN = {
 
 
 def everything(run: Run, verbose: bool) -> Iterator[Line]:
-    """Logs, settings, code and checkpoints, then what could not be read."""
-    yield from short_list(run.logs, lambda log: _log(log, verbose), verbose)
-    yield from short_list(run.recipe.files if run.recipe else (), _settings, verbose)
-    if run.program is not None:
-        yield from _code(run.program)
-    yield from _checkpoints(run)
+    """Logs, settings, code and checkpoints: a sentence, or with `verbose` a list with notes."""
+    logs = [_log(log, run) for log in run.logs]
+    settings = [_settings(config, run) for config in (run.recipe.files if run.recipe else ())]
+    others = [*_code(run), *_checkpoints(run)]
+    if verbose:
+        notes = [f"{_name(log.file, run)}: {one_line(note)}" for log in run.logs for note in log.notes]
+        yield from (Line(Text(item), indent=2, hang=2) for item in [*logs, *settings, *others, *notes])
+    elif logs or settings or others:
+        parts = [*_shortened(logs, "log"), *_shortened(settings, "settings file"), *others]
+        yield Line(Text("; ".join(parts) + "."))
+
+
+def unread(run: Run, verbose: bool) -> Iterator[Line]:
+    """What could not be read, and why."""
     yield from short_list(run.unread, _unread, verbose)
 
 
-def _log(log: Log, verbose: bool) -> Iterator[Line]:
+def _shortened(items: list[str], noun: str) -> list[str]:
+    rest = len(items) - FILES_SHOWN
+    return [*items[:FILES_SHOWN], *([f"{count(rest, f'more {noun}')}"] if rest > 0 else [])]
+
+
+def _log(log: Log, run: Run) -> str:
     held = f"{count(len(log.series), 'series', 'series')}, {count(log.points, 'point')}"
-    yield _item(f"log: {one_line(log.file, LONGEST)} ({log.format}; {held})")
-    for note in log.notes if verbose else ():
-        yield Line(Text(one_line(note)), indent=4, hang=2)
+    return f"log {_name(log.file, run)} ({log.format}; {held})"
 
 
-def _settings(config: ConfigFile) -> Iterator[Line]:
-    origin = _origin(config.origin, config.changed_after_start)
-    yield _item(f"settings: {one_line(config.file, LONGEST)} ({origin})")
+def _settings(config: ConfigFile, run: Run) -> str:
+    if config.origin == "log":
+        return "settings dumped in the log"
+    return f"settings {_name(config.file, run)} ({_origin(config.origin, config.changed_after_start)})"
 
 
-def _code(program: Program) -> Iterator[Line]:
-    origin = _origin(program.origin, program.changed_after_start)
-    files = count(len(program.sources), "file")
-    yield _item(f"code: {one_line(program.root, LONGEST)} ({files}; {origin})")
+def _code(run: Run) -> Iterator[str]:
+    if run.program is not None:
+        origin = _origin(run.program.origin, run.program.changed_after_start)
+        files = count(len(run.program.sources), "file")
+        yield f"code {_name(run.program.root, run)} ({files}, {origin})"
 
 
-def _checkpoints(run: Run) -> Iterator[Line]:
-    if not run.checkpoints:
-        return
-    steps = sorted({checkpoint.step for checkpoint in run.checkpoints if checkpoint.step is not None})
-    at = f" at {'steps' if len(steps) > 1 else 'step'} {listed([f'{step:,}' for step in steps], STEPS_SHOWN)}"
-    yield _item(f"checkpoints: {count(len(run.checkpoints), 'file')}{at if steps else ''}")
+def _checkpoints(run: Run) -> Iterator[str]:
+    if run.checkpoints:
+        steps = sorted({checkpoint.step for checkpoint in run.checkpoints if checkpoint.step is not None})
+        of = f" of {'steps' if len(steps) > 1 else 'step'} " if steps else ""
+        shown = listed([f"{step:,}" for step in steps], STEPS_SHOWN)
+        yield f"{count(len(run.checkpoints), 'checkpoint file')}{of}{shown}"
 
 
 def _unread(unread: Unread) -> Iterator[Line]:
     # Some reasons name their file themselves.
     reason = unread.reason.removeprefix(f"{unread.file}: ")
-    yield _item(f"not read: {one_line(unread.file, LONGEST)}: {one_line(reason)}")
+    yield Line(Text(f"{one_line(unread.file, LONGEST)}: {one_line(reason)}"), indent=2, hang=2)
+
+
+def _name(file: str, run: Run) -> str:
+    """A file's name; what lies in the run's folder is named from there."""
+    return one_line(file.removeprefix(run.path.rstrip("/") + "/"), LONGEST)
 
 
 def _origin(origin: str, changed: bool | None) -> str:
     later = ", changed after the run began" if changed else ""
     return SAID_OF_ORIGIN.get(origin, one_line(origin)) + later
-
-
-def _item(text: str) -> Line:
-    return Line(Text(text), indent=2, hang=2)
