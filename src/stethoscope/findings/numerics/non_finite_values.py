@@ -25,12 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from stethoscope.detectors.non_finite import NonFinite, Pattern, scan
 from stethoscope.findings.finding import Finding, Rule, Severity
-from stethoscope.run import EventKind, Series, Where
+from stethoscope.run import EventKind, Series, Steps, Where
 from stethoscope.signals.announcements import Announcements
 from stethoscope.signals.every_series import EverySeries
 from stethoscope.signals.skipped_steps import SkippedSteps
@@ -41,6 +42,7 @@ OFTEN = 0.05  # a share of lost values above this is more than an accident
 LONG = 8  # so many bad values in a row are an episode, not an outlier
 DISGUISED = 3  # zeros beside NaN gradients; one or two may be a skipped first step
 # Quantities that do not describe the model: their NaN is a division by zero in the logger.
+CLOCKS = ("step_time", "throughput", "mem")
 BOOKKEEPING = ("step_time", "data_time", "throughput", "mem", "epoch", "best", "eta", "time")
 
 
@@ -72,12 +74,9 @@ def examine(
     every: EverySeries, skipped: SkippedSteps | None, announcements: Announcements | None
 ) -> Iterator[Finding]:
     """Name the first bad series where it does lasting harm; otherwise note what was lost."""
-    bad = [
-        Bad(series, scan(series.values))
-        for name, series in every.series.items()
-        if _describes_the_model(name)
-    ]
-    bad = [one for one in bad if one.seen.count]
+    empty = _empty_rows(every)
+    judged = [_without(series, empty) for name, series in every.series.items() if _describes_the_model(name)]
+    bad = [Bad(series, seen) for series in judged if (seen := scan(series.values)).count]
     disguised = _disguised(every)
     fatal = sorted((one for one in bad if _is_fatal(one, every)), key=_order)
     if fatal:
@@ -93,6 +92,17 @@ def examine(
 def _describes_the_model(name: str) -> bool:
     parts = name.lower().replace("-", "_").replace("/", "_").split("_")
     return not any(word in parts or name.startswith(word) for word in BOOKKEEPING)
+
+
+def _empty_rows(every: EverySeries) -> Steps:
+    """Steps at which not even time or memory is a number: nothing was measured there."""
+    clocks = [series for name, series in every.series.items() if name.split("/")[0] in CLOCKS]
+    empty = [series.steps[~np.isfinite(series.values)] for series in clocks]
+    return reduce(np.intersect1d, empty) if empty else np.empty(0, dtype=np.int64)
+
+
+def _without(series: Series, steps: Steps) -> Series:
+    return series if len(steps) == 0 else series.select(~np.isin(series.steps, steps))
 
 
 def _is_loss(name: str) -> bool:

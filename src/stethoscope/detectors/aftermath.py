@@ -1,0 +1,101 @@
+"""What a spike left behind: an outlier, a scar that healed, or a level that never came back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from stethoscope.detectors.spike import SpikeScan
+from stethoscope.run import Steps, Values
+
+NEXT = 8  # points after the spike whose median decides whether anything lasted
+RAISED = 4.0  # deviations above the level that count as not recovered
+LEAST_RAISED = 0.05  # and at least this share of the level
+MOST = 64  # spikes to follow; a series with more of them is described well enough
+QUICK_STEPS = 100
+SLOW_STEPS = 2000
+
+
+class Grade(IntEnum):
+    """How a spike ended."""
+
+    OUTLIER = 0
+    RECOVERED = 1
+    SLOW = 2
+    LASTING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """One spike: index and step of its first value, its height over the level, and how it ended.
+
+    `until` is the index at which the level was reached again, or the length of the series;
+    `steps_to_recover` is None where it did not; `peak` and `before` are in units of the series.
+    """
+
+    at: int
+    until: int
+    step: int
+    before: float
+    peak: float
+    grade: Grade
+    steps_to_recover: int | None
+
+
+def follow(steps: Steps, values: Values, scan: SpikeScan) -> list[Aftermath]:
+    """Gather flagged points into spikes and see what became of each."""
+    found: list[Aftermath] = []
+    at = 0
+    flagged = np.flatnonzero(scan.spikes)
+    while len(found) < MOST and (later := flagged[flagged >= at]).size:
+        found.append(_one(steps, values, scan, int(later[0])))
+        at = found[-1].until
+    return found
+
+
+def _one(steps: Steps, values: Values, scan: SpikeScan, start: int) -> Aftermath:
+    level, sd = float(scan.level[start]), float(scan.sd[start])
+    least = np.log1p(LEAST_RAISED) if scan.logarithmic else LEAST_RAISED * abs(level)
+    raised = _coordinates(values[start:], scan.logarithmic) > level + max(RAISED * sd, float(least))
+    back = _recovery(raised)
+    length = len(raised) if back is None else max(1, back)
+    finite = values[start : start + length]
+    finite = finite[np.isfinite(finite)]
+    took = None if back is None else int(steps[start + back] - steps[start])
+    return Aftermath(
+        start,
+        start + length,
+        int(steps[start]),
+        float(np.exp(level)) if scan.logarithmic else level,
+        float(finite.max()) if len(finite) else float("inf"),
+        _grade(raised, back, took),
+        took,
+    )
+
+
+def _recovery(raised: npt.NDArray[np.bool_]) -> int | None:
+    """The first offset from which a majority of the next points is back at the level."""
+    total = np.cumsum(np.insert(raised.astype(np.int64), 0, 0))
+    upto = np.minimum(np.arange(len(raised)) + NEXT, len(raised))
+    share = (total[upto] - total[:-1]) / (upto - np.arange(len(raised)))
+    back = np.flatnonzero((share <= 0.5) & ~raised)
+    return int(back[0]) if len(back) else None
+
+
+def _grade(raised: npt.NDArray[np.bool_], end: int | None, took: int | None) -> Grade:
+    if end is None:
+        # Too little is left of the log to say that it lasts.
+        return Grade.LASTING if len(raised) > NEXT else Grade.RECOVERED
+    if end <= 1:
+        return Grade.OUTLIER
+    if end < NEXT or took is None or took <= QUICK_STEPS:
+        return Grade.RECOVERED
+    return Grade.SLOW if took <= SLOW_STEPS else Grade.LASTING
+
+
+def _coordinates(values: Values, logarithmic: bool) -> Values:
+    filled = np.where(np.isfinite(values), values, 1e300)
+    return np.log(np.maximum(np.abs(filled), 1e-300)) if logarithmic else filled

@@ -1,0 +1,133 @@
+"""Did a metric peak and then decline, or does it only look so?
+
+The best of many noisy values is always better than the last. The null hypothesis is a metric whose
+expectation never gets worse: an isotonic fit with AR(1) noise, from which the drop of the smoothed curve
+is resampled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.detectors.robust_stats import (
+    autocorrelation,
+    block_means,
+    isotonic,
+    noise_sd,
+    smoothed,
+    tame,
+)
+from stethoscope.detectors.trend import trend
+from stethoscope.run import Steps, Values
+
+LEAST_POINTS = 12
+MOST_POINTS = 100
+RESAMPLES = 400
+LEVEL = 0.005  # flat curves with remembering noise reject more often than the nominal level
+SLOPE_LEVEL = 0.05
+CLEAR = 10.0  # a drop of so many standard errors needs no slope to confirm it
+SEED = 20240229  # the same curve gets the same verdict every time
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """A peak and the decline after it, in the units of the series with higher better.
+
+    `best` and `end` are means over `window` evaluations; `best_step` is the last step of the best window.
+    """
+
+    best_step: int
+    best: float
+    end: float
+    window: int
+    p: float
+    standard_errors: float
+    declines: bool
+
+    @property
+    def drop(self) -> float:
+        """How far the end lies below the best."""
+        return self.best - self.end
+
+
+def peak(steps: Steps, values: Values) -> Peak | None:
+    """Test finite values, higher being better; None for too few of them."""
+    if len(values) < LEAST_POINTS:
+        return None
+    x, y = block_means(steps, tame(values), MOST_POINTS)
+    window = max(2, len(y) // 10)
+    means = _window_means(y, window)
+    at = int(np.argmax(means))
+    drop = float(means[at] - means[-1])
+    sd, rho = _noise(y)
+    p = _chance(y, drop, window, sd, rho)
+    errors = drop / (sd * math.sqrt(2.0 / window)) if sd > 0.0 else (math.inf if drop > 0.0 else 0.0)
+    confirmed = errors > CLEAR or _falls_after(x, y, at + window - 1)
+    return Peak(
+        int(x[at + window // 2]),
+        float(means[at]),
+        float(means[-1]),
+        window,
+        p,
+        errors,
+        p < LEVEL and confirmed and drop > 0.0,
+    )
+
+
+def _window_means(y: Values, window: int) -> Values:
+    return smoothed(y, window)[window - 1 :]
+
+
+def _noise(y: Values) -> tuple[float, float]:
+    """The standard deviation and autocorrelation of the noise around the curve.
+
+    Around the best curve with one peak, not around the null's: a real decline must not pass for noise.
+    Such a fit swallows part of the noise, more of it the more steps it has, which is given back here.
+    """
+    fitted = _one_peak(y)
+    rest = y - fitted
+    levels = 1 + int(np.count_nonzero(np.diff(fitted)))
+    left = max(1.0, len(y) - levels)
+    swallowed = levels / len(y)
+    rho = autocorrelation(rest)
+    sd = max(float(np.sqrt(rest @ rest / left)), noise_sd(y))
+    return sd, min(0.95, rho + swallowed * (1.0 - rho))
+
+
+def _one_peak(y: Values) -> Values:
+    """The closest curve that rises to one point and falls after it."""
+    best, error = y, math.inf
+    for at in range(0, len(y), max(1, len(y) // 25)):
+        fitted = np.concatenate([isotonic(y[:at]), -isotonic(-y[at:])])
+        rest = float(np.sum((y - fitted) ** 2))
+        if rest < error:
+            best, error = fitted, rest
+    return best
+
+
+def _chance(y: Values, drop: float, window: int, sd: float, rho: float) -> float:
+    """How often a never-worsening curve with this noise shows so large a drop."""
+    if drop <= 0.0:
+        return 1.0
+    if sd <= 0.0:
+        return 0.0
+    rng = np.random.default_rng(SEED)
+    shocks = rng.standard_normal((RESAMPLES, len(y))) * sd * math.sqrt(1.0 - rho * rho)
+    noise = np.empty_like(shocks)
+    noise[:, 0] = rng.standard_normal(RESAMPLES) * sd
+    for t in range(1, len(y)):
+        noise[:, t] = rho * noise[:, t - 1] + shocks[:, t]
+    total = np.cumsum(isotonic(y) + noise, axis=1)
+    total = np.concatenate([np.zeros((RESAMPLES, 1)), total], axis=1)
+    means = (total[:, window:] - total[:, :-window]) / window
+    drops = means.max(axis=1) - means[:, -1]
+    return float((1 + np.count_nonzero(drops >= drop)) / (1 + RESAMPLES))
+
+
+def _falls_after(x: Values, y: Values, at: int) -> bool:
+    """Whether the metric has a falling trend from the peak on."""
+    line = trend(np.arange(len(y) - at), y[at:])
+    return line is not None and line.p_falling < SLOPE_LEVEL

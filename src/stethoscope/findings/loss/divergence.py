@@ -1,0 +1,137 @@
+"""The training loss leaves its best level and does not return.
+
+## What it checks
+The loss in block medians: whether its level at the end stands well above its best level, beyond the noise,
+on an upward trend or after a jump, and has not made good most of it. It fires as critical when the level is
+1.5 times the best and a tenth of what was learned is lost, or when the end is worse than the beginning.
+
+## Why it matters
+Training longer makes such a model worse. The step at which the rise begins separates the last useful
+checkpoint from the useless ones, and says which change to look at.
+
+## When it is harmless
+A curriculum raises the loss because the task becomes harder. A loss term that is switched on, or a
+regulariser that grows by design, adds to the total. The losses of a generator and a discriminator rise and
+fall against each other, and those of reinforcement learning do not measure progress: both are left alone.
+
+## References
+- Wortsman et al., "Small-scale proxies for large-scale Transformer training instabilities", 2023
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stethoscope.detectors.divergence import LEAST_POINTS, Rise, rise
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
+from stethoscope.signals.learning_rate import LearningRate
+from stethoscope.signals.loss import RISES_BY_DESIGN, TrainLoss, words
+from stethoscope.signals.turning_points import TurningPoints
+
+RULE = Rule(code="LOS102", since="0.1", severity=Severity.CRITICAL)
+
+LEAST_RATIO = 1.2  # a smaller rise is drift
+LEAST_GAIN_LOST = 0.05
+FOLLOWS = 0.8  # correlation of loss and difficulty at which one explains the other
+CARRIED = 0.7  # share of the rise that one term must carry to explain it
+NEAR = 0.03  # of the run's length
+
+
+def examine(loss: TrainLoss, changes: TurningPoints | None, rates: LearningRate | None) -> Iterator[Finding]:
+    """Fire on a lasting rise, as a note where something else explains it."""
+    series = loss.series.finite()
+    if len(series) < LEAST_POINTS:
+        raise InsufficientData(f"{len(series)} values of the loss are too few to see a lasting rise")
+    if not loss.measures_progress:
+        return
+    seen = rise(series.steps, series.values)
+    if seen is None or not _matters(seen):
+        return
+    why = _explanation(seen, loss, changes, rates)
+    yield _finding(seen, series, changes, why)
+
+
+def _matters(seen: Rise) -> bool:
+    return seen.severe or (seen.ratio >= LEAST_RATIO and seen.gain_lost >= LEAST_GAIN_LOST)
+
+
+def _explanation(
+    seen: Rise, loss: TrainLoss, changes: TurningPoints | None, rates: LearningRate | None
+) -> str:
+    """What else raises the loss; empty where nothing does."""
+    if changes is not None:
+        if changes.curriculum is not None:
+            difficulty = changes.curriculum.difficulty
+            if difficulty is None:
+                return "a curriculum in the settings"
+            if _follows(loss.series.finite(), difficulty, seen.best_step):
+                return "the difficulty"
+        span = int(loss.series.steps[-1] - loss.series.steps[0])
+        reach = max(2 * loss.series.cadence(), int(NEAR * span))
+        switched = [point for point in changes.near(seen.onset, reach) if point.kind == "term"]
+        if switched:
+            return f"{switched[0].series}, which begins there"
+    if term := _carried_by(seen, loss):
+        return f"loss/{term}, which rises by design"
+    if rates is not None and rates.still_warming_up and seen.ratio < 2.0:
+        return "the warm-up of the learning rate"
+    return ""
+
+
+def _follows(loss: Series, difficulty: Series, since: int) -> bool:
+    """Whether the loss rises and falls with the difficulty since its best step."""
+    late = loss.between(since, int(loss.steps[-1]))
+    at = np.interp(late.steps, difficulty.steps, difficulty.values)
+    if len(late) < 4 or np.ptp(at) <= 0.0 or np.ptp(late.values) <= 0.0:
+        return False
+    width = max(1, len(late) // 16)
+    kernel = np.full(width, 1.0 / width)
+    smooth = np.convolve(late.values, kernel, "valid")
+    harder = np.convolve(at, kernel, "valid")
+    return len(smooth) > 3 and np.ptp(harder) > 0.0 and float(np.corrcoef(smooth, harder)[0, 1]) > FOLLOWS
+
+
+def _carried_by(seen: Rise, loss: TrainLoss) -> str:
+    """The term that rises by design and carries most of the rise."""
+    for name, series in loss.terms.items():
+        if not words(name) & RISES_BY_DESIGN:
+            continue
+        late = series.finite().values[-max(1, len(series) // 10) :]
+        then = series.finite().between(seen.best_step, seen.best_step + 10 * max(1, series.cadence())).values
+        if len(late) and len(then) and np.median(late) - np.median(then) > CARRIED * (seen.end - seen.best):
+            return name
+    return ""
+
+
+def _finding(seen: Rise, series: Series, changes: TurningPoints | None, why: str) -> Finding:
+    last = int(series.steps[-1])
+    reach = max(2 * series.cadence(), int(NEAR * (last - int(series.steps[0]))))
+    near = changes.near(seen.onset, reach) if changes else ()
+    message = f"{series.name} rises from {seen.best:.4g} to {seen.end:.4g} after step {seen.onset:,}"
+    message += ", worse than at the start" if seen.above_start else " and stays up"
+    if why:
+        message += f"; explained by {why}"
+    return Finding(
+        series.where(seen.onset, last),
+        message,
+        {
+            "series": series.name,
+            "initial": seen.initial,
+            "best": seen.best,
+            "best_step": seen.best_step,
+            "end": seen.end,
+            "ratio": min(seen.ratio, 1e9),
+            "gain_lost": seen.gain_lost,
+            "above_start": seen.above_start,
+            "steps_to_rise": seen.steps_to_rise,
+            "exponential": seen.exponential,
+            "explained_by": why,
+            "aligned_with": ", ".join(sorted({point.kind for point in near})),
+        },
+        strength=1.0 if seen.severe else 0.6,
+        onset=seen.onset,
+        severity=Severity.NOTE if why else Severity.CRITICAL if seen.severe else Severity.WARNING,
+    )

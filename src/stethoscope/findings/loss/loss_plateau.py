@@ -1,0 +1,147 @@
+"""The training loss does not move, from the first step on.
+
+## What it checks
+Whether the loss is flat, shown by an interval of its slope that is narrow and lies around zero: the whole
+curve stays within 2 % of its first level. It compares the level with the loss of guessing (ln 50257 = 10.82
+for GPT-2's vocabulary, ln 1000 = 6.91 for ImageNet), and looks for one exact value repeated for half the
+run.
+
+## Why it matters
+A loss that never moves says that nothing is learned: a rate of zero or far too small, frozen or detached
+parameters, labels that carry no information, a loss that does not depend on the model.
+
+## When it is harmless
+A loss that fell and then stayed has converged; that is not reported. Fine-tuning often moves the loss less
+than its noise, so runs that begin from trained weights are judged only by exact repetition and by chance
+level. While the learning rate is still warming up there is nothing to judge.
+
+## References
+- Schuirmann, "A comparison of the two one-sided tests procedure", 1987, on showing equivalence
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from stethoscope.detectors.plateau import LEAST_POINTS, Flatness, flatness, longest_constant
+from stethoscope.detectors.trend import trend
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
+from stethoscope.signals.baseline import Baseline, common_size
+from stethoscope.signals.learning_rate import LearningRate
+from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.starting_point import StartingPoint
+from stethoscope.signals.validation import Metric, Validation
+
+RULE = Rule(code="LOS103", since="0.1", severity=Severity.WARNING)
+
+STUCK = 0.02  # relative to the first level
+QUIET = 0.05  # relative noise of a block above which a slow improvement could hide
+NEAR_CHANCE = 0.03
+LEAST_REPEATS = 16
+EXACT_DIGITS = 4  # a value printed with fewer digits repeats because it is rounded
+IMPROVES = 0.05
+
+
+def examine(
+    loss: TrainLoss,
+    start: StartingPoint,
+    rates: LearningRate | None,
+    baseline: Baseline | None,
+    validation: Validation | None,
+) -> Iterator[Finding]:
+    """Fire when the loss is frozen, at chance level, or has not moved since the start."""
+    series = loss.series.finite()
+    if (frozen := _frozen(series)) is not None:
+        yield frozen
+        return
+    if len(series) < LEAST_POINTS:
+        raise InsufficientData(f"{len(series)} values of the loss are too few to call it flat")
+    if rates is not None and rates.still_warming_up:
+        raise InsufficientData("the learning rate is still warming up where the log ends")
+    if not loss.measures_progress:
+        return
+    flat = flatness(series.steps, series.values)
+    if flat is None or not flat.within(STUCK) or _is_improving(validation):
+        return
+    chance = _chance(flat, baseline)
+    if chance is None and not (start.from_scratch and flat.noise <= QUIET * abs(flat.initial)):
+        return
+    yield _stuck(series, flat, chance, rates)
+
+
+def _frozen(series: Series) -> Finding | None:
+    """One exact value for at least half of the run."""
+    first, length = longest_constant(series.values)
+    if length < max(LEAST_REPEATS, len(series) // 2):
+        return None
+    value = float(series.values[first])
+    fell_to_it = first > 0 and float(series.values[0]) > value
+    if fell_to_it and len(f"{value:.6g}".replace("-", "").replace(".", "").strip("0")) < EXACT_DIGITS:
+        return None  # a small loss in few decimals: converged, then rounded
+    begin, end = int(series.steps[first]), int(series.steps[first + length - 1])
+    return Finding(
+        series.where(begin, end),
+        f"{series.name} is exactly {value:.6g} at {length:,} logged steps in a row, from step {begin:,}",
+        {"series": series.name, "frozen": True, "value": value, "repeats": length, "stuck": True},
+        onset=begin,
+        proof="a loss that depends on data and weights does not repeat to the last digit",
+    )
+
+
+def _chance(flat: Flatness, baseline: Baseline | None) -> tuple[float, str] | None:
+    """The loss of guessing, where the curve stands at it or above."""
+    known = baseline.chance_loss if baseline else None
+    if known is not None:
+        at_it = flat.end >= (1.0 - NEAR_CHANCE) * known
+        return (known, "the configured number of choices") if at_it else None
+    size = common_size(flat.end, NEAR_CHANCE)
+    return (math.log(size), f"ln {size}") if size else None
+
+
+def _is_improving(validation: Validation | None) -> bool:
+    return validation is not None and any(_improves(metric) for metric in validation.judged.values())
+
+
+def _improves(metric: Metric) -> bool:
+    values = metric.sign * metric.series.values
+    line = trend(metric.series.steps, values)
+    if line is not None:
+        return line.p_rising < 0.01 and line.change > IMPROVES * float(np.median(np.abs(values)))
+    return len(values) >= 2 and values[-1] - values[0] > IMPROVES * abs(float(values[0]))
+
+
+def _stuck(
+    series: Series, flat: Flatness, chance: tuple[float, str] | None, rates: LearningRate | None
+) -> Finding:
+    steps = int(series.steps[-1] - series.steps[0])
+    message = (
+        f"{series.name} stays at {flat.end:.4g} for all {steps:,} steps (it began at {flat.initial:.4g})"
+    )
+    if chance is not None:
+        message += f", the level of guessing: {chance[1]} = {chance[0]:.4g}"
+    highest = float(rates.main.finite().values.max()) if rates else None
+    if highest is not None and highest < 1e-6:
+        message += f"; the learning rate never exceeds {highest:.1g}"
+    evidence: dict[str, object] = {
+        "series": series.name,
+        "stuck": True,
+        "initial": flat.initial,
+        "end": flat.end,
+        "drift": flat.drift,
+        "at_chance": chance is not None,
+        "chance": chance[0] if chance else 0.0,
+    }
+    if highest is not None:
+        evidence["highest_lr"] = highest
+    return Finding(
+        series.where(),
+        message,
+        evidence,
+        strength=0.9 if chance else 0.6,
+        onset=int(series.steps[0]),
+        severity=Severity.WARNING,
+    )

@@ -1,0 +1,165 @@
+"""The best score of the whole run is no better than doing nothing.
+
+## What it checks
+The best stretch of each validation metric against, in this order: the score of a trivial method logged
+beside it (bicubic, identity, majority); the score before the first step; the cross-entropy or accuracy of
+guessing, where the settings give the number of classes or tokens; and, weakly, for super-resolution, the
+PSNR that plain interpolation reaches on natural images (23 dB and more at twice the size) and that a single
+flat colour reaches (18 dB at most).
+
+## Why it matters
+It decides where to look. A model that cannot beat doing nothing does not suffer from its schedule: the
+metric, the loss or the data path is broken, and the shape of its curve is a red herring.
+
+## When it is harmless
+A fine-tuned model may begin at its best on the old task. PSNR depends on the images: synthetic or very
+noisy ones can lie below the usual range, so that evidence is weak by itself.
+
+## References
+- Cross-entropy of a uniform guess over C choices: ln C
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stethoscope.detectors.robust_stats import smoothed
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
+from stethoscope.signals.baseline import Baseline, common_size
+from stethoscope.signals.learning_rate import LearningRate
+from stethoscope.signals.loss import TrainLoss, words
+from stethoscope.signals.validation import Metric, Validation
+
+RULE = Rule(code="VAL103", since="0.1", severity=Severity.WARNING)
+
+LEAST_EVALUATIONS = 4
+FLAT_COLOUR_DB = 18.0  # the most that one flat colour scored on natural images
+INTERPOLATION_DB = {2: 23.0, 3: 21.0, 4: 20.0}  # the least that bicubic scored, by enlargement
+SUBSTANTIAL_POINTS = 100
+NEAR_CHANCE = 0.02
+STARTS_LIKE_GUESSING = 0.3  # a cross-entropy begins within this share of ln C
+ACCURACY_MARGIN = 1.3  # times chance
+
+
+def examine(
+    baseline: Baseline, validation: Validation | None, loss: TrainLoss | None, rates: LearningRate | None
+) -> Iterator[Finding]:
+    """Fire on the first comparison that the run loses."""
+    metrics = validation.judged if validation else {}
+    if not metrics and loss is None:
+        raise InsufficientData("neither a validation metric nor a loss was logged")
+    lost = _against_step_zero(metrics)
+    for name, metric in metrics.items():
+        found = _against_reference(metric, baseline.references.get(name)) or lost
+        found = found or _psnr(metric, baseline) or _accuracy(metric, baseline)
+        if found is not None:
+            yield found
+            return
+    if loss is not None and not (rates is not None and rates.still_warming_up):
+        found = _against_guessing(loss, baseline, metrics)
+        if found is not None:
+            yield found
+
+
+def _best(metric: Metric) -> float:
+    """The best window mean, higher being better: one lucky value does not count."""
+    values = metric.sign * metric.series.values
+    width = max(1, len(values) // 10)
+    return float(smoothed(values, width)[width - 1 :].max())
+
+
+def _against_reference(metric: Metric, reference: Series | None) -> Finding | None:
+    if reference is None:
+        return None
+    trivial, best = float(np.median(reference.values)), metric.sign * _best(metric)
+    if metric.sign * (best - trivial) > 0.0:
+        return None
+    return _finding(metric.series, best, trivial, f"{reference.name}, a trivial method", "logged", 1.0)
+
+
+def _against_step_zero(metrics: dict[str, Metric]) -> Finding | None:
+    """The first metric that never beats its own start, where most metrics do not."""
+    began = [metric for metric in metrics.values() if _began_at_zero(metric.series)]
+    beaten = [metric for metric in began if metric.sign * metric.series.values[0] >= _best(_later(metric))]
+    if not beaten or 2 * len(beaten) <= len(began):
+        return None
+    metric = beaten[0]
+    best, first = metric.sign * _best(_later(metric)), float(metric.series.values[0])
+    return _finding(metric.series, best, first, "the score before the first step", "step 0", 0.9)
+
+
+def _began_at_zero(series: Series) -> bool:
+    return len(series) >= LEAST_EVALUATIONS and int(series.steps[0]) == 0 and series.axis == "step"
+
+
+def _later(metric: Metric) -> Metric:
+    return Metric(metric.series.select(slice(1, None)), metric.better)
+
+
+def _psnr(metric: Metric, baseline: Baseline) -> Finding | None:
+    if "psnr" not in words(metric.series.name) or baseline.enlargement is None:
+        return None
+    best = _best(metric)
+    usual = INTERPOLATION_DB.get(int(str(baseline.enlargement.value)), 0.0)
+    if best < FLAT_COLOUR_DB:
+        text = "what one flat colour can reach"
+        return _finding(metric.series, best, FLAT_COLOUR_DB, text, "flat colour", 0.6)
+    if best < usual:
+        text = f"what bicubic interpolation reaches at {baseline.enlargement.value}x"
+        return _finding(metric.series, best, usual, text, "bicubic", 0.3, Severity.NOTE)
+    return None
+
+
+def _accuracy(metric: Metric, baseline: Baseline) -> Finding | None:
+    classes = baseline.classes.value if baseline.classes else None
+    if not isinstance(classes, int) or not words(metric.series.name) & {"accuracy", "acc", "top1", "acc1"}:
+        return None
+    best = _best(metric)
+    if best > 1.0:
+        best /= 100.0
+    if len(metric.series) < LEAST_EVALUATIONS or best > ACCURACY_MARGIN / classes:
+        return None
+    return _finding(metric.series, best, 1.0 / classes, f"guessing among {classes} classes", "chance", 0.7)
+
+
+def _against_guessing(loss: TrainLoss, baseline: Baseline, metrics: dict[str, Metric]) -> Finding | None:
+    series = loss.series.finite()
+    if len(series) < SUBSTANTIAL_POINTS or len(loss.terms) > 1 or not loss.measures_progress:
+        return None
+    first = float(series.values[0])
+    size = common_size(first)
+    chance = baseline.chance_loss or (float(np.log(size)) if size else None)
+    if chance is None or abs(first / chance - 1.0) > STARTS_LIKE_GUESSING:
+        return None
+    held_out = [metrics["val/loss"].series] if "val/loss" in metrics else []
+    best = min(-_best(Metric(one, "lower")) for one in [series, *held_out])
+    if best < (1.0 - NEAR_CHANCE) * chance:
+        return None
+    return _finding(series, best, chance, f"what guessing costs ({_choices(baseline, size)})", "chance", 0.8)
+
+
+def _choices(baseline: Baseline, size: int | None) -> str:
+    chosen = baseline.vocabulary or baseline.classes
+    return f"{chosen.dotted}: {chosen.value}" if chosen else f"ln {size}"
+
+
+def _finding(
+    series: Series,
+    best: float,
+    trivial: float,
+    text: str,
+    kind: str,
+    strength: float,
+    severity: Severity = Severity.WARNING,
+) -> Finding:
+    return Finding(
+        series.where(),
+        f"the best {series.name} of the run is {best:.4g}, no better than {trivial:.4g}: {text}",
+        {"metric": series.name, "best": best, "baseline": trivial, "kind": kind},
+        strength=strength,
+        onset=int(series.steps[0]),
+        severity=severity,
+    )

@@ -1,0 +1,164 @@
+"""The validation loss rises while the training loss keeps falling.
+
+## What it checks
+Whether the validation loss (or another error that should fall) has passed its minimum, by the same test as
+peak-then-decline, while the training loss at the end is clearly lower than it was at that minimum. With
+fewer than twelve evaluations, whether the last ones rise one after another: six values in random order are
+in rising order once in 720 times.
+
+## Why it matters
+From the minimum on, the model learns the training set by heart. What it gains there it loses on every other
+input.
+
+## When it is harmless
+Rises below 2 % are notes. In classification and language tuning the validation loss often rises while the
+accuracy still improves: the model grows more certain, also where it errs.
+
+## References
+- Guo et al., "On Calibration of Modern Neural Networks", 2017
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.detectors.peak import LEAST_POINTS, peak
+from stethoscope.detectors.rising_run import rising_run
+from stethoscope.detectors.robust_stats import noise_sd
+from stethoscope.detectors.trend import trend
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
+from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.validation import LOG_THIS, Metric, Validation
+
+RULE = Rule(code="VAL102", since="0.1", severity=Severity.WARNING)
+
+SMALL = 0.02
+NEGLIGIBLE = 0.001
+RARE = 0.01
+HUGE_RISE = 0.2  # with this much, three rises in a row beside a falling training loss are enough
+FEW_RISES = 3
+LEAST_EVALUATIONS = 4
+STILL_FALLING = 0.02  # of the training loss at the minimum
+FALLS_FAR = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """The rise of a validation error after its minimum."""
+
+    best_step: int
+    best: float
+    end: float
+    p: float
+
+    @property
+    def relative(self) -> float:
+        """The rise relative to the minimum."""
+        return (self.end - self.best) / max(abs(self.best), 1e-300)
+
+
+def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
+    """Fire on the first error that rises while the training loss falls."""
+    errors = [metric for metric in validation.judged.values() if metric.better == "lower"]
+    errors.sort(key=lambda metric: metric.series.name != "val/loss")
+    if not errors:
+        raise InsufficientData("no validation loss was logged", LOG_THIS)
+    if all(len(metric.series) < LEAST_EVALUATIONS for metric in errors):
+        most = max(len(metric.series) for metric in errors)
+        raise InsufficientData(f"cannot tell overfitting with {most} evaluations", LOG_THIS)
+    if not loss.measures_progress:
+        return
+    for metric in errors:
+        seen = _rise(metric.series, loss.series.finite())
+        if seen is not None and seen.relative >= NEGLIGIBLE:
+            train = _train_levels(loss.series.finite(), seen.best_step)
+            if train is not None:
+                yield _finding(metric, seen, train, loss, validation)
+                return
+
+
+def _rise(errors: Series, train: Series) -> Rise | None:
+    if len(errors) >= LEAST_POINTS:
+        seen = peak(errors.steps, -errors.values)
+        if seen is not None and seen.declines:
+            return Rise(seen.best_step, -seen.best, -seen.end, seen.p)
+        return None
+    if len(errors) < LEAST_EVALUATIONS:
+        return None
+    rising = rising_run(errors.values)
+    best = int(np.argmin(errors.values))
+    rise = Rise(int(errors.steps[best]), float(errors.values[best]), float(errors.values[-1]), rising.p)
+    if rising.start > best + 1 or rise.relative < SMALL:
+        return None
+    if rising.p < RARE and rise.relative >= 0.05:
+        return rise
+    levels = _train_levels(train, rise.best_step)
+    far = levels is not None and levels[1] < (1.0 - FALLS_FAR) * levels[0]
+    return rise if rising.rises >= FEW_RISES and rise.relative >= HUGE_RISE and far else None
+
+
+def _train_levels(train: Series, since: int) -> tuple[float, float] | None:
+    """The training loss around the validation minimum and at the end, where it has clearly fallen."""
+    if len(train) < LEAST_EVALUATIONS:
+        return None
+    part = max(2, len(train) // 20)
+    at = int(np.searchsorted(train.steps, since))
+    then = float(np.median(train.values[max(0, at - part) : at + part]))
+    end = float(np.median(train.values[-part:]))
+    after = train.select(slice(at, None))
+    falling = trend(after.steps, after.values)
+    clear = then - end > max(STILL_FALLING * abs(then), 2.0 * noise_sd(train.values) / part**0.5)
+    return (then, end) if clear or (falling is not None and falling.p_falling < RARE) else None
+
+
+def _finding(
+    metric: Metric, seen: Rise, train: tuple[float, float], loss: TrainLoss, validation: Validation
+) -> Finding:
+    series = metric.series
+    last = int(series.steps[-1])
+    better = _still_improves(validation, seen.best_step)
+    message = (
+        f"{series.name} rises from {seen.best:.4g} at step {seen.best_step:,} to {seen.end:.4g} while "
+        f"{loss.series.name} falls from {train[0]:.4g} to {train[1]:.4g}"
+    )
+    if better:
+        message += f"; {better} still improves"
+    return Finding(
+        (series.where(seen.best_step, last), loss.series.where(seen.best_step, last)),
+        message,
+        {
+            "metric": series.name,
+            "best_step": seen.best_step,
+            "best_value": seen.best,
+            "end_value": seen.end,
+            "rise_relative": seen.relative,
+            "train_at_best": train[0],
+            "train_end": train[1],
+            "gap_at_best": seen.best - train[0],
+            "gap_end": seen.end - train[1],
+            "p": seen.p,
+            "evaluations": len(series),
+            "still_improves": better,
+        },
+        strength=min(1.0, 0.4 + 4.0 * seen.relative),
+        onset=seen.best_step,
+        severity=Severity.WARNING if seen.relative >= SMALL else Severity.NOTE,
+    )
+
+
+def _still_improves(validation: Validation, since: int) -> str:
+    """A metric that is better at the end than at the minimum of the validation loss."""
+    for name, metric in validation.judged.items():
+        values = metric.sign * metric.series.values
+        at = int(np.searchsorted(metric.series.steps, since))
+        if (
+            metric.better == "higher"
+            and at < len(values) - 1
+            and values[-1] > values[at] + 0.01 * abs(values[at])
+        ):
+            return name
+    return ""

@@ -1,0 +1,119 @@
+"""A validation metric was better in the middle of the run than at its end.
+
+## What it checks
+Whether the drop from the best stretch of a metric to its end is larger than chance allows. The best of many
+noisy values always beats the last one, so the drop is compared with what a metric that never gets worse
+would show with the same noise and the same memory in the noise. Twelve evaluations are the least that can
+be judged.
+
+## Why it matters
+The model at the end is not the model to keep, and whatever was trained after the peak did harm. Before any
+story about the peak is believed: is it better than doing nothing at all?
+
+## When it is harmless
+Declines of a few tenths of a percent are real and rarely worth a thought; they are notes. The best of
+several hundred evaluations is partly luck. A metric measured on something that changes with training (a
+curriculum, a moving reference) can decline while the model improves.
+
+## References
+- Barlow et al., "Statistical Inference Under Order Restrictions", 1972
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.detectors.peak import LEAST_POINTS, Peak, peak
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.validation import LOG_THIS, Metric, Validation
+
+RULE = Rule(code="VAL101", since="0.1", severity=Severity.WARNING)
+
+LARGE = 0.02  # of the best value: always worth a warning
+MODERATE = 0.01  # worth one when it also undoes a visible part of the gain
+OF_GAIN = 0.05
+NEGLIGIBLE = 0.001
+FEW = 0.25  # a share of declining metrics below this is one odd metric among many
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decline:
+    """A metric that declines, its test, and the drop relative to its best value and to what it had gained."""
+
+    metric: Metric
+    seen: Peak
+    relative: float
+    of_gain: float
+
+    @property
+    def matters(self) -> bool:
+        """Whether a person would care."""
+        return self.relative >= LARGE or (self.relative >= MODERATE and self.of_gain >= OF_GAIN)
+
+
+def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]:
+    """Report the metric that declines most clearly, and name the others."""
+    judged = validation.judged
+    if not judged:
+        names = ", ".join(sorted(validation.metrics)[:3])
+        raise InsufficientData(f"whether higher or lower is better is not known for {names}")
+    longest = max(len(metric.series) for metric in judged.values())
+    if longest < LEAST_POINTS:
+        raise InsufficientData(f"cannot tell a decline from noise with {longest} evaluations", LOG_THIS)
+    tested = [metric for metric in judged.values() if len(metric.series) >= LEAST_POINTS]
+    found = [decline for metric in tested if (decline := _decline(metric)) is not None]
+    if found:
+        worst = max(found, key=lambda one: (one.matters, one.relative))
+        cautious = (loss is not None and loss.reinforced) or len(found) < FEW * len(tested)
+        yield _finding(worst, [one for one in found if one is not worst], cautious)
+
+
+def _decline(metric: Metric) -> Decline | None:
+    values = metric.sign * metric.series.values
+    seen = peak(metric.series.steps, values)
+    if seen is None or not seen.declines:
+        return None
+    relative = seen.drop / max(abs(seen.best), 1e-300)
+    gain = seen.best - float(np.median(values[: max(1, seen.window // 2)]))
+    if relative < NEGLIGIBLE:
+        return None
+    return Decline(metric, seen, relative, seen.drop / gain if gain > 0.0 else 1e9)
+
+
+def _finding(worst: Decline, others: list[Decline], cautious: bool) -> Finding:
+    series, seen, sign = worst.metric.series, worst.seen, worst.metric.sign
+    last = int(series.steps[-1])
+    best, end = sign * seen.best, sign * seen.end
+    verb = "falls" if sign > 0 else "rises"
+    message = (
+        f"{series.name} is best around step {seen.best_step:,} at {best:.4g} and {verb} to {end:.4g} by step "
+        f"{last:,} ({worst.relative:.1%} worse, p = {seen.p:.2g})"
+    )
+    raw = int(np.argmax(sign * series.values))
+    return Finding(
+        tuple(one.metric.series.where(one.seen.best_step, last) for one in [worst, *others][:4]),
+        message,
+        {
+            "metric": series.name,
+            "better": worst.metric.better or "",
+            "best_step": seen.best_step,
+            "best_value": best,
+            "best_single_step": int(series.steps[raw]),
+            "best_single_value": float(series.values[raw]),
+            "end_value": end,
+            "drop": seen.drop,
+            "drop_relative": worst.relative,
+            "drop_of_gain": min(worst.of_gain, 1e9),
+            "p": seen.p,
+            "evaluations": len(series),
+            "from_the_start": raw <= max(1, len(series) // 10),
+            "also": ", ".join(one.metric.series.name for one in others),
+        },
+        strength=min(1.0, 0.5 + 5.0 * worst.relative) if worst.matters else 0.3,
+        onset=seen.best_step,
+        severity=Severity.WARNING if worst.matters and not cautious else Severity.NOTE,
+    )
