@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stethoscope.errors import NothingToRead, UnreadableFile
-from stethoscope.logs import read_log, recognised
-from stethoscope.logs._head import Head, head_of
+from stethoscope.logs import Head, head_of, read_log, recognised, splice
 from stethoscope.program import in_use as source_in_use
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.run import Log, Program, Recipe, Run, Series, Unread
@@ -30,6 +29,8 @@ MOST_LOGS = 100
 MOST_STDIN_BYTES = 8 << 30
 NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
 
+FEW_DIGITS = 8  # in the first lines of a text: with fewer it tells no numbers
+
 LOOKED_FOR = "CSV and JSONL tables, trainer_state.json, text logs, .yml and .json settings, .py source"
 
 # Files that no one expects to be read: not worth a line.
@@ -41,12 +42,9 @@ _IRRELEVANT_NAMES = re.compile(
 _LOG_ENDINGS = frozenset(
     {"", ".log", ".txt", ".out", ".err", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".stdout", ".stderr"}
 )
-# Records of a run in formats that this version does not read.
-_OTHER_RECORDS = (
-    (re.compile(r"tfevents"), "TensorBoard event file: not read by this version"),
-    (re.compile(r"\.wandb$"), "Weights & Biases record: not read by this version"),
-    (re.compile(r"\.(?:gz|xz|bz2|zst|zip|tgz)$"), "compressed: unpack it first"),
-    (re.compile(r"\.(?:parquet|feather|arrow|db|sqlite3?)$"), "binary table: not read by this version"),
+# Records of a run that are named when they cannot be read, and archives of such.
+_RECORDS = re.compile(
+    r"tfevents|\.wandb$|\.(?:parquet|feather|arrow|db|sqlite3?)$|\.(?:log|txt|out|csv|jsonl?)\.(?:gz|xz|bz2|zst|zip)$"
 )
 _MLFLOW = re.compile(r"mlruns/.*/metrics/")
 _HEAD_OF_NAMES = 20_000  # characters at the start of a log in which it names its settings and script
@@ -69,12 +67,14 @@ def read(path: Path | str, config: Path | str | None = None, code: Path | str | 
             place.temporary.unlink(missing_ok=True)
     if not (logs or recipe or program):
         raise NothingToRead(_nothing(place.shown, unread))
-    series = {one.name: one for file in logs for one in file.log.series}
+    spliced = splice([file.log for file in logs])
     return Run(
         place.shown,
         place.name,
         tuple(file.log for file in logs),
-        series,
+        spliced.series,
+        spliced.abandoned,
+        spliced.segments,
         recipe=recipe,
         program=program,
         checkpoints=checkpoints,
@@ -154,54 +154,33 @@ def _logs(place: _Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
 
 def _log_candidates(place: _Place, unread: list[Unread]) -> Iterator[Entry]:
     for entry in place.folder.files:
-        reason = _other_record(entry)
-        if reason:
-            unread.append(Unread(entry.file, reason))
-        elif not (entry.name.endswith(".py") or is_checkpoint(entry)) and not _IRRELEVANT_NAMES.match(
-            entry.name
-        ):
+        if _MLFLOW.search(entry.path.as_posix()):
+            unread.append(Unread(entry.file, "MLflow metric: not read by this version"))
+        elif not (entry.name.endswith(".py") or is_checkpoint(entry) or _IRRELEVANT_NAMES.match(entry.name)):
             yield entry
-
-
-def _other_record(entry: Entry) -> str:
-    if _MLFLOW.search(entry.path.as_posix()):
-        return "MLflow metric: not read by this version"
-    if (
-        entry.path.suffix in (".gz", ".zip", ".xz", ".bz2")
-        and ".log" not in entry.name
-        and ".txt" not in entry.name
-    ):
-        return ""
-    return next((reason for pattern, reason in _OTHER_RECORDS if pattern.search(entry.name)), "")
 
 
 def _log(entry: Entry, unread: list[Unread], asked_for: bool) -> Log | None:
     """Read one file if it is a log. A file that only might have been one is named when it is not."""
-    might_be = asked_for or entry.path.suffix.lower() in _LOG_ENDINGS
     try:
         head = head_of(entry.path, entry.file)
-        if recognised(head):
+        if recognised(head) or asked_for or _is_worth_a_line(entry, head):
             return read_log(entry.path, entry.file)
-        if settings_in_use.looks_like_settings(entry) or entry.name.endswith(".py"):
-            return None
-        if might_be and (asked_for or _is_telling(head)):
-            unread.append(Unread(entry.file, _why_not(head)))
     except UnreadableFile as problem:
-        unread.append(Unread(entry.file, str(problem).removeprefix(f"{entry.file}: ")))
+        if not (settings_in_use.looks_like_settings(entry) or entry.name.endswith(".py")):
+            unread.append(Unread(entry.file, str(problem).removeprefix(f"{entry.file}: ")))
     except OSError as problem:
         unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
     return None
 
 
-def _is_telling(head: Head) -> bool:
-    """Whether an unknown file is worth a line: text that has numbers in it, or nothing at all."""
-    return head.size == 0 or (not head.binary and len(re.findall(r"\d", head.text[:4096])) > 8)
-
-
-def _why_not(head: Head) -> str:
-    if head.size == 0:
-        return "the file is empty"
-    return "a binary file of no known format" if head.binary else "in no log format known here"
+def _is_worth_a_line(entry: Entry, head: Head) -> bool:
+    """Whether a file that is no log is one that somebody may have expected to be read."""
+    if _RECORDS.search(entry.name):
+        return True
+    if entry.path.suffix.lower() not in _LOG_ENDINGS:
+        return False
+    return head.size == 0 or (not head.binary and len(re.findall(r"\d", head.text[:4096])) > FEW_DIGITS)
 
 
 def _latest_state(files: Sequence[LogFile], root: Path) -> list[LogFile]:

@@ -30,6 +30,8 @@ _JSON_OTHER = re.compile(
     r"|dataset|annotation|tsconfig|eval|predict|launch|history",
     re.IGNORECASE,
 )
+# Keys that frameworks add when they parse the settings, before they record them.
+_ADDED_AT_START = frozenset({"dist", "rank", "world_size", "is_train", "root_path", "local_rank"})
 # Files that a framework writes when a run starts.
 _RECORDS = re.compile(
     r"^(?:hparams|training_options|training_args|.*dump.*)\.\w+$|^args\.json$", re.IGNORECASE
@@ -259,17 +261,17 @@ def _same(one: _Loaded, other: _Loaded) -> bool:
 
 
 def _differing(one: _Loaded, other: _Loaded) -> list[str]:
-    """The keys on which a file and a record disagree. A record may add defaults of its own."""
+    """The keys on which a file and a record disagree. A record of what was parsed has defaults besides."""
     ours, theirs = one.values(), other.values()
     differing = [key for key, value in ours.items() if key not in theirs or not _equal(value, theirs[key])]
-    if one.config.syntax == other.config.syntax:
+    if not _ADDED_AT_START.intersection(theirs):
         differing += [key for key in theirs if key not in ours]
     return differing
 
 
 def _equal(one: object, other: object) -> bool:
-    if one == other or str(one) == str(other):
-        return True
+    if one == other or str(one) == str(other) or "auto" in (one, other):
+        return True  # a record holds what "auto" became
     try:
         return float(str(one)) == float(str(other))
     except ValueError:
