@@ -27,7 +27,7 @@ def run(*arguments: str | Path) -> tuple[object, str]:
 
 def test_a_path_alone_is_diagnosed(healthy_run: Path) -> None:
     status, told = run(healthy_run)
-    assert told.startswith("well is healthy.")
+    assert told.startswith("well is healthy (")
     assert status == 0
     assert run("diagnose", healthy_run) == (status, told)
 
@@ -50,7 +50,7 @@ def test_a_run_named_like_a_command_is_reached_by_its_path(
 ) -> None:
     shutil.copytree(healthy_run, tmp_path / "rules")
     monkeypatch.chdir(tmp_path)
-    assert run("./rules")[1].startswith("rules is healthy.")
+    assert run("./rules")[1].startswith("rules is healthy (")
     assert "AMP101" in run("rules")[1]
 
 

@@ -24,9 +24,10 @@ def test_a_falling_line_falls() -> None:
 
 
 def test_braille_has_eight_dots_a_letter() -> None:
+    blank = "\N{BRAILLE PATTERN BLANK}" * 2
     assert of(*range(8, 0, -1), width=4, height=2, only_ascii=False) == (
-        "\N{BRAILLE PATTERN DOTS-15}\N{BRAILLE PATTERN DOTS-38}  ",
-        "  \N{BRAILLE PATTERN DOTS-15}\N{BRAILLE PATTERN DOTS-38}",
+        f"\N{BRAILLE PATTERN DOTS-15}\N{BRAILLE PATTERN DOTS-38}{blank}",
+        f"{blank}\N{BRAILLE PATTERN DOTS-15}\N{BRAILLE PATTERN DOTS-38}",
     )
 
 

@@ -17,6 +17,7 @@ from stethoscope.report.words import count, number
 WIDEST_PLOT = 60
 NARROWEST_PLOT = 10
 INDENT = 2
+EMPTY = " \N{BRAILLE PATTERN BLANK}"
 ONSET, BEST, NON_FINITE = "^", "o", "x"
 
 
@@ -49,7 +50,7 @@ def _title(telling: Telling, drawn: Plot | None) -> str:
 def _rows(drawn: Plot, gutter: int, rule: str) -> Iterator[Line]:
     for index, row in enumerate(drawn.rows):
         label = {0: number(drawn.top), len(drawn.rows) - 1: number(drawn.bottom)}.get(index, "")
-        yield Line(Text(f"{label:>{gutter - 1}} {rule}{row}"), indent=INDENT, verbatim=True)
+        yield Line(Text(f"{label:>{gutter - 1}} {rule}{row.rstrip(EMPTY)}"), indent=INDENT, verbatim=True)
 
 
 def _axis(telling: Telling, drawn: Plot, gutter: int, rule: str) -> Line:

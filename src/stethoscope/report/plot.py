@@ -99,11 +99,10 @@ def _columns(
 
 
 def _braille(dots: npt.NDArray[np.bool_]) -> Iterator[str]:
+    # Empty cells are braille too: where a font borrows these letters, all of a row have one width.
     for top in range(0, dots.shape[0], 4):
         cells = dots[top : top + 4].reshape(4, -1, 2).transpose(1, 0, 2)
-        yield "".join(chr(FIRST_BRAILLE + int((cell * BRAILLE).sum())) for cell in cells).replace(
-            chr(FIRST_BRAILLE), " "
-        )
+        yield "".join(chr(FIRST_BRAILLE + int((cell * BRAILLE).sum())) for cell in cells)
 
 
 def _asterisks(dots: npt.NDArray[np.bool_]) -> Iterator[str]:

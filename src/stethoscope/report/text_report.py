@@ -27,14 +27,23 @@ def render(diagnosis: Diagnosis, console: Console, *, verbose: bool = False) -> 
 def _report(diagnosis: Diagnosis, width: int, only_ascii: bool, verbose: bool) -> Iterator[Line]:
     yield from headline.verdict(diagnosis)
     yield from headline.curve_of(diagnosis, width, only_ascii)
-    apart = True  # short sections stand together, long ones apart
     for title, lines in _sections(diagnosis, verbose):
-        if len(lines) == 1:
-            yield from [BLANK] * apart
-            yield _beside(title, lines[0])
-        elif lines:
-            yield from (BLANK, Line(Text(title, style=HEADING)), *lines)
-        apart = len(lines) > 1 or (apart and not lines)
+        yield from _section(title, lines)
+    if not verbose:
+        yield BLANK
+    for title, lines in _footer(diagnosis, verbose):
+        yield from _section(title, lines, apart=verbose)
+
+
+def _section(title: str, lines: list[Line], apart: bool = True) -> Iterator[Line]:
+    """A heading and its lines, on one line where there is only one; nothing where there are none."""
+    if lines and apart:
+        yield BLANK
+    if len(lines) == 1:
+        yield Line(Text.assemble((title, HEADING), ": ") + lines[0].text, hang=2)
+    elif lines:
+        yield Line(Text(title, style=HEADING))
+        yield from lines
 
 
 def _sections(diagnosis: Diagnosis, verbose: bool) -> Iterator[tuple[str, list[Line]]]:
@@ -52,12 +61,11 @@ def _sections(diagnosis: Diagnosis, verbose: bool) -> Iterator[tuple[str, list[L
         yield "Considered, not recommended", [*prescription.not_recommended(advised, verbose)]
         yield "Considered, unlikely", [*causes.unlikely(explanation, verbose)]
         yield "Log next time", [*prescription.to_log(advised)]
-    yield "Noted", [*findings.notes(diagnosis, verbose)]
+    yield "Every finding" if verbose else "Noted", [*findings.notes(diagnosis, verbose)]
+
+
+def _footer(diagnosis: Diagnosis, verbose: bool) -> Iterator[tuple[str, list[Line]]]:
+    """What the diagnosis rests on."""
     yield "Not examined", [*findings.not_examined(diagnosis, verbose)]
     yield "Read", [*reading.everything(diagnosis.run, verbose)]
     yield "Not read", [*reading.unread(diagnosis.run, verbose)]
-
-
-def _beside(title: str, line: Line) -> Line:
-    """A section of one line, on the line of its heading."""
-    return Line(Text.assemble((title, HEADING), ": ") + line.text, hang=2)

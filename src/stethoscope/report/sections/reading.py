@@ -63,7 +63,7 @@ def _code(run: Run) -> Iterator[str]:
     if run.program is not None:
         origin = _origin(run.program.origin, run.program.changed_after_start)
         files = count(len(run.program.sources), "file")
-        yield f"code {_name(run.program.root, run)} ({files}, {origin})"
+        yield f"source {_name(run.program.root, run)} ({files}, {origin})"
 
 
 def _checkpoints(run: Run) -> Iterator[str]:
