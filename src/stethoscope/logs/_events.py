@@ -205,7 +205,7 @@ class Scanner:
         return True
 
     def _note(self, kind: EventKind, line: str, number: int, step: int | None) -> None:
-        message = _PREFIX.sub("", line).strip()[:LONGEST_MESSAGE]
+        message = _PREFIX.sub("", line).lstrip(" -").rstrip()[:LONGEST_MESSAGE]
         said = _TITLE.search(message) if kind in {EventKind.RESUMED, EventKind.STARTED} else None
         at = int(said[1].replace(",", "") or 0) if said else step
         if kind is EventKind.STARTED and at:

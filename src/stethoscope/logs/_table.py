@@ -68,6 +68,8 @@ class Table:
     def add_rows(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Append rows of as many cells as there are names, by columns where all the cells are numbers."""
         first = self.rows
+        if not rows:
+            return
         for name, cells in zip(names, zip(*rows, strict=True), strict=True):
             column = self._column_of(name) if name else None
             if column is None:

@@ -15,7 +15,7 @@ from stethoscope.run import Aggregation, Log
 
 # A step, the values printed with it, and the announced number of steps.
 StepLine = tuple[int, Iterable[tuple[str, float]], int | None]
-# Reads a line, given the step of the last step line before it.
+# Reads a line, given the step of the last step line before it; None while it is not known to be this log's.
 Grammar = Callable[[str, int | None], StepLine | None]
 
 
@@ -25,7 +25,7 @@ def step_lines(head: Head, grammar: Grammar, enough: int = 3) -> int:
         return 0
     found = 0
     for line in head.ends.replace("\r", "\n").split("\n"):
-        found += grammar(plain(line), 0) is not None
+        found += grammar(plain(line), None) is not None
         if found >= enough:
             break
     return found
@@ -43,7 +43,7 @@ def read_text(head: Head, name: str, grammar: Grammar, aggregation: Aggregation 
     total: int | None = None
     started = last = None
     for number, line in numbered_lines(head):
-        found = grammar(line, step)
+        found = grammar(line, step or 0)
         if found is None:
             scanner.see(number, line, step)
             if line[:2] == "20" or line[:3] == "[20":

@@ -33,11 +33,14 @@ def recognise(head: Head) -> float:
     if head.binary or head.prose:
         return 0.0
     rows = list(_rows(head.text.splitlines()[:20]))
-    if len(rows) < 2 or len(rows[0]) < 2:
-        return 0.0
-    header, first = rows[0], rows[1]
+    header = rows[0] if rows else []
     named = all(_NAME.fullmatch(cell) for cell in header) and not any(_is_value(cell) for cell in header)
-    if not named or abs(len(first) - len(header)) > 1:
+    if len(header) < 2 or not named:
+        return 0.0
+    if len(rows) == 1:  # a header longer than the head
+        return 0.5 if head.end and looks_like_log(header) else 0.0
+    first = rows[1]
+    if abs(len(first) - len(header)) > 1:
         return 0.0
     filled = [cell for cell in first if cell.strip()]
     numeric = [cell for cell in filled if number(cell) is not None]

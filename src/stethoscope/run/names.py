@@ -116,7 +116,7 @@ _NAMESPACES = frozenset(
         "rollout",
     ]
 )
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z](?:[a-z]|$))")
 _SEPARATORS = re.compile(r"[\s_\-./\\:@|()\[\]{}=,;#*\"']+")
 LONGEST_NAME = 200  # characters; longer keys are data that was logged as a name
 

@@ -1,0 +1,243 @@
+"""Whatever bytes a file holds, it is read, read in part, or refused with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs import formats, head_of, read_log, recognised, splice
+from stethoscope.run import Log
+from tests.fixtures.logs.make import HERE, fixtures
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".log", ".txt", ".out", "")
+# Pieces of real formats, so that chance finds its way into every reader.
+PIECES = [
+    *(
+        b"step,loss\n",
+        b"0,1\n",
+        b"1,nan\n",
+        b"epoch;iter\n",
+        b'{"step": 1, "loss": NaN}\n',
+        b'{"a": [[1, 2], {}]}\n',
+    ),
+    *(
+        b'{"log_history": [{"step": 1, "loss": 2}, ',
+        b'[{"step": 1, "loss": 2},',
+        b'{"step": 1e400, "loss": -1}\n',
+    ),
+    *(
+        b"2024-01-01 00:00:00,000 INFO: [epoch: 1, iter: 1,000, lr:(1e-4,)] [eta: 1] l_pix: 1e-2 \n",
+        b"\t # psnr: 3\n",
+    ),
+    *(
+        b"2024-01-01 00:00:00,000 INFO: Validation a\n",
+        b"2024-01-01 00:00:00,000 INFO: \n  name: a\n  train:[\n",
+        b"  ]\n",
+    ),
+    *(
+        b"iter 1: loss 2, time 3ms\n",
+        b"step:1/2 train_loss:3\n",
+        b"s:1 trl:2\n",
+        b"step 00001 | loss: 1\n",
+        b"1 val 2\n",
+    ),
+    *(
+        b"step: 1, training_loss: 2\n",
+        b"\r 1%|#| 1/9 [00:01<00:02, 1it/s, loss=2]",
+        b"Traceback (most recent call last):\n",
+    ),
+    *(
+        b'  File "a", line 1\n',
+        b"\0" * 9,
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\x1b[31m",
+        b"999999999999999999999999",
+        b"-",
+        b"\n",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hostile")
+
+
+def readable_or_refused(path: Path, data: bytes) -> Log | None:
+    path.write_bytes(data)
+    try:
+        log = read_log(path)
+    except UnreadableFile:
+        return None
+    for series in log.series:
+        assert series.steps.dtype == np.int64
+        assert len(series.steps) == len(series.values)
+    for series in splice([log]).series.values():
+        assert (np.diff(series.steps) > 0).all()
+    return log
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.binary(max_size=400), suffix=st.sampled_from(SUFFIXES))
+@example(data=b"", suffix=".log")
+def test_any_bytes_are_read_or_refused(folder: Path, data: bytes, suffix: str) -> None:
+    readable_or_refused(folder / f"a{suffix}", data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    pieces=st.lists(st.sampled_from(PIECES) | st.binary(max_size=12), max_size=25),
+    suffix=st.sampled_from(SUFFIXES),
+)
+def test_any_mixture_of_formats_is_read_or_refused(folder: Path, pieces: list[bytes], suffix: str) -> None:
+    readable_or_refused(folder / f"b{suffix}", b"".join(pieces))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.binary(max_size=200), pieces=st.lists(st.sampled_from(PIECES), max_size=10))
+def test_every_reader_bears_what_is_not_its_own(folder: Path, data: bytes, pieces: list[bytes]) -> None:
+    path = folder / "c.log"
+    path.write_bytes(b"".join(pieces) + data)
+    for reader in formats():
+        head = head_of(path, "c.log")
+        assert 0.0 <= reader.recognise(head) <= 1.0
+        with contextlib.suppress(UnreadableFile):
+            assert isinstance(reader.read(head), Log)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from(sorted(fixtures())),
+    cut=st.floats(0, 1),
+    flips=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=8),
+)
+def test_a_real_log_cut_and_flipped_is_read_or_refused(
+    folder: Path, name: str, cut: float, flips: list[tuple[float, int]]
+) -> None:
+    data = bytearray((HERE / name).read_bytes())
+    for where, byte in flips:
+        data[int(where * (len(data) - 1))] = byte
+    readable_or_refused(folder / f"d-{name}", bytes(data[: int(cut * len(data))]))
+
+
+@pytest.mark.parametrize("name", sorted(fixtures()))
+def test_half_a_log_still_gives_its_first_half(folder: Path, name: str) -> None:
+    data = (HERE / name).read_bytes()
+    log = readable_or_refused(folder / f"half-{name}", data[: len(data) * 2 // 3])
+    assert log is not None
+    assert log.points > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.log", b"", "empty"),
+        ("a.log", b"\x00\x01\x02" * 1000, "binary"),
+        ("a.csv.gz", gzip.compress(b"step,loss\n0,1\n"), "gzip archive: unpack it first"),
+        (
+            "events.out.tfevents.1.host.1",
+            b"\x18\0\0\0\0\0\0\0",
+            "TensorBoard event file: not read by this version",
+        ),
+        ("run-x.wandb", b":W&B\xe1\xbe\0", "W&B run file: not read by this version"),
+        ("a.txt", b"the quick brown fox\n" * 50, "not a log format known here"),
+        ("requirements.txt", b"torch==2.1\nnumpy>=1.26\n", "not a log format known here"),
+        ("a.csv", b"name,breed,colour\nrex,dog,brown\n", "not a log format known here"),
+        ("a.csv", b"sepal_length,sepal_width\n5.1,3.5\n4.9,3.0\n", "not a log format known here"),
+        ("a.json", b'{"lr": 0.1, "epochs": 3, "loss": "l1"}', "not a log format known here"),
+        (
+            "a.jsonl",
+            b'{"prompt": "a", "answer": "b"}\n{"prompt": "c", "answer": "d"}\n',
+            "not a log format known here",
+        ),
+        ("train.py", b"# iter 1: loss 2.0\nprint(1)\n", "not a log format known here"),
+        (
+            "README.md",
+            b"    iter 0: loss 4.2, time 3ms\n    iter 10: loss 4.0, time 3ms\n",
+            "not a log format known here",
+        ),
+        (
+            "model.txt",
+            b"Sequential(\n  (0): Conv2d(3, 64, stride=1)\n  (1): ReLU()\n)\n",
+            "not a log format known here",
+        ),
+    ],
+)
+def test_what_is_no_log_is_refused_with_the_reason(
+    tmp_path: Path, name: str, data: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UnreadableFile, match=words):
+        read_log(tmp_path / name)
+    assert not recognised(head_of(tmp_path / name, name))
+
+
+def test_a_missing_file_is_refused_under_the_name_given(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match=r"^runs/x\.log: No such file"):
+        read_log(tmp_path / "x.log", "runs/x.log")
+
+
+def test_utf_16_and_latin_1_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("step,loss\n0,3.5\n1,2.5\n".encode("utf-16"))
+    (tmp_path / "b.log").write_bytes("entr\xe9es ignor\xe9es\niter 0: loss 3.5, time 1ms\n".encode("latin-1"))
+    for name in ("a.csv", "b.log"):
+        (loss,) = [s for s in read_log(tmp_path / name).series if s.name == "loss"]
+        assert loss.values[0] == 3.5
+
+
+def test_one_line_of_megabytes_is_read(tmp_path: Path) -> None:
+    bar = "\rTraining:   0%|          | {0}/99999 [00:33<919:45:57, 33.11s/it, loss=11.0084, lr=1.00e-07]"
+    (tmp_path / "a.log").write_text("".join(bar.format(step) for step in range(30_000)))
+    assert read_log(tmp_path / "a.log").points == 60_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"step": 1, "loss": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"step": 1, "loss": ' + '{"a": ' * 5_000 + "1" + "}" * 5_000 + "}",
+        '{"step": 1, "loss": 1' + "0" * 5_000 + "}",
+        '{"step": 1' + "0" * 30 + ', "loss": 2}',
+        '{"step": -7, "loss": 2}',
+        json.dumps({"step": 3, **{f"k{i}": i for i in range(20_000)}}),
+    ],
+    ids=["nested lists", "nested objects", "long integer", "huge step", "negative step", "many fields"],
+)
+def test_a_hostile_record_does_not_spoil_the_others(tmp_path: Path, line: str) -> None:
+    good = "".join(f'{{"step": {step}, "loss": {step}.5}}\n' for step in range(30))
+    log = readable_or_refused(tmp_path / "a.jsonl", (good + line + "\n" + good).encode())
+    assert log is not None
+    (loss,) = [s for s in log.series if s.name == "loss"]
+    assert len(loss) >= 60
+
+
+def test_a_table_of_thousands_of_columns_is_read_in_part(tmp_path: Path) -> None:
+    names = ["step", "loss", *(f"c{i}" for i in range(20_000))]
+    rows = [",".join(names), *(",".join(["1"] * len(names)) for _ in range(3))]
+    log = readable_or_refused(tmp_path / "a.csv", "\n".join(rows).encode())
+    assert log is not None
+    assert any("names" in note for note in log.notes)
+
+
+def test_steps_beyond_any_counter_do_not_count(tmp_path: Path) -> None:
+    text = "step,loss\n" + "".join(f"{step},1\n" for step in range(50)) + "1e30,2\n-5,3\n"
+    log = readable_or_refused(tmp_path / "a.csv", text.encode())
+    assert log is not None
+    assert log.series[0].steps.max() == 49
+
+
+def test_a_log_of_nothing_but_nan_is_read(tmp_path: Path) -> None:
+    log = readable_or_refused(
+        tmp_path / "a.csv", b"step,loss\n" + b"".join(b"%d,nan\n" % i for i in range(9))
+    )
+    assert log is not None
+    assert np.isnan(log.series[0].values).all()

@@ -1,0 +1,209 @@
+"""Canonical names: real spellings from public logs, and the ones that must not be mistaken."""
+
+from __future__ import annotations
+
+import pytest
+
+from stethoscope.run.names import assign, better, canonical, held_out, known, validated
+
+SPELLINGS = {
+    "loss": [
+        "loss",
+        "train_loss",
+        "train/loss",
+        "Loss/loss",
+        "total_loss",
+        "lm loss",
+        "lm_loss",
+        "l_g_total",
+        "trl",
+        "TL",
+        "train/total_loss",
+        "train_loss_step",
+        "training_loss",
+        "TRAIN_LOSS",
+        "train loss",
+        "loss/total",
+    ],
+    "loss/l1": ["l_g_l1", "train/loss_l1", "l1_loss", "losses/l_g_l1", "loss/l1"],
+    "loss/pix": ["l_pix", "l_g_pix", "loss_pix"],
+    "loss/cls": ["loss_cls", "cls_loss", "train/cls_loss"],
+    "loss/d_real": ["l_d_real"],
+    "loss/bbox_0": ["train_loss_bbox_0"],
+    "loss/pi": ["LossPi"],
+    "loss/v": ["LossV"],
+    "val/loss": [
+        "val_loss",
+        "eval_loss",
+        "valid loss",
+        "evaluation_loss",
+        "VL",
+        "tel",
+        "loss/val",
+        "DEV_LOSS",
+        "valLoss",
+    ],
+    "val/loss/box": ["val/box_loss"],
+    "weight/l1": ["dynamic_weight_l_g_l1", "weight/l1", "loss_weight_l1", "l1_weight"],
+    "weight/mssim": ["dynamic_weight_l_g_mssim"],
+    "lr": [
+        "lr",
+        "learning_rate",
+        "train/learning_rate",
+        "learning rate",
+        "learning-rate",
+        "LR",
+        "current_lr",
+        "train_lr",
+        "x/lr0",
+        "base_lr",
+        "lr_g",
+    ],
+    "lr/adam": ["lr-Adam"],
+    "grad_norm": [
+        "grad_norm",
+        "grad norm",
+        "gnorm",
+        "norm",
+        "grad_norm_g",
+        "train/grad_norm",
+        "grad-norm",
+        "grad_2.0_norm_total",
+        "grad_norms/grad_norm_g",
+        "gradient_norm",
+    ],
+    "grad_norm/d": ["grad_norm_d"],
+    "loss_scale": ["loss_scale", "loss scale", "loss-scale", "scale_g", "train/grad_scale", "scales/scale_g"],
+    "skipped": ["number of skipped iterations", "skipped", "skipped_steps"],
+    "val/psnr": ["psnr", "val/psnr", "val_psnr"],
+    "val/accuracy": ["val_acc", "eval_accuracy", "eval_top1", "test Acc@1"],
+    "train/accuracy": ["accuracy", "train_acc", "acc"],
+    "val/map50_95": ["metrics/mAP_0.5:0.95"],
+    "val/rougel": ["eval_rougeL"],
+    "val/f1_macro": ["eval_f1_macro"],
+    "val/bpb": ["val_bpb", "Validation bpb"],
+    "val/fid": ["results/fid50k_full", "fid"],
+    "val/perplexity": ["val/perplexity", "eval_ppl"],
+    "train/reward": ["ep_rew_mean", "AverageEpRet", "rollout/ep_rew_mean"],
+    "throughput": ["samples_per_second", "train_samples_per_second", "tok/sec", "it/s"],
+    "throughput/eval": ["eval_samples_per_second"],
+    "runtime/eval": ["eval_runtime"],
+    "step_time": ["time", "dt", "iter_time", "step_avg"],
+    "data_time": ["data_time"],
+    "mem": ["current_vram_gb", "Resources/peak_gpu_mem_gb"],
+    "epoch": ["epoch", "train/epoch"],
+    "difficulty": ["difficulty", "curriculum/difficulty"],
+    "param_norm": ["param_norm", "weight_norm"],
+}
+
+UNKNOWN = [
+    "lrm",
+    "grad_clip_threshold",
+    "out_d_real",
+    "best_valid_loss",
+    "checkpoint/best_loss",
+    "weight_decay",
+    "scale",
+]
+UNKNOWN += [
+    "Loss/scores/fake",
+    "Loss/signs/real",
+    "Loss/r1_penalty",
+    "fc.weight",
+    "num_tokens",
+    "Resources/cpu_mem_gb",
+]
+UNKNOWN += [
+    "Timing/sec_per_kimg",
+    "Timing/sec_per_tick",
+    "feature_map_mean",
+    "total_flos",
+    "",
+    "/",
+    "x" * 5000,
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "logged"), [(n, spelling) for n, all_ in SPELLINGS.items() for spelling in all_]
+)
+def test_a_real_spelling_has_its_canonical_name(name: str, logged: str) -> None:
+    assert canonical(logged) == name
+    assert known(logged)
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_canonical_name_is_its_own(name: str) -> None:
+    assert canonical(name) == name
+
+
+@pytest.mark.parametrize("logged", UNKNOWN)
+def test_an_unknown_name_stays_as_it_was_logged(logged: str) -> None:
+    assert canonical(logged) == logged
+    assert not known(logged)
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [
+        *(
+            (name, "higher")
+            for name in ("val/psnr", "val/ssim", "val/accuracy", "train/reward", "val/map50_95")
+        ),
+        *((name, "higher") for name in ("val/g0_accuracy", "val/f1_macro", "val/set14_psnr", "val/core")),
+        *((name, "lower") for name in ("val/loss", "loss", "loss/ssim", "val/loss/g0", "val/wer", "val/fid")),
+        *((name, "lower") for name in ("val/perplexity", "val/lpips", "val/bpb", "val/mae", "train/error")),
+        *(
+            (name, None)
+            for name in ("lr", "grad_norm", "throughput/eval", "runtime/eval", "mem", "weight/ssim")
+        ),
+        *((name, None) for name in ("epoch", "best_val_psnr", "ssim_weights_of_layer", "anything")),
+    ],
+)
+def test_the_better_direction_of_a_metric_is_known(name: str, direction: str | None) -> None:
+    assert better(name) == direction
+
+
+def test_the_finer_of_two_losses_is_the_loss() -> None:
+    names = assign({"train_loss_epoch": 1000, "train_loss_step": 640})
+    assert names == {"train_loss_epoch": "train_loss_epoch", "train_loss_step": "loss"}
+
+
+def test_a_summary_logged_once_does_not_displace_the_curve() -> None:
+    assert assign({"train_loss": 1, "loss": 400}) == {"train_loss": "train_loss", "loss": "loss"}
+
+
+def test_an_evaluated_training_loss_stands_beside_the_loss() -> None:
+    assert assign({"train/loss": 20, "loss": 500}) == {"train/loss": "train/loss", "loss": "loss"}
+
+
+def test_the_total_wins_over_a_plain_loss_and_nothing_is_merged() -> None:
+    names = assign({"loss": 10, "total_loss": 10})
+    assert names["total_loss"] == "loss"
+    assert len(set(names.values())) == 2
+
+
+def test_validation_wins_over_test() -> None:
+    assert assign({"TEST_LOSS": 25, "DEV_LOSS": 25}) == {"TEST_LOSS": "TEST_LOSS", "DEV_LOSS": "val/loss"}
+
+
+def test_the_first_group_speaks_for_the_learning_rate() -> None:
+    assert assign({"lr/pg0": 5, "lr/pg1": 5}) == {"lr/pg0": "lr", "lr/pg1": "lr/pg1"}
+
+
+def test_a_file_of_validation_says_so_by_its_whole_name() -> None:
+    assert held_out("val")
+    assert held_out("eval_metrics")
+    assert not held_out("metrics")
+    assert not held_out("test_run_7")
+    assert not held_out("train_val")
+
+
+def test_a_training_name_can_be_of_validation() -> None:
+    assert [validated(n) for n in ("loss", "loss/l1", "train/accuracy", "lr", "val/loss")] == [
+        "val/loss",
+        "val/loss/l1",
+        "val/accuracy",
+        "lr",
+        "val/loss",
+    ]
