@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.declared_options import Option
 from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
 from stethoscope.run import Run, Setting, Where
+from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
 
 # Words in a name that say that the value changes what is learned.
@@ -140,11 +141,17 @@ class _Wanted:
 def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
     """The settings of the run's files, where the program reads files, and the options it declares."""
     if uses.reads_files and run.recipe is not None:
-        for setting in run.recipe:
-            yield _of_file(setting)
+        unknown = _unknown(run)
+        yield from (_of_file(s) for s in run.recipe if not f"{s.dotted}.".startswith(unknown))
     for option in uses.options:
         if option.kind != "constant" or _matters(option.name):
             yield _of_option(option)
+
+
+def _unknown(run: Run) -> tuple[str, ...]:
+    """The keys that are reported as unknown: that nothing uses them goes without saying."""
+    measured = unknown_settings.measure(run)
+    return () if isinstance(measured, Missing) else tuple(f"{one.name}." for one in measured.settings)
 
 
 def _of_file(setting: Setting) -> _Wanted:

@@ -1,0 +1,58 @@
+"""A setting is unknown to the program.
+
+## What it checks
+Every key of the settings against the option classes of the source that ran (dataclasses, attrs classes,
+msgspec structs, pydantic models, lists of known keys), section by section. Without the source, settings of a
+framework known here are compared with its own list of keys, by version.
+
+## Why it matters
+A strict program stops at such a key. A lenient one drops it without a word, and the run goes on with the
+default: the change that was meant to help never happened.
+
+## When it is harmless
+A key that the source reads anywhere, under any name of the settings, is left alone, and so are sections that
+take any key. A strict framework that took steps with the key knows it; then it is a fork's own. A key that
+exists only in some versions is noted when the version is not known.
+
+## References
+- `msgspec.Struct`, `forbid_unknown_fields`
+- `pydantic.ConfigDict`, `extra`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.signals.unknown_settings import UnknownSetting, UnknownSettings
+
+RULE = Rule(code="SET101", since="0.1", severity=Severity.WARNING)
+
+
+def examine(unknown: UnknownSettings) -> Iterator[Finding]:
+    """Fire on each unknown key."""
+    for one in unknown.settings:
+        yield _finding(one)
+
+
+def _finding(one: UnknownSetting) -> Finding:
+    places = (one.setting.where,) if one.judge_where is None else (one.setting.where, one.judge_where)
+    message = f"{one.name} is unknown to {one.judge}"
+    if one.since:
+        message = f"{one.name}: {one.since}; " + (
+            "an earlier checkout does not know it" if not one.version_known else "this run began before"
+        )
+    if one.suggestion:
+        message += f"; did you mean {one.suggestion}?"
+    return Finding(
+        places,
+        message,
+        evidence={
+            "key": one.name,
+            "suggestion": one.suggestion,
+            "judge": one.judge,
+            "strict": one.strict,
+            "took_steps_with_it": one.took_steps,
+        },
+        severity=None if one.version_known else Severity.NOTE,
+    )

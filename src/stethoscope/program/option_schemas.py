@@ -1,0 +1,153 @@
+"""What settings a program's own option classes know: dataclasses, structs, models, lists of keys."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from stethoscope.program.declared_options import field_names, is_record_class
+from stethoscope.program.index import Class, Index, dotted, index
+from stethoscope.run import Program, Source, Where
+
+FEWEST_SHARED = 2  # keys that settings and a class must share to be taken for each other
+SHARE = 0.6  # of the settings' keys that the class must know
+
+_KEY_LIST = re.compile(
+    r"(?:known|valid|allowed|accepted|expected|supported)_?(?:keys|options|settings|args|params|fields|names)",
+    re.IGNORECASE,
+)
+_OPEN_BASES = frozenset(
+    {"TrainingArguments", "Seq2SeqTrainingArguments", "PretrainedConfig", "dict", "UserDict"}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """The names that a section of the settings may hold; `below` has the schemas of its own sections.
+
+    A name in `names` but not in `below` holds a value or a free-form section. `each` is the schema of every
+    element, where the section is a list or maps free names. `derived` are the names that classes derived
+    from this one add: a section may be read into any of them.
+    """
+
+    title: str
+    where: Where
+    names: frozenset[str]
+    below: Mapping[str, Schema] = field(default_factory=dict)
+    each: Mapping[str, Schema] = field(default_factory=dict)
+    derived: frozenset[str] = frozenset()
+
+    def knows(self, name: str) -> bool:
+        """Whether the section may hold a setting of this name."""
+        return name in self.names or name in self.derived
+
+
+@lru_cache(maxsize=4)
+def option_schemas(program: Program) -> tuple[Schema, ...]:
+    """Every closed set of option names that a program declares."""
+    known = index(program)
+    classes = [cls for cls in known.classes if is_record_class(cls, known) and not _is_open(cls, known)]
+    found = [_schema(cls, known, ()) for cls in classes]
+    return (*found, *(schema for source in program for schema in _key_lists(source)))
+
+
+def matching(schemas: Sequence[Schema], keys: Collection[str]) -> Schema | None:
+    """The schema that knows most of these keys; None where none knows enough of them."""
+    best, shared = None, 0
+    for schema in schemas:
+        count = len(schema.names.intersection(keys))
+        if count > shared or (count == shared and best is not None and len(schema.names) < len(best.names)):
+            best, shared = schema, count
+    enough = shared >= max(FEWEST_SHARED, SHARE * len(keys))
+    return best if enough else None
+
+
+def _is_open(cls: Class, known: Index) -> bool:
+    """Whether a class takes any key: it says so, has a constructor of its own, or a base we cannot see."""
+    bases = {base.rpartition(".")[2] for base in known.outside_bases(cls)}
+    if bases & _OPEN_BASES:
+        return True
+    for ancestor in known.lineage(cls):
+        text = ast.unparse(ancestor.node)
+        if re.search(
+            r"extra\s*=\s*['\"]?(?:allow|Extra\.allow)|extra=['\"]allow|__setattr__|__getattr__", text
+        ):
+            return True
+        constructor = ancestor.methods.get("__init__")
+        if constructor is not None and constructor.node.args.kwarg is not None:
+            return True
+    return False
+
+
+def _schema(cls: Class, known: Index, above: tuple[Class, ...]) -> Schema:
+    """A class with its bases, and the sections that its fields are."""
+    lineage = known.lineage(cls)
+    heirs = [other for other in known.classes if other is not cls and cls in known.lineage(other)]
+    below: dict[str, Schema] = {}
+    each: dict[str, Schema] = {}
+    for member in (*lineage, *heirs):
+        for name, (inner, many) in _sections(member, known).items():
+            if inner not in above and inner is not cls and not _is_open(inner, known):
+                (each if many else below)[name] = _schema(inner, known, (*above, cls))
+    names = frozenset(name for member in lineage for name in field_names(member))
+    derived = frozenset(name for member in heirs for name in field_names(member))
+    return Schema(cls.name, cls.source.where(cls.node), names, below, each, derived)
+
+
+def _sections(cls: Class, known: Index) -> dict[str, tuple[Class, bool]]:
+    """The fields whose type is another record, and whether they hold many of it."""
+    home = known.module_of(cls.source)
+    found: dict[str, tuple[Class, bool]] = {}
+    for statement in cls.node.body:
+        if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
+            continue
+        candidates = []
+        for name, many in _types(statement.annotation):
+            target = known.resolve(home, name)
+            if isinstance(target, Class) and is_record_class(target, known):
+                candidates.append((target, many))
+        if len(candidates) == 1:  # of two records, which one is read is decided at run time
+            found[statement.target.id] = candidates[0]
+    return found
+
+
+def _types(annotation: ast.expr, many: bool = False) -> Iterator[tuple[str, bool]]:
+    """The class names in an annotation, each with whether it stands inside a list or mapping."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            yield from _types(ast.parse(annotation.value, mode="eval").body, many)
+        except SyntaxError:
+            return
+    elif isinstance(annotation, ast.BinOp):
+        yield from _types(annotation.left, many)
+        yield from _types(annotation.right, many)
+    elif isinstance(annotation, ast.Subscript):
+        outer = (dotted(annotation.value) or "").rpartition(".")[2].lower()
+        inner = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        if outer in {"annotated", "classvar"}:
+            inner = inner[:1]
+        holds_many = many or outer in {"list", "dict", "tuple", "sequence", "mapping", "set"}
+        for part in inner:
+            yield from _types(part, holds_many)
+    elif (name := dotted(annotation)) is not None:
+        yield name, many
+
+
+def _key_lists(source: Source) -> Iterator[Schema]:
+    """`KNOWN_KEYS = {"lr", "epochs"}`: a list of names that settings are checked against."""
+    for statement in source.tree.body:
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+            continue
+        name = statement.targets[0].id
+        if not _KEY_LIST.search(name):
+            continue
+        value = statement.value
+        if isinstance(value, ast.Call) and value.args:  # frozenset({...})
+            value = value.args[0]
+        if isinstance(value, ast.Set | ast.List | ast.Tuple):
+            texts = [e.value for e in value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+            if len(texts) == len(value.elts) and texts:
+                yield Schema(name, source.where(statement), frozenset(texts))
