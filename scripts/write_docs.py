@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ from stethoscope.causes import CauseEntry
 from stethoscope.causes.cause import Outcome
 from stethoscope.cli import stethoscope as command_line
 from stethoscope.findings import RuleEntry
-from stethoscope.report import text_report
+from stethoscope.report import json_report, text_report
 from stethoscope.report.terminal import plain_console
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,6 +53,7 @@ def written() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "rules.md", page("Rules", rules())
     yield REFERENCE / "causes.md", page("Causes", all_causes())
     yield REFERENCE / "commands.md", page("Commands", commands())
+    yield REFERENCE / "json-report.md", page("The JSON report", json_names())
 
 
 def page(title: str, parts: Iterator[str]) -> str:
@@ -171,6 +173,58 @@ def commands() -> Iterator[str]:
 
 def helped(context: click.Context) -> str:
     return f"```text\n{context.get_help()}\n```"
+
+
+# --- json-report.md
+
+# Parts that stand in many places: described once, below.
+NAMED_PARTS = {"where": "address", "places": "list of addresses", "steps": "steps", "argument": "argument"}
+
+
+def json_names() -> Iterator[str]:
+    """Every name in the JSON report, with its type."""
+    schema: Any = json_report.schema()
+    link = "[schema-1.json](../../src/stethoscope/report/schema-1.json)"
+    yield f"{schema['description']} The JSON Schema itself, {link}, is part of the package."
+    yield table(("name", "type", "meaning"), described(schema, schema, ""))
+    for part in ("where", "steps", "argument"):
+        yield f"## {NAMED_PARTS[part].capitalize()}"
+        yield table(("name", "type", "meaning"), described(schema["$defs"][part], schema, ""))
+
+
+def described(node: Any, schema: Any, name: str) -> Iterator[tuple[str, ...]]:
+    """The rows of one part of the schema and of the parts below it."""
+    if name:
+        yield f"`{name}`", kind(node, schema), node.get("description", "")
+    node = whole(node, schema)
+    if name and node in (schema["$defs"][part] for part in NAMED_PARTS):
+        return
+    if "items" in node:
+        yield from [*described(node["items"], schema, f"{name}[]")][1:]  # the list's own row has said it
+    for inner, part in node.get("properties", {}).items():
+        yield from described(part, schema, f"{name}.{inner}".lstrip("."))
+
+
+def kind(node: Any, schema: Any) -> str:
+    """A schema's type in words."""
+    if any(part.get("type") == "null" for part in node.get("anyOf", ())):
+        return kind(whole(node, schema), schema) + " or null"
+    named = [said for part, said in NAMED_PARTS.items() if whole(node, schema) == schema["$defs"][part]]
+    node = whole(node, schema)
+    if named:
+        return named[0]
+    if "enum" in node or "const" in node:
+        return ", ".join(f"`{value}`" for value in node.get("enum", [node.get("const")]))
+    if "items" in node:
+        return f"list of {kind(node['items'], schema)}s"
+    kinds = node.get("type", "any")
+    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+
+
+def whole(node: Any, schema: Any) -> Any:
+    """The part itself, where `node` refers to it or allows null beside it."""
+    node = next((part for part in node.get("anyOf", ()) if part.get("type") != "null"), node)
+    return schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
 
 
 # --- Markdown

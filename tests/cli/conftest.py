@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     rows = [f"{step},{0.1 + 2 / (1 + step / 10):.6f}" for step in range(200)]
     (folder / "train.csv").write_text("step,loss\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    return folder
+    return yesterday(folder)
 
 
 @pytest.fixture(scope="session")
@@ -24,4 +26,11 @@ def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir()
     rows = [f"{step},{1 / (step + 1) if step < 80 else 'nan'}" for step in range(100)]
     (folder / "train.csv").write_text("step,loss\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return yesterday(folder)
+
+
+def yesterday(folder: Path) -> Path:
+    """The folder, its log so old that the run is surely over."""
+    then = time.time() - 86400
+    os.utime(folder / "train.csv", (then, then))
     return folder

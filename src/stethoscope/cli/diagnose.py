@@ -74,10 +74,14 @@ def exit_status(diagnosis: Diagnosis) -> int:
 def _must_exist(path: str) -> None:
     if path == STDIN or Path(path).exists():
         return
-    commands = click.get_current_context().find_root().command.list_commands(click.get_current_context())  # type: ignore[attr-defined]
-    near = get_close_matches(path, commands, n=1)
+    near = get_close_matches(path, _commands(), n=1)
     hint = f" Did you mean the command `stethoscope {near[0]}`?" if near else ""
     raise NothingToRead(f"{path} does not exist.{hint}")
+
+
+def _commands() -> list[str]:
+    context = click.get_current_context().find_root()
+    return context.command.list_commands(context) if isinstance(context.command, click.Group) else []
 
 
 def _rendered(diagnosis: Diagnosis, format_: str, verbose: bool) -> str:
