@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.run import Setting
+from stethoscope.signals.number_conversions import NumberConversions
 from stethoscope.signals.settings import Settings
 
 RULE = Rule(code="SET102", since="0.1", severity=Severity.WARNING)
@@ -57,11 +58,12 @@ _LABELS = frozenset(
 )
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
-    """Fire on every number that PyYAML loads as text."""
+def examine(settings: Settings, conversions: NumberConversions | None) -> Iterator[Finding]:
+    """Fire on every number that PyYAML loads as text and the program does not convert."""
     for setting in settings:
         if _is_number_as_text(setting) and not _is_label(setting):
-            yield _finding(setting, settings)
+            if conversions is None or not conversions.converts(setting.leaf):
+                yield _finding(setting, settings)
 
 
 def _is_number_as_text(setting: Setting) -> bool:

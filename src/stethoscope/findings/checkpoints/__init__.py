@@ -1,0 +1,1 @@
+"""The checkpoints a run saved, and those it was told to start from."""

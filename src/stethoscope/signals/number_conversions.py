@@ -1,0 +1,55 @@
+"""Whether the program makes numbers of settings that were loaded as text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from stethoscope.program.setting_uses import SettingUses, setting_uses
+from stethoscope.program.value_flow import Spot, taken_by_name
+from stethoscope.run import Run
+from stethoscope.signals.missing import Missing
+
+# Loaders that follow YAML 1.2 or convert by type, and resolvers that teach PyYAML the missing numbers.
+_CONVERTING_LOADERS = re.compile(
+    r"^\s*(?:from|import)\s+(?:omegaconf|hydra|ruamel|yacs|jsonargparse|pydantic|cattrs|dacite|detectron2|fvcore)\b"
+    r"|\bLightningCLI\(|add_implicit_resolver\(|msgspec\.convert\([^)]*strict=False",
+    re.MULTILINE,
+)
+_CONVERTERS = frozenset(
+    {"float", "int", "Decimal", "literal_eval", "eval", "float32", "float64", "tensor", "as_tensor"}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberConversions:
+    """What the source does with a setting before it is used as a number."""
+
+    by_loader: bool
+    uses: SettingUses
+
+    def converts(self, name: str) -> bool:
+        """Whether the loader, or every use of the setting, makes a number of it."""
+        spots = list(taken_by_name(name, self.uses.code))
+        return self.by_loader or (bool(spots) and all(self._is_converted(spot) for spot in spots))
+
+    def _is_converted(self, spot: Spot) -> bool:
+        parent = self.uses.code.parents.get(id(spot.node))
+        if isinstance(parent, ast.BoolOp):  # float(cfg.get("lr") or 0.1)
+            parent = self.uses.code.parents.get(id(parent))
+        if not isinstance(parent, ast.Call):
+            return False
+        called = (
+            parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        )
+        return called in _CONVERTERS
+
+
+def measure(run: Run) -> NumberConversions | Missing:
+    """Look at how the source loads and takes its settings."""
+    uses = setting_uses(run.program) if run.program is not None else None
+    if run.program is None or uses is None:
+        return Missing("the training source was not found", log_this="keep a copy of the source with the run")
+    by_loader = any(_CONVERTING_LOADERS.search(source.text) for source in run.program)
+    return NumberConversions(by_loader, uses)
