@@ -148,9 +148,10 @@ def _standing(
 
 
 def _worth_naming(cause: RankedCause) -> bool:
+    """Only something seen makes a cause worth naming; that a rule was clear does not."""
     if cause.standing is Standing.CONTRADICTED:
-        return bool(cause.arguments_for) or any(a.finding for a in cause.arguments_against)
-    return bool(cause.arguments_for) and cause.probability >= WORTH_NAMING
+        return any(argument.finding for argument in (*cause.arguments_for, *cause.arguments_against))
+    return any(argument.finding for argument in cause.arguments_for) and cause.probability >= WORTH_NAMING
 
 
 def _roots_first(causes: list[RankedCause]) -> list[RankedCause]:

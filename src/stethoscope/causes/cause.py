@@ -15,7 +15,9 @@ MODERATE = 1.5
 STRONG = 3.0
 DECISIVE = 6.0
 
-# How common a cause is among runs that somebody worries about, in log-odds.
+# How common a cause is among runs that somebody worries about, in log-odds. What is benign starts even:
+# its rule fires only on the harmless form.
+EVEN = 0.0
 EVERYDAY = -2.3
 COMMON = -3.0
 OCCASIONAL = -4.0

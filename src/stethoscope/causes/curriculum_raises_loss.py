@@ -12,11 +12,11 @@ Nothing to cure; judge by an evaluation at fixed, final difficulty.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, EVEN, Cause, Evidence
 
 CAUSE = Cause(
     title="A curriculum raises the loss",
-    prior=OCCASIONAL,
+    prior=EVEN,
     evidence=(
         Evidence(
             "divergence",

@@ -13,11 +13,11 @@ Nothing to cure; log a loss per noise level, or a fixed validation batch.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, EVEN, Cause, Evidence
 
 CAUSE = Cause(
     title="A heavy-tailed loss",
-    prior=COMMON,
+    prior=EVEN,
     evidence=(
         Evidence(
             "loss-spike",

@@ -13,11 +13,11 @@ Nothing to cure.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, EVEN, Cause, Evidence
 
 CAUSE = Cause(
     title="A high loss scale",
-    prior=COMMON,
+    prior=EVEN,
     evidence=(
         Evidence(
             "loss-scale-high",

@@ -12,11 +12,11 @@ Nothing to cure; judge by a perceptual metric.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, EVEN, Cause, Evidence
 
 CAUSE = Cause(
     title="The objective is not the metric",
-    prior=COMMON,
+    prior=EVEN,
     evidence=(
         Evidence(
             "peak-then-decline",
