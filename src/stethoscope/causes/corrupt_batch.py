@@ -30,7 +30,9 @@ CAUSE = Cause(
             "non-finite-values",
             MODERATE,
             "everything is NaN from one step on, without warning before it",
-            when=lambda finding: finding.evidence.get("pattern") == "permanent",
+            when=lambda finding: (
+                finding.evidence.get("pattern") == "permanent" and not finding.evidence.get("only_component")
+            ),
         ),
         Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
         Evidence("divergence", -MODERATE, "the loss ran away first, so it was no single batch"),

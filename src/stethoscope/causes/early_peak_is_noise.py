@@ -23,7 +23,7 @@ CAUSE = Cause(
             "peak-then-decline",
             MODERATE,
             "the best score stands at the very beginning",
-            when=lambda finding: finding.evidence.get("best_is_first") is True,
+            when=lambda finding: finding.evidence.get("from_the_start") is True,
         ),
         Evidence("below-trivial-baseline", MODERATE, "and it is no better than doing nothing"),
     ),

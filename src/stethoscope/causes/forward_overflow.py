@@ -15,16 +15,23 @@ Run the overflowing module in fp32 (cast its inputs and switch autocast off arou
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import EVERYDAY, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _not_backward(finding: Finding) -> bool:
+    return finding.evidence.get("overflow_in") != "backward"
+
 
 CAUSE = Cause(
     title="fp16 overflows in the forward pass",
-    prior=COMMON,
+    prior=EVERYDAY,
     evidence=(
         Evidence(
             "loss-scale-collapse",
             STRONG,
             "the scale keeps falling although lower scales do not stop the overflows",
+            when=_not_backward,
         ),
         Evidence("loss-scale-at-zero", MODERATE, "the scale reached zero, where nothing can bring it back"),
         Evidence("non-finite-values", MODERATE, "values are not finite while the scaler skips"),

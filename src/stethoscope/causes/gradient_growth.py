@@ -24,7 +24,7 @@ CAUSE = Cause(
             "loss-scale-collapse",
             MODERATE,
             "the scale falls, and overflows do stop at lower scales",
-            when=lambda finding: finding.evidence.get("hazard") == "falls with scale",
+            when=lambda finding: finding.evidence.get("overflow_in") == "backward",
         ),
         Evidence("divergence", MODERATE, "the loss runs away at the same time"),
         Evidence("loss-scale-collapse", -MODERATE, "the scale does not fall", outcome=Outcome.CLEAR),

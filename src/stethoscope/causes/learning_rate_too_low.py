@@ -12,19 +12,24 @@ Three to ten times the rate, or a longer schedule.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import EVERYDAY, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+# Below what even careful fine-tuning uses (1e-6 and up); models trained from scratch take 1e-4 and more.
+TINY_RATE = 1e-6
+
+
+def _rate_is_tiny(finding: Finding) -> bool:
+    rate = finding.evidence.get("highest_lr")
+    return isinstance(rate, float) and 0 < rate < TINY_RATE
+
 
 CAUSE = Cause(
     title="The learning rate is too low",
-    prior=COMMON,
+    prior=EVERYDAY,
     evidence=(
-        Evidence("loss-plateau", MODERATE, "the loss stays where it began"),
-        Evidence(
-            "loss-plateau",
-            MODERATE,
-            "the rate is far below what such models train with",
-            when=lambda finding: finding.evidence.get("lr_tiny") is True,
-        ),
+        Evidence("loss-plateau", STRONG, "the loss stays where it began, at a tiny rate", when=_rate_is_tiny),
+        Evidence("loss-plateau", WEAK, "the loss stays where it began"),
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
         Evidence("divergence", -STRONG, "the loss runs away, which small steps cannot do"),
     ),

@@ -22,7 +22,7 @@ CAUSE = Cause(
             "non-finite-values",
             STRONG,
             "one loss term alone is not finite",
-            when=lambda finding: finding.evidence.get("only_component") is not None,
+            when=lambda finding: bool(finding.evidence.get("only_component")),
         ),
         Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
     ),
