@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stethoscope.detectors.robust_stats import block_medians, noise_sd, smoothed, tame
+from stethoscope.detectors.robust_stats import block_medians, largest_rise, noise_sd, smoothed, tame
 from stethoscope.detectors.trend import trend
 from stethoscope.run import Steps, Values
 
@@ -83,9 +83,12 @@ def rise(steps: Steps, values: Values) -> Rise | None:
     if end - best <= max(NOISES * noise, 1e-12 * abs(best)):
         return None
     highest = float(level[best_at:].max())
-    if end - best < KEPT * (highest - best):
+    if end - best < KEPT * (highest - best) or largest_rise(-level[best_at:]) > KEPT * (end - best):
         return None
-    if not (exponential or _surely_rising(x[best_at:], y[best_at:], end - best, noise)):
+    if not (exponential or _surely_rising(y[best_at:], end - best, noise)):
+        return None
+    # Where nothing had been learned, the whole curve must rise: a wandering level has a lowest point, too.
+    if initial - best <= LEARNED * noise and not (exponential or _surely_rising(y, end - best, noise)):
         return None
     onset, took = _course(x, level, best_at, best, end)
     gain = initial - best
@@ -93,7 +96,7 @@ def rise(steps: Steps, values: Values) -> Rise | None:
     return Rise(onset, int(x[best_at]), initial, best, end, noise, min(lost, 1e9), took, exponential)
 
 
-def _surely_rising(x: Values, y: Values, height: float, noise: float) -> bool:
+def _surely_rising(y: Values, height: float, noise: float) -> bool:
     """An upward trend since the best level, or a jump far beyond the noise."""
     line = trend(np.arange(len(y)), y)
     if line is not None and line.p_rising < SURELY:

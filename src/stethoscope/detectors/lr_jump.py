@@ -12,6 +12,7 @@ JUMP = 1.3  # a smaller factor does no harm
 LEAST_SHARE = 0.05  # of the highest rate; smaller leaps are the rounding of tiny rates
 AT_FLOOR = 0.05  # warm restarts leap from the end of a decay, this share of the peak or less
 REGULAR = 0.2  # relative spread of the distances between leaps that still counts as a cycle
+SMALLEST = 1e-12  # no log prints more decimals than this
 PRINTED = 1e-5  # rates are printed with five or six decimals where they are printed with few
 MANY = 5  # so many leaps are a schedule (or two groups logged under one name), not an accident
 
@@ -87,9 +88,10 @@ def _is_rounded(rates: Values) -> bool:
     if len(positive) == 0:
         return True
     unit = float(positive.min())
+    if not SMALLEST < unit <= PRINTED:
+        return False
     decimal = float(10.0 ** np.round(np.log10(unit)))
-    multiples = positive / unit
-    coarse = bool(np.all(np.abs(multiples - np.round(multiples)) < 1e-6)) and float(multiples.max()) <= 20.0
-    steps_of_one = bool(np.any(np.abs(np.diff(np.unique(np.round(multiples))) - 1.0) < 1e-9))
-    last_decimal = unit <= PRINTED and abs(unit - decimal) < 1e-6 * decimal
-    return coarse and last_decimal and (steps_of_one or len(np.unique(multiples)) == 1)
+    multiples = np.unique(np.round(positive / unit, 6))
+    whole = bool(np.all(multiples == np.round(multiples))) and float(multiples[-1]) <= 20.0
+    neighbours = bool(np.any(np.diff(multiples) == 1.0)) or len(multiples) == 1
+    return whole and neighbours and abs(unit - decimal) < 1e-6 * decimal

@@ -16,6 +16,7 @@ from stethoscope.detectors.robust_stats import (
     autocorrelation,
     block_means,
     isotonic,
+    largest_rise,
     noise_sd,
     smoothed,
     tame,
@@ -29,6 +30,7 @@ RESAMPLES = 400
 LEVEL = 0.005  # flat curves with remembering noise reject more often than the nominal level
 SLOPE_LEVEL = 0.05
 CLEAR = 10.0  # a drop of so many standard errors needs no slope to confirm it
+WANDERS = 2.0  # times its largest movement the other way, a decline must be
 SEED = 20240229  # the same curve gets the same verdict every time
 
 
@@ -66,6 +68,8 @@ def peak(steps: Steps, values: Values) -> Peak | None:
     p = _chance(y, drop, window, sd, rho)
     errors = drop / (sd * math.sqrt(2.0 / window)) if sd > 0.0 else (math.inf if drop > 0.0 else 0.0)
     confirmed = errors > CLEAR or _falls_after(x, y, at + window - 1)
+    # A curve that wanders has fallen and climbed as far before; one that peaked has not.
+    wandered = max(largest_rise(-means[: at + 1]), largest_rise(means[at:]))
     return Peak(
         int(x[at + window // 2]),
         float(means[at]),
@@ -73,7 +77,7 @@ def peak(steps: Steps, values: Values) -> Peak | None:
         window,
         p,
         errors,
-        p < LEVEL and confirmed and drop > 0.0,
+        p < LEVEL and confirmed and drop > max(WANDERS * wandered, 0.0),
     )
 
 

@@ -89,6 +89,11 @@ def smoothed(values: Values, width: int) -> Values:
     return np.asarray((total[upto] - total[since]) / (upto - since), dtype=np.float64)
 
 
+def largest_rise(values: Values) -> float:
+    """The largest climb from any value to a later one."""
+    return float(np.max(values - np.minimum.accumulate(values))) if len(values) else 0.0
+
+
 def isotonic(values: Values) -> Values:
     """The closest non-decreasing series, by pooling adjacent violators."""
     level: list[float] = []

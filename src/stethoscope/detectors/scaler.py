@@ -94,7 +94,7 @@ def path(steps: Steps, scale: Values, growth_interval: int | None = None) -> Sca
     """Read the scale's path. Window means lie between two levels and are rounded to the nearer one."""
     keep = np.isfinite(scale) & (scale > 0.0)
     steps, scale = steps[keep], scale[keep]
-    octaves = np.rint(np.log2(scale)).astype(np.int64)
+    octaves = np.clip(np.rint(np.log2(scale)), -1000, 1000).astype(np.int64)
     interval = growth_interval or inferred_growth_interval(steps, octaves) or TORCH_GROWTH_INTERVAL
     steps_at, skips_at = _exposure(steps, octaves)
     return ScalerPath(steps, octaves, interval, steps_at, skips_at)

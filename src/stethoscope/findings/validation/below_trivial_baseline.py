@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stethoscope.detectors.robust_stats import smoothed
+from stethoscope.detectors.robust_stats import noise_sd, smoothed
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.baseline import Baseline, common_size
@@ -36,6 +36,7 @@ from stethoscope.signals.validation import Metric, Validation
 RULE = Rule(code="VAL103", since="0.1", severity=Severity.WARNING)
 
 LEAST_EVALUATIONS = 4
+NOISES = 3.0  # deviations by which the start must be better than the end
 FLAT_COLOUR_DB = 18.0  # the most that one flat colour scored on natural images
 INTERPOLATION_DB = {2: 23.0, 3: 21.0, 4: 20.0}  # the least that bicubic scored, by enlargement
 SUBSTANTIAL_POINTS = 100
@@ -83,12 +84,20 @@ def _against_reference(metric: Metric, reference: Series | None) -> Finding | No
 def _against_step_zero(metrics: dict[str, Metric]) -> Finding | None:
     """The first metric that never beats its own start, where most metrics do not."""
     began = [metric for metric in metrics.values() if _began_at_zero(metric.series)]
-    beaten = [metric for metric in began if metric.sign * metric.series.values[0] >= _best(_later(metric))]
+    beaten = [metric for metric in began if _never_beats_its_start(metric)]
     if not beaten or 2 * len(beaten) <= len(began):
         return None
     metric = beaten[0]
     best, first = metric.sign * _best(_later(metric)), float(metric.series.values[0])
     return _finding(metric.series, best, first, "the score before the first step", "step 0", 0.9)
+
+
+def _never_beats_its_start(metric: Metric) -> bool:
+    """Whether no later stretch is as good as the start, and the end is worse by more than noise."""
+    values = metric.sign * metric.series.values
+    later = values[1:]
+    end = float(np.median(later[-max(2, len(later) // 4) :]))
+    return bool(values[0] >= _best(_later(metric)) and values[0] - end > NOISES * noise_sd(later))
 
 
 def _began_at_zero(series: Series) -> bool:

@@ -12,7 +12,7 @@ input.
 
 ## When it is harmless
 Rises below 2 % are notes. In classification and language tuning the validation loss often rises while the
-accuracy still improves: the model grows more certain, also where it errs.
+accuracy still improves: the model grows more certain, also where it errs. Then rises below 20 % are notes.
 
 ## References
 - Guo et al., "On Calibration of Modern Neural Networks", 2017
@@ -146,7 +146,7 @@ def _finding(
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
         onset=seen.best_step,
-        severity=Severity.WARNING if seen.relative >= SMALL else Severity.NOTE,
+        severity=Severity.WARNING if seen.relative >= (HUGE_RISE if better else SMALL) else Severity.NOTE,
     )
 
 
