@@ -1,0 +1,1 @@
+"""A small framework for training super-resolution networks."""

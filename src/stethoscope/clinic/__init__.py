@@ -1,0 +1,1 @@
+"""Sick training systems and their cures."""

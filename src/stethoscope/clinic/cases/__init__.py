@@ -1,0 +1,1 @@
+"""One folder per patient: a small training project, its sick settings and its cure."""
