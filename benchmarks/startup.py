@@ -5,7 +5,7 @@ python benchmarks/startup.py [REPEATS]
 
 from __future__ import annotations
 
-import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -36,12 +36,10 @@ def median_ms(arguments: list[str], repeats: int) -> float:
 
 def cpu_ms(arguments: list[str]) -> float:
     """User and system time of one process and its children."""
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
-    after = os.times()
-    return 1000 * (
-        after.children_user + after.children_system - before.children_user - before.children_system
-    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 if __name__ == "__main__":

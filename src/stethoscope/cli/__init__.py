@@ -49,8 +49,9 @@ class Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `stethoscope RUN` as `stethoscope diagnose RUN`."""
-        if args and args[0] not in GROUP_OPTIONS and args[0] not in self.list_commands(ctx):
+        """Read `stethoscope RUN` as `stethoscope diagnose RUN`, and nothing at all as a call for help."""
+        args = args or ["--help"]
+        if args[0] not in GROUP_OPTIONS and args[0] not in self.list_commands(ctx):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
 
@@ -84,9 +85,6 @@ def _status() -> int:
         return status if isinstance(status, int) else 0
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except click.exceptions.NoArgsIsHelpError as helped:
-        click.echo(helped.format_message(), err=True)
-        return COULD_NOT_EXAMINE
     except click.ClickException as problem:
         return _complain(problem.format_message())
     except StethoscopeError as problem:

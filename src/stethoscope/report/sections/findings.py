@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from rich.text import Text
 
 from stethoscope.causes import Explanation
+from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Found, NotExamined, Severity
 from stethoscope.report.address import address
@@ -38,12 +39,7 @@ def unexplained_ones(explanation: Explanation, verbose: bool) -> Iterator[Line]:
 
 def notes(diagnosis: Diagnosis, verbose: bool) -> Iterator[Line]:
     """What was seen and matters little; with `verbose`, every finding with its measurements."""
-    explained = {found for benign in diagnosis.explanation.benign for found in benign.explains}
-    noted = [
-        found
-        for found in diagnosis.examination.found
-        if verbose or (found.severity is Severity.NOTE and found not in explained)
-    ]
+    noted = [found for found in diagnosis.examination.found if verbose or _is_worth_a_note(found, diagnosis)]
     yield from short_list(noted, lambda found: _finding(found, verbose), verbose)
 
 
@@ -67,6 +63,15 @@ def not_examined(diagnosis: Diagnosis, verbose: bool) -> Iterator[Line]:
         names = ", ".join(f"{rule.rule.code} {rule.rule.name}" for rule in rules)
         log = f" To log it: {one_line(log_this)}" if log_this else ""
         yield Line(Text(f"{names}: {one_line(why).rstrip('.')}.{log}"), indent=2, hang=2)
+
+
+def _is_worth_a_note(found: Found, diagnosis: Diagnosis) -> bool:
+    """Whether a note says something that no other section has said."""
+    explained = any(found in benign.explains for benign in diagnosis.explanation.benign)
+    quoted = diagnosis.verdict is not Verdict.HEALTHY and any(
+        found.finding.message in considered.why for considered in diagnosis.prescription.not_recommended
+    )
+    return found.severity is Severity.NOTE and not explained and not quoted
 
 
 def _finding(found: Found, verbose: bool) -> Iterator[Line]:
