@@ -161,7 +161,9 @@ def about(entry: CauseEntry) -> Iterator[str]:
 
 def commands() -> Iterator[str]:
     """Every command's help."""
-    top = click.Context(command_line, info_name="stethoscope", terminal_width=WIDTH)
+    top = click.Context(
+        command_line, info_name="stethoscope", terminal_width=WIDTH, **command_line.context_settings
+    )
     yield "## stethoscope"
     yield helped(top)
     for name in command_line.list_commands(top):
