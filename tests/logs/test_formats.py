@@ -108,6 +108,21 @@ def test_the_optimiser_step_is_preferred_to_the_log_call(tmp_path: Path) -> None
     assert points(read_log(tmp_path / "history.csv"), "loss") == [(0, 3.0), (0, 2.9), (10, 2.8)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# step loss\n0 3.0\n10 2.0\n",
+        "Step | Train Loss\n0 | 3.0\n10 | 2.0\n",
+        "global step,loss,loss\n0,3.0,9\n10,2.0,8\n",
+        "time,step,tag,value\n1700000000,0,train/loss,3\n1700000000,0,lr,0.1\n1700000009,10,train/loss,2\n",
+    ],
+    ids=["blanks", "bars", "a name twice", "one value per row"],
+)
+def test_tables_are_understood_in_other_shapes(text: str, tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text(text)
+    assert points(read_log(tmp_path / "log.txt"), "loss") == [(0, 3.0), (10, 2.0)]
+
+
 def test_a_header_written_again_by_a_restart_is_understood(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n0,3\n1,2\nstep,loss,lr\n2,1.5,0.1\n")
     assert points(read_log(tmp_path / "log.csv"), "loss") == [(0, 3.0), (1, 2.0), (2, 1.5)]
@@ -150,6 +165,14 @@ def test_a_mean_over_a_tick_is_its_value_and_images_are_the_axis() -> None:
     assert math.isnan(loss.values[-1])
     assert loss.aggregation is Aggregation.WINDOW_MEAN
     assert log.started == 1697077379.2
+
+
+def test_a_record_of_one_value_is_named_by_its_tag(tmp_path: Path) -> None:
+    entry = '{{"tag": "{}/loss", "value": {}, "step": {}}}\n'
+    lines = (entry.format("train", 3, 0), entry.format("val", 4, 0), entry.format("train", 2, 10))
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    log = read_log(tmp_path / "a.jsonl")
+    assert (points(log, "loss"), points(log, "val/loss")) == ([(0, 3.0), (10, 2.0)], [(0, 4.0)])
 
 
 def test_a_cut_last_line_is_noted_and_the_length_of_the_run_is_known() -> None:
@@ -216,6 +239,23 @@ def test_iterations_have_thousands_separators_and_window_means() -> None:
     assert series(log, "loss_scale").values[0] == 65536.0
     assert series(log, "loss").aggregation is Aggregation.WINDOW_MEAN
     assert log.total_steps == 1200
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "22-05-01 10:00:00.123 : <epoch:  3, iter:   1,200, lr:2.000e-04> G_loss: 1.5e-02 ",
+        "2024-01-01 00:00:00,000 INFO: [iter:   1,200, lr:(2.000e-04)] [eta: 1:00:00] G_loss: 1.5e-02",
+        "2024-01-01 00:00:00,000 INFO: [E..][epoch: 3, iter:1200, lr:(2.000e-04,)] [eta: 1] G_loss: 1.5e-02 ",
+    ],
+)
+def test_other_dialects_of_an_iteration_line_are_read(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(
+        line + "\n" + line.replace("200", "300", 1).replace("1.5e", "1.4e") + "\n"
+    )
+    log = read_log(tmp_path / "a.log")
+    assert points(log, "loss/g") == [(1200, 0.015), (1300, 0.014)]
+    assert points(log, "lr")[0] == (1200, 2e-4)
 
 
 def test_a_validation_stands_at_the_iteration_before_it_not_at_the_best() -> None:

@@ -19,12 +19,22 @@ from stethoscope.run.names import assign, known
 STEP_COLUMNS = (
     *("global_step", "trainer/global_step", "train/global_step", "step", "steps", "iteration", "iterations"),
     *("iter", "iters", "current_steps", "num_updates", "update", "updates", "n_updates", "train_step"),
-    *("train/step", "training_step", "train_iter", "n_iter", "it", "total_timesteps", "time/total_timesteps"),
-    *("totalenvinteracts", "batch", "_step"),
+    *(
+        "train/step",
+        "training_step",
+        "train_iter",
+        "train/iter",
+        "n_iter",
+        "num_iter",
+        "iter_num",
+        "step_num",
+    ),
+    *("optimizer_step", "opt_step", "it", "total_timesteps", "time/total_timesteps", "totalenvinteracts"),
+    *("batch", "_step"),
 )
 EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep")
 KIMG_COLUMNS = ("progress/kimg", "kimg")
-TIME_COLUMNS = ("_timestamp", "timestamp", "wall time", "wall_time", "walltime", "timestamps")
+TIME_COLUMNS = ("_timestamp", "timestamp", "wall_time", "walltime", "timestamps", "time", "date", "datetime")
 TOTAL_COLUMNS = ("total_steps", "max_steps", "total_iters", "max_iters", "num_training_steps")
 AXIS_COLUMNS = frozenset((*STEP_COLUMNS, *EPOCH_COLUMNS, *KIMG_COLUMNS))
 
@@ -96,7 +106,7 @@ class Table:
         """The columns over the axis that the table names; `instant` are the columns that hold no means."""
         columns = {name: self._column(name) for name, places in self.places.items() if places}
         axis = axis_of(columns, self.rows)
-        times = _find(columns, TIME_COLUMNS)
+        times = _clock(columns)
         totals = _find(columns, TOTAL_COLUMNS)
         silent = {
             name for name in (axis.column, times, totals, *_all(columns, STEP_COLUMNS)) if name is not None
@@ -118,7 +128,7 @@ class Table:
             for logged, (places, values) in signals.items()
         )
         clock = columns[times][1] if times else np.array([])
-        clock = clock[np.isfinite(clock) & (clock > EARLIEST_TIME)]
+        clock = clock[np.isfinite(clock)]
         notes = [*axis.notes]
         if self.refused:
             notes.append(f"more than {MAX_SERIES} names; the rest was passed over")
@@ -146,7 +156,7 @@ class Table:
 def looks_like_log(names: Iterable[str]) -> bool:
     """Whether these columns are a training log's: something that counts steps, or a signal known by name."""
     listed = [name.strip() for name in names]
-    return any(name.lower() in AXIS_COLUMNS or known(name) for name in listed)
+    return any(_spoken(name) in AXIS_COLUMNS or known(name) for name in listed)
 
 
 # --- the axis ---------------------------------------------------------------------------------------
@@ -184,8 +194,12 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
 
 
 def _all(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> list[str]:
-    by_name = {name.strip().lower(): name for name in reversed(list(columns))}
+    by_name = {_spoken(name): name for name in reversed(list(columns))}
     return [by_name[name] for name in wanted if name in by_name]
+
+
+def _spoken(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _find(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> str | None:
@@ -224,10 +238,19 @@ def _unrolled(name: str, steps: Row, epoch: Column | None) -> Axis:
     return Axis(unrolled, "step", name, (f"{name} begins again every epoch: counted on over the epochs",))
 
 
+def _clock(columns: Mapping[str, Column]) -> str | None:
+    """The column that tells the time of day; "time" may also be how long a step took."""
+    for name in _all(columns, TIME_COLUMNS):
+        if np.nanmin(np.nan_to_num(columns[name][1], nan=np.inf)) > EARLIEST_TIME:
+            return name
+    return None
+
+
 # --- nested values ----------------------------------------------------------------------------------
 
 DEEPEST = 8  # levels of nesting that are looked into
 LONGEST_LIST = 32  # longer lists are data (a histogram, a batch), not signals
+TAG_KEYS = ("tag", "metric", "name", "key", "metric_name")  # beside "value" in a record of one value
 _ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset"})
 _HELD_OUT = re.compile(r"(val|valid|validation|eval|evaluation|test|dev)\b", re.IGNORECASE)
 
@@ -249,8 +272,18 @@ def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
                 stack.extend(reversed(inner))
         else:
             leaves.append((path, value))
+    leaves = _named_by_tag(leaves)
     role = next((v for k, v in leaves if k in _ROLE_KEYS and isinstance(v, str)), "")
     if _HELD_OUT.match(role):
         axes = AXIS_COLUMNS | {*TIME_COLUMNS, *TOTAL_COLUMNS}
         return [(name if name.lower() in axes else f"val/{name}", value) for name, value in leaves]
     return leaves
+
+
+def _named_by_tag(leaves: list[tuple[str, object]]) -> list[tuple[str, object]]:
+    """The leaves with "value" under the name that the record gives it: {"tag": "loss", "value": 2.3}."""
+    held = dict(leaves)
+    tag = next((held[key] for key in TAG_KEYS if isinstance(held.get(key), str)), None)
+    if tag is None or "value" not in held:
+        return leaves
+    return [(str(tag) if name == "value" else name, value) for name, value in leaves]

@@ -1,4 +1,4 @@
-"""Text logs of BasicSR and its family: Real-ESRGAN, traiNNer-redux, neosr.
+"""Text logs of BasicSR and its family: Real-ESRGAN, traiNNer-redux, neosr, KAIR.
 
     2024-10-18 20:22:34,531 INFO: [finet..][epoch:104, iter:   6,500, lr:(1.000e-04,)] [eta: 2 days, 7:18, \
 time (data): 0.486 (0.057)] l_g_pix: 2.8700e-02 l_g_percep: 5.0487e+00
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,8 +36,10 @@ CONTINUES = True
 
 _RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?:DEBUG|INFO|WARNING|ERROR|CRITICAL): ?")
 _INT = r"\d{1,3}(?:,\d{3})+|\d+"
-_COUNTS = re.compile(rf"\[\s*epoch:\s*(?P<epoch>{_INT})\s*(?:,|\]\s*\[)\s*iter:\s*(?P<iter>{_INT})\s*[,\]]")
-_RATES = re.compile(r"lr:\s*\(?(?P<rates>[^)\]]*)")
+_COUNTS = re.compile(
+    rf"[\[<]\s*(?:epoch:\s*(?P<epoch>{_INT})\s*(?:,|\]\s*\[)\s*)?iter:\s*(?P<iter>{_INT})\s*[,\]>]"
+)
+_RATES = re.compile(r"lr:\s*\(?(?P<rates>[^)\]>]*)")
 _TIMES = re.compile(r"time \(data\): (?P<step>[\d.]+) \((?P<data>[\d.]+)\)")
 _SPEED = re.compile(r"perf(?:ormance)?: (?P<speed>[\d.,]+) it/s")
 _PEAK = re.compile(r"peak VRAM: (?P<peak>[\d.]+) GB")
@@ -142,6 +145,7 @@ class _Reader:
         """Begin a record: of validation, of what may be the settings, or of a line of its own."""
         found = _VALIDATION.match(message)
         if found:
+            self._flush()  # so that the series stand in the order of the log
             self.validating = found["set"]
             if found["set"] not in self.sets:
                 self.sets.append(found["set"])
@@ -231,8 +235,8 @@ def _places(line: str) -> list[Place] | None:
     counts = _COUNTS.search(line)
     if counts is None:
         return None
-    end = line.rfind("]")
-    found = [("iter", *counts.span("iter")), ("epoch", *counts.span("epoch"))]
+    end = max(line.rfind("]"), line.rfind(">"))
+    found = [(name, *counts.span(name)) for name in ("iter", "epoch") if counts[name]]
     found += _rates(line, counts.end() - 1)
     for pattern in (_TIMES, _SPEED, _PEAK):
         if named := pattern.search(line, counts.end(), end):
@@ -245,7 +249,8 @@ def _places(line: str) -> list[Place] | None:
     ]
     found += [(pair[1], *pair.span(2)) for pair in _PAIR.finditer(line, end + 1)]
     by_name = {place[0]: place for place in found}
-    return sorted(by_name.values(), key=lambda place: place[1])
+    placed = sorted(by_name.values(), key=lambda place: place[1])
+    return [place for before, place in pairwise([("", 0, 0), *placed]) if place[1] >= before[2]]
 
 
 def _rates(line: str, at: int) -> list[Place]:

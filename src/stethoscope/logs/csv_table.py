@@ -15,7 +15,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._head import Head
 from stethoscope.logs._lines import LONGEST_LINE
 from stethoscope.logs._numbers import number
-from stethoscope.logs._table import Table, looks_like_log
+from stethoscope.logs._table import TAG_KEYS, Table, looks_like_log
 from stethoscope.run import Log
 from stethoscope.run.names import known
 
@@ -52,12 +52,16 @@ def recognise(head: Head) -> float:
 def read(head: Head) -> Log:
     """Each column against the column that counts steps."""
     table, notes = Table(), []
+    long_form: tuple[int, int] | None = None
     with head.path.open(encoding=head.encoding, errors="replace", newline="") as stream:
         lines = iter(lambda: stream.readline(LONGEST_LINE), "")
         names: list[str] = []
         held: list[list[str]] = []
         ragged = 0
         for row in _rows(lines):
+            if long_form and len(row) == len(names):
+                table.add(_long_values(names, row, *long_form))
+                continue
             if len(row) == len(names) and len(held) < ROWS_AT_ONCE and not _is_header(row):
                 held.append(row)
                 continue
@@ -65,6 +69,7 @@ def read(head: Head) -> Log:
             held = []
             if not names or _is_header(row):
                 names = _signal_names(row, head)
+                long_form = _long_form(names)
             elif len(row) == len(names):
                 held.append(row)
             else:
@@ -89,23 +94,27 @@ def read(head: Head) -> Log:
 
 
 def _rows(lines: Iterator[str] | list[str]) -> Iterator[list[str]]:
-    """The cells of each line that is not blank or a comment; the first line decides the separator."""
-    separator = ""
-    reader = None
+    """The cells of each line that is not blank or a comment; the header decides the separator."""
+    separator: str | None = ""
     for line in lines:
         text = line.replace("\0", "").rstrip("\r\n")
-        if not text.strip() or (text.startswith("#") and not separator):
+        if separator == "":
+            text = text.lstrip("# \t")  # NumPy and others write the header as a comment
+        if not text.strip() or text.startswith("#"):
             continue
-        if not separator:
-            separator = max(SEPARATORS, key=text.count)
-        if '"' not in text:
-            yield text.split(separator)
-            continue
-        try:
-            reader = next(csv.reader([text], delimiter=separator), [])
-        except csv.Error:  # a cell beyond the csv module's limit, or a stray quote
-            reader = text.split(separator)
-        yield reader
+        if separator == "":
+            most = max(SEPARATORS, key=text.count)
+            separator = most if most in text else None  # None: any blanks
+        yield _cells(text, separator)
+
+
+def _cells(text: str, separator: str | None) -> list[str]:
+    if '"' not in text or separator is None:
+        return text.split(separator)
+    try:
+        return next(csv.reader([text], delimiter=separator), [])
+    except csv.Error:  # a cell beyond the csv module's limit, or a stray quote
+        return text.split(separator)
 
 
 def _is_value(cell: str) -> bool:
@@ -121,11 +130,27 @@ def _is_header(row: list[str]) -> bool:
 
 
 def _signal_names(row: list[str], head: Head) -> list[str]:
-    names = [cell.strip() for cell in row]
+    names: list[str] = []
+    for cell in row:
+        name = cell.strip()
+        names.append(name if name not in names else f"{name} ({len(names) + 1})")
     tag = _TAG.search(head.path.name)
     if tag and [name.lower() for name in names] == ["wall time", "step", "value"]:
         return [*names[:2], tag["tag"].replace("_", "/", 1)]
     return names
+
+
+def _long_form(names: list[str]) -> tuple[int, int] | None:
+    """Where the name and the value stand in a table of one value per row; None for any other table."""
+    lowered = [name.lower() for name in names]
+    tag = next((lowered.index(name) for name in TAG_KEYS if name in lowered), None)
+    return (tag, lowered.index("value")) if tag is not None and "value" in lowered else None
+
+
+def _long_values(names: list[str], cells: list[str], tag: int, value: int) -> Iterator[tuple[str, float]]:
+    named = [*names]
+    named[value] = cells[tag].strip()
+    yield from ((name, number_) for name, number_ in _values(named, cells) if name != names[tag])
 
 
 def _values(names: list[str], cells: list[str]) -> Iterator[tuple[str, float]]:

@@ -117,7 +117,7 @@ _NAMESPACES = frozenset(
     ]
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z](?:[a-z]|$))")
-_SEPARATORS = re.compile(r"[\s_\-./\\:@|()\[\]{}=,;#*\"']+")
+_SEPARATORS = re.compile(r"[\s_\-./\\:@|()\[\]{}=,;#*%\"']+")
 LONGEST_NAME = 200  # characters; longer keys are data that was logged as a name
 
 
@@ -443,12 +443,13 @@ nll           lower  train
 error         lower  train err error+rate class+error
 elbo          higher train
 """)
+_UNITS = frozenset({"db", "pct", "percent"})  # PSNR (dB), "Val Acc (%)"
 _BY_SPELLING = {spelling: metric for metric in _METRICS for spelling in metric.spellings}
 _LONGEST_SPELLING = max(len(spelling) for spelling in _BY_SPELLING)
 
 
 def _metric(rest: tuple[str, ...], role: str, tokens: tuple[str, ...]) -> str | None:
-    kept = tuple(t for t in rest if t not in _NAMESPACES and t not in _PER_STEP and t not in _COARSE)
+    kept = tuple(t for t in rest if t not in _NAMESPACES | _PER_STEP | _COARSE | _UNITS)
     exact = _BY_SPELLING.get(kept)
     if exact and not role:
         role = "val" if tokens[0] in {"metrics", "metric"} else exact.side
