@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 
 from rich.text import Text
 
 from stethoscope.causes import Argument, Explanation, RankedCause, Standing
 from stethoscope.causes.verdict import stands
+from stethoscope.findings import Finding
 from stethoscope.report.address import address
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.line import BLANK, Line
@@ -20,10 +21,12 @@ LIKELY = 0.3  # the chance from which a merely plausible cause is shown with its
 
 def probable(explanation: Explanation, verbose: bool) -> Iterator[Line]:
     """The causes that stand or are likely, with what speaks for and against each."""
+    told: set[Finding | None] = set()
     for number, cause in enumerate(filter(is_probable, explanation.causes), start=1):
         if number > 1:
             yield BLANK
-        yield from _cause(number, cause, verbose)
+        yield from _cause(number, cause, told, verbose)
+        told |= {argument.finding for argument in (*cause.arguments_for, *cause.arguments_against)}
 
 
 def heading(explanation: Explanation) -> str:
@@ -48,23 +51,26 @@ def is_probable(cause: RankedCause) -> bool:
     return stands(cause) or (cause.standing is Standing.PLAUSIBLE and cause.probability >= LIKELY and seen)
 
 
-def _cause(number: int, cause: RankedCause, verbose: bool) -> Iterator[Line]:
-    title = Text(title_of(cause), style=HEADING)
-    yield Line(title, indent=2, bullet=f"{number}. ")
+def _cause(number: int, cause: RankedCause, told: Set[Finding | None], verbose: bool) -> Iterator[Line]:
+    yield Line(Text(title_of(cause), style=HEADING), indent=2, bullet=f"{number}. ")
     root = f", a consequence of {cause.consequence_of}" if cause.consequence_of else ""
     yield Line(Text(f"{cause.name}: {cause.standing.value} ({chance(cause.probability)}){root}"), indent=5)
-    yield from _arguments("+", FOR, cause.arguments_for, verbose)
-    yield from _arguments("-", AGAINST, cause.arguments_against, verbose)
+    for argument in (*cause.arguments_for, *cause.arguments_against):
+        yield from _argument(argument, argument.finding in told, verbose)
     yield Line(Text(f"To confirm: {one_line(cause.entry.cause.confirm_by)}"), indent=5, hang=2)
 
 
-def _arguments(sign: str, colour: str, arguments: Sequence[Argument], verbose: bool) -> Iterator[Line]:
-    for argument in arguments:
-        weight = f" ({argument.rule}, weight {argument.weight:+.1f})" if verbose else ""
-        yield Line(Text.assemble((f"{sign} ", colour), one_line(argument.reason), weight), indent=5, hang=2)
-        if argument.finding is not None:
-            message = Text(one_line(argument.finding.message))
-            yield Line(message + address(argument.where, verbose), indent=7)
+def _argument(argument: Argument, told: bool, verbose: bool) -> Iterator[Line]:
+    """What speaks for or against a cause; a finding that was told above only by its address."""
+    sign, colour = ("+ ", FOR) if argument.weight > 0 else ("- ", AGAINST)
+    weight = f" ({argument.rule}, weight {argument.weight:+.1f})" if verbose else ""
+    reason = Text.assemble((sign, colour), one_line(argument.reason), weight)
+    place = address(argument.where, verbose)
+    if argument.finding is None or told:
+        yield Line(reason + place, indent=5, hang=2)
+    else:
+        yield Line(reason, indent=5, hang=2)
+        yield Line(Text(one_line(argument.finding.message)) + place, indent=7)
 
 
 def _did_not_carry(cause: RankedCause) -> Iterator[Line]:

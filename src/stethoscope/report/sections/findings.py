@@ -18,7 +18,7 @@ from stethoscope.report.palette import OF_SEVERITY
 from stethoscope.report.sections.causes import is_probable
 from stethoscope.report.short_list import short_list
 from stethoscope.report.unexplained import unexplained
-from stethoscope.report.words import count, listed
+from stethoscope.report.words import count, listed, number
 
 LONGEST_MEASURE = 80
 CODES_SHOWN = 12
@@ -86,9 +86,11 @@ def _finding(found: Found, verbose: bool) -> Iterator[Line]:
 
 def _measurements(found: Found) -> str:
     pairs = found.finding.evidence.items()
-    return "; ".join(
-        f"{one_line(name, LONGEST_MEASURE)} {one_line(value, LONGEST_MEASURE)}" for name, value in pairs
-    )
+    return "; ".join(f"{one_line(name, LONGEST_MEASURE)} {_measured(value)}" for name, value in pairs)
+
+
+def _measured(value: object) -> str:
+    return number(value) if isinstance(value, float) else one_line(value, LONGEST_MEASURE)
 
 
 def _by_reason(skipped: Iterable[NotExamined]) -> dict[tuple[str, str], list[NotExamined]]:
