@@ -14,6 +14,7 @@ from stethoscope.read import read
 from stethoscope.run import Run
 from stethoscope.signals import measure
 from stethoscope.signals.ending import Ending
+from stethoscope.signals.ending import measure as how_it_ended
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,5 +44,5 @@ def diagnose(
     examination = examine(signals)
     explanation = explain(examination)
     prescription = prescribe(explanation, examination, run)
-    ending = signals.get(Ending)
-    return Diagnosis(run, ending, examination, explanation, prescription, judge(run, explanation))
+    verdict = judge(run, explanation)
+    return Diagnosis(run, how_it_ended(run), examination, explanation, prescription, verdict)

@@ -27,7 +27,7 @@ def test_the_rule_says_what_its_case_says(case: Case, tmp_path: Path) -> None:
         assert outcome == ()
     for where, words in case.reported:
         said = [(str(place), finding.message) for finding in outcome for place in finding.places]
-        assert any(words in message and (where is None or place.endswith(where)) for place, message in said), said
+        assert any(words in text and (where is None or place.endswith(where)) for place, text in said), said
     assert case.silent or case.reported, "the case says nothing about what to expect"
 
 
