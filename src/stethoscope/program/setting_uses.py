@@ -77,12 +77,18 @@ class SettingUses:
         for spot in _looked_up(name, self.code):
             if acts(spot, self.code) is not None:
                 return Usage(Use.ESCAPED, spot.where)
-        escape = self.escape or _first_act(sections, self.code)
+        escape = self.escape or self.code.paths.get(name) or _first_act(sections, self.code)
         if escape is None and name not in self.fields:
             escape = self.loaded_escape
         if escape is not None:
             return Usage(Use.ESCAPED, escape)
         return Usage(Use.UNUSED, mentions=tuple(spot.where for spot in mentions))
+
+    def takes(self, name: str) -> bool:
+        """Whether the program takes something of this name out of its settings."""
+        return name in self.fields or any(
+            _is_from_settings(s, self.code) for s in taken_by_name(name, self.code)
+        )
 
     def of_constant(self, name: str) -> Usage:
         """What becomes of a module's constant, which is read by its bare name."""
@@ -144,6 +150,26 @@ def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST] | None:
         node = node.func if isinstance(node.func, ast.Attribute) else node.args[0]
     base = node.value if isinstance(node, ast.Attribute | ast.Subscript) else node
     return (base.id, code.scope_of(base)) if isinstance(base, ast.Name) else None
+
+
+def _is_from_settings(taken: Spot, code: Code) -> bool:
+    """Whether something is taken out of an object that is called, or was made as, a settings object."""
+    node: ast.AST = taken.node
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, ast.Call):
+            node = node.func if isinstance(node.func, ast.Attribute) else next(iter(node.args), node.func)
+            continue
+        node = node.value
+        name = str(getattr(node, "id", getattr(node, "attr", "")))
+        if name.lower() in HOLDERS or HOLDS_OPTIONS.search(name) or _is_loaded(name, code):
+            return True
+    return False
+
+
+def _is_loaded(name: str, code: Code) -> bool:
+    """Whether a variable or attribute is given the result of a loader or parser."""
+    loaders = {id(spot.node) for loader in (*_PARSERS, *_LOADERS) for spot in code.calls.get(loader, ())}
+    return any(id(part) in loaders for spot in code.given.get(name, ()) for part in ast.walk(spot.node))
 
 
 def _first_act(sections: Iterable[str], code: Code) -> Where | None:

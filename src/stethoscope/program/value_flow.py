@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stethoscope.program.index import Class, Function, FunctionNode, Index, dotted
+from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.run import Source, Where
 
 ANY = "*"  # the key of a whole settings object: every part that is taken out of it by name is told apart
@@ -58,7 +59,7 @@ _WRITES = re.compile(
 _RESHAPES = re.compile(
     r"^(?:int|float|str|bool|len|abs|round|max|min|sum|list|tuple|dict|set|repr|format|sorted|vars|any|all|type|iter"
     r"|isinstance|hasattr|enumerate|zip|map|filter|deepcopy|asdict|Path|Namespace|SimpleNamespace|EasyDict|Munch"
-    r"|edict|DictConfig|AttrDict|DotMap|Box|pformat|join|fields)$"
+    r"|edict|munchify|DictConfig|AttrDict|DotMap|Box|pformat|join|fields)$"
 )
 _RESHAPING_MODULES = re.compile(
     r"^(?:copy|dataclasses|json|yaml|pprint|argparse|types|omegaconf|OmegaConf|attr|msgspec)\b"
@@ -71,6 +72,8 @@ _OWN_SHAPES = frozenset(
 _OF_PATHS = frozenset(
     {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "endswith", "startswith", "split"}
 )
+_KEY = re.compile(r"[\w./-]{1,80}")  # a text that may be a key
+_PATH_MARKS = re.compile(r"[./]")
 _MATHS = frozenset({"math", "np", "numpy", "torch", "jnp", "tf", "F"})
 _ENDS = (ast.Assert, ast.Raise, ast.Expr, ast.Delete, ast.Global, ast.Nonlocal, ast.Pass)
 _LIBRARIES = frozenset(
@@ -89,6 +92,57 @@ _LIBRARIES = frozenset(
         ),
         *("os", "sys", "time", "logging", "json", "yaml", "argparse", "pathlib", "re", "copy", "dataclasses"),
     }
+)
+# Methods of objects from everywhere: a call reaches ours only where the object is seen to be ours.
+_COMMON_METHODS = frozenset(
+    {
+        *(
+            "step",
+            "backward",
+            "fit",
+            "train",
+            "eval",
+            "forward",
+            "update",
+            "load",
+            "save",
+            "add",
+            "append",
+            "extend",
+        ),
+        *(
+            "run",
+            "init",
+            "get",
+            "set",
+            "start",
+            "apply",
+            "register",
+            "call",
+            "reset",
+            "build",
+            "put",
+            "send",
+            "map",
+        ),
+        *(
+            "state_dict",
+            "load_state_dict",
+            "zero_grad",
+            "close",
+            "open",
+            "test",
+            "predict",
+            "setup",
+            "create",
+        ),
+    }
+)
+# Calls that run a function elsewhere with the arguments they are given.
+_STARTERS = frozenset({"spawn", "Process", "Thread", "launch", "start_processes", "partial", "submit"})
+# Bases that read no attributes which a derived class might set.
+_PLAIN_BASES = re.compile(
+    r"(?:^|\.)(?:Module|LightningModule|Dataset|IterableDataset|object|ABC|Protocol|Generic)$"
 )
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _CARRIES = (
@@ -136,6 +190,8 @@ class Code:
     texts: dict[str, list[Spot]] = field(default_factory=dict)
     names: dict[str, list[Spot]] = field(default_factory=dict)
     calls: dict[str, list[Spot]] = field(default_factory=dict)
+    given: dict[str, list[Spot]] = field(default_factory=dict)  # variable or attribute -> what it is assigned
+    paths: dict[str, Where] = field(default_factory=dict)  # parts of texts such as "train.lr"
     flags: frozenset[str] = frozenset()  # of the command line; `args.config` is a path, `self.config` is not
 
     def scope_of(self, node: ast.AST) -> ast.AST:
@@ -172,12 +228,18 @@ def _note(node: ast.AST, source: Source, libraries: frozenset[str], code: Code) 
         code.attributes.setdefault(node.attr, []).append(Spot(node, source))
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         code.names.setdefault(node.id, []).append(Spot(node, source))
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _KEY.fullmatch(node.value):
         code.texts.setdefault(node.value, []).append(Spot(node, source))
+        for part in _PATH_MARKS.split(node.value)[1:]:  # OmegaConf.select(cfg, "train.lr")
+            code.paths.setdefault(part, source.where(node))
     elif isinstance(node, ast.Call):
         name = _called(node).rpartition(".")[2]
         if name:
             code.calls.setdefault(name, []).append(Spot(node, source))
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            name = target.id if isinstance(target, ast.Name) else str(getattr(target, "attr", ""))
+            code.given.setdefault(name, []).append(Spot(node.value, source))
 
 
 def acts(spot: Spot, code: Code, key: str | None = None) -> Where | None:
@@ -239,8 +301,8 @@ class _Following:
             return parent.value is node and self.assigned(parent.target, leaf)
         if isinstance(parent, ast.Return):
             return self.returned(parent, leaf)
-        if isinstance(parent, ast.If):
-            return not (only_prints(parent.body) and only_prints(parent.orelse))
+        if isinstance(parent, ast.If):  # what depends on the whole depends on no setting in particular
+            return leaf.key != ANY and not (only_prints(parent.body) and only_prints(parent.orelse))
         if isinstance(parent, ast.For | ast.AsyncFor):
             return not only_prints(parent.body) and self.looped(parent.target, leaf)
         return not isinstance(parent, _ENDS)
@@ -300,14 +362,28 @@ class _Following:
             if leaf.key is None or wanted is None or wanted == leaf.key:
                 self.todo.append(_Leaf(Spot(call, leaf.spot.source), None))
             return False
-        if last == "setattr" and len(call.args) == 3 and call.args[2] is given and _text(call.args[1]):
-            return self.attribute(_text(call.args[1]) or "", leaf.key)
+        if last == "setattr" and len(call.args) == 3 and call.args[2] is given:
+            wanted = _text(call.args[1])
+            # Of a whole, each part is kept under its own name, by which it is told apart.
+            return self.attribute(wanted, leaf.key) if wanted is not None else leaf.key != ANY
         if leaf.key == ANY and (name == "open" or name.startswith("os.path.")):
             return False  # then it was no settings object but the path of its file
+        if leaf.key == ANY and last in _STARTERS and self.starts_ours(call, leaf.spot.source):
+            return False
         targets = self.targets(call, leaf.spot.source)
         if targets:
             return any(self.handed(target, call, given, leaf) for target in targets)
         return self.on(call, leaf) if _reshapes(name) else True
+
+    def starts_ours(self, call: ast.Call, source: Source) -> bool:
+        """Whether a call runs a function of the repository in other processes or threads."""
+        given = [
+            *call.args[:1],
+            *(keyword.value for keyword in call.keywords if keyword.arg in {"target", "fn"}),
+        ]
+        index = self.code.index
+        names = filter(None, map(dotted, given))
+        return any(isinstance(index.resolve(index.module_of(source), name), Function) for name in names)
 
     def is_print(self, call: ast.Call, name: str, given: ast.expr | ast.keyword) -> bool:
         """Whether a call only prints, logs or saves what it is given, or stops the program over it."""
@@ -323,7 +399,7 @@ class _Following:
         return bool(_PRINTS.match(last)) and not self.code.index.functions_named(last)
 
     def targets(self, call: ast.Call, source: Source) -> list[Function | Class]:
-        """The functions and classes of the repository that a call may reach."""
+        """The functions and classes of the repository that a call may reach; none where it may leave it."""
         index = self.code.index
         name = dotted(call.func)
         if name is not None:
@@ -332,8 +408,36 @@ class _Following:
                 return [found]
             if "." not in name:
                 return [f for f in index.functions_named(name) if f.source is source and f.owner is None]
-        last = getattr(call.func, "attr", None)
-        return list(index.functions_named(last)) if last else []
+        if not isinstance(call.func, ast.Attribute):
+            return []
+        if _is_super(call.func.value):
+            return self.inherited(call, call.func.attr, source)
+        if call.func.attr in _COMMON_METHODS and not self.is_ours(call.func.value, source):
+            return []
+        return list(index.functions_named(call.func.attr))
+
+    def inherited(self, call: ast.Call, name: str, source: Source) -> list[Function | Class]:
+        """The method that `super()` finds, where all bases are in the repository."""
+        scope: ast.AST = call
+        while not isinstance(scope, ast.ClassDef | ast.Module):
+            scope = self.code.scope_of(scope)
+        cls = next((one for one in self.code.index.classes if one.node is scope), None)
+        if cls is None or self.code.index.outside_bases(cls):
+            return []
+        lineage = self.code.index.lineage(cls)[1:]
+        return next(([base.methods[name]] for base in lineage if name in base.methods), [])
+
+    def is_ours(self, receiver: ast.expr, source: Source) -> bool:
+        """Whether an object is one of a class of the repository."""
+        if isinstance(receiver, ast.Name) and receiver.id in {"self", "cls"}:
+            return True
+        made = [Spot(receiver, source)] if isinstance(receiver, ast.Call) else []
+        made += self.code.given.get(getattr(receiver, "id", getattr(receiver, "attr", "")), [])
+        index = self.code.index
+        names = [(spot, _called(spot.node)) for spot in made if isinstance(spot.node, ast.Call)]
+        return any(
+            isinstance(index.resolve(index.module_of(s.source), name), Class) for s, name in names if name
+        )
 
     def handed(
         self, target: Function | Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf
@@ -361,10 +465,12 @@ class _Following:
         self, target: Function | Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf
     ) -> bool:
         assert isinstance(target, Class)
+        fields = [name for one in reversed(self.code.index.lineage(target)) for name in _fields(one)]
+        if not fields:
+            return True  # the constructor is outside
         if isinstance(given, ast.keyword):
             # Settings spread into the fields of a class are taken out again by name.
             return self.attribute(given.arg, leaf.key) if given.arg is not None else leaf.key != ANY
-        fields = [name for one in reversed(self.code.index.lineage(target)) for name in _fields(one)]
         place = call.args.index(given) if given in call.args else len(fields)
         return self.attribute(fields[place], leaf.key) if place < len(fields) else True
 
@@ -379,9 +485,10 @@ class _Following:
     def parameter(self, function: Function, place: int, leaf: _Leaf) -> bool:
         """Follow a parameter through the body of its function."""
         names = function.parameters
-        if place >= len(names):
-            return True
-        return self.variable(names[place], function.node, function.source, leaf.key)
+        rest = function.node.args.vararg
+        if place < len(names):
+            return self.variable(names[place], function.node, function.source, leaf.key)
+        return self.variable(rest.arg, function.node, function.source, leaf.key) if rest else True
 
     def variable(self, name: str, scope: ast.AST, source: Source, key: str | None) -> bool:
         """Every place in a scope where a variable is read."""
@@ -417,14 +524,56 @@ class _Following:
         if isinstance(target, ast.Name):
             return self.named(target, leaf)
         if isinstance(target, ast.Attribute):
-            return self.attribute(target.attr, leaf.key)
+            return self.kept(target, leaf)
         if isinstance(target, ast.Tuple | ast.List):
             return any(self.assigned(element, leaf) for element in target.elts)
         if isinstance(target, ast.Subscript):
-            name = _text(target.slice)
-            holder = dotted(target.value) or ""
-            return True if name is None or holder.startswith("os.") else self.attribute(name, leaf.key)
+            return self.put(target, leaf)
         return True
+
+    def kept(self, target: ast.Attribute, leaf: _Leaf) -> bool:
+        """The value becomes an attribute; of an object from outside, which may read it, unless ours does."""
+        nobody_here = not any(True for _ in taken_by_name(target.attr, self.code))
+        if nobody_here and not self.is_settings(target.value) and not self.is_plain_self(target):
+            return True
+        return self.attribute(target.attr, leaf.key)
+
+    def is_plain_self(self, target: ast.Attribute) -> bool:
+        """Whether the attribute is of an object whose bases do not read it behind our back."""
+        if not (isinstance(target.value, ast.Name) and target.value.id in {"self", "cls"}):
+            return False
+        scope: ast.AST = target
+        while not isinstance(scope, ast.ClassDef | ast.Module):
+            scope = self.code.scope_of(scope)
+        cls = next((one for one in self.code.index.classes if one.node is scope), None)
+        return cls is not None and all(_PLAIN_BASES.search(b) for b in self.code.index.outside_bases(cls))
+
+    def put(self, target: ast.Subscript, leaf: _Leaf) -> bool:
+        """The value goes into a container: one of our own, or `group["lr"]` of an optimiser."""
+        name, base = _text(target.slice), target.value
+        if name is None:
+            return leaf.key != ANY
+        if self.is_settings(base):
+            return self.attribute(name, leaf.key)
+        if isinstance(base, ast.Name) and self.is_own_dict(base):
+            return self.named(base, _Leaf(leaf.spot, leaf.key or name))
+        return True
+
+    def is_settings(self, base: ast.expr) -> bool:
+        """Whether something is a settings object by its name."""
+        name = str(getattr(base, "id", getattr(base, "attr", "")))
+        return name.lower() in HOLDERS
+
+    def is_own_dict(self, base: ast.Name) -> bool:
+        scope = self.code.scope_of(base)
+        made = [
+            spot.node for spot in self.code.given.get(base.id, ()) if self.code.scope_of(spot.node) is scope
+        ]
+        return bool(made) and all(
+            isinstance(node, ast.Dict | ast.DictComp)
+            or (isinstance(node, ast.Call) and _called(node) in {"dict", "defaultdict", "OrderedDict"})
+            for node in made
+        )
 
     def named(self, target: ast.Name, leaf: _Leaf) -> bool:
         scope = self.code.scope_of(target)
@@ -438,6 +587,8 @@ class _Following:
 
     def looped(self, target: ast.expr, leaf: _Leaf) -> bool:
         """The value is gone through: each element of a settings list is a settings object again."""
+        if leaf.key == ANY and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            target = target.elts[1]  # for key, value in settings.items()
         if leaf.key is None or not isinstance(target, ast.Name):
             return True
         return self.assigned(target, leaf)
@@ -548,6 +699,10 @@ def _fields(cls: Class) -> list[str]:
 
 def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _text(node: ast.AST | None) -> str | None:

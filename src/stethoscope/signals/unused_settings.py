@@ -12,6 +12,8 @@ from stethoscope.run import Run, Setting, Where
 from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
 
+READ_SHARE = 0.5  # of a file's top-level keys that the program must take
+
 # Words in a name that say that the value changes what is learned.
 _TRAINING_WORDS = frozenset(
     {
@@ -142,10 +144,20 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
     """The settings of the run's files, where the program reads files, and the options it declares."""
     if uses.reads_files and run.recipe is not None:
         unknown = _unknown(run)
-        yield from (_of_file(s) for s in run.recipe if not f"{s.dotted}.".startswith(unknown))
+        for file in run.recipe.files:
+            settings = [setting for setting in run.recipe if setting.where.file == file.file]
+            if _is_read_here(settings, uses):
+                yield from (_of_file(s) for s in settings if not f"{s.dotted}.".startswith(unknown))
     for option in uses.options:
         if option.kind != "constant" or _matters(option.name):
             yield _of_option(option)
+
+
+def _is_read_here(settings: list[Setting], uses: SettingUses) -> bool:
+    """Whether a file is read by this program, and not by a tool it calls: most of its keys are taken here."""
+    top = {str(setting.key[0]) for setting in settings if setting.key}
+    taken = sum(uses.takes(name) for name in top)
+    return taken >= READ_SHARE * len(top)
 
 
 def _unknown(run: Run) -> tuple[str, ...]:
