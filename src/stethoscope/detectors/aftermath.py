@@ -45,18 +45,21 @@ class Aftermath:
     steps_to_recover: int | None
 
 
-def follow(steps: Steps, values: Values, scan: SpikeScan) -> list[Aftermath]:
-    """Gather flagged points into spikes and see what became of each."""
+def follow(steps: Steps, values: Values, scan: SpikeScan, unit: int = 1) -> list[Aftermath]:
+    """Gather flagged points into spikes and see what became of each.
+
+    `unit` is the number of optimiser steps in one step of the series, above 1 for a series of epochs.
+    """
     found: list[Aftermath] = []
     at = 0
     flagged = np.flatnonzero(scan.spikes)
     while len(found) < MOST and (later := flagged[flagged >= at]).size:
-        found.append(_one(steps, values, scan, int(later[0])))
+        found.append(_one(steps, values, scan, int(later[0]), unit))
         at = found[-1].until
     return found
 
 
-def _one(steps: Steps, values: Values, scan: SpikeScan, start: int) -> Aftermath:
+def _one(steps: Steps, values: Values, scan: SpikeScan, start: int, unit: int) -> Aftermath:
     level, sd = float(scan.level[start]), float(scan.sd[start])
     least = np.log1p(LEAST_RAISED) if scan.logarithmic else LEAST_RAISED * abs(level)
     raised = _coordinates(values[start:], scan.logarithmic) > level + max(RAISED * sd, float(least))
@@ -71,7 +74,7 @@ def _one(steps: Steps, values: Values, scan: SpikeScan, start: int) -> Aftermath
         int(steps[start]),
         float(np.exp(level)) if scan.logarithmic else level,
         float(finite.max()) if len(finite) else float("inf"),
-        _grade(raised, back, took),
+        _grade(raised, back, None if took is None else took * unit),
         took,
     )
 

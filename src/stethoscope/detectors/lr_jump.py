@@ -10,10 +10,11 @@ from stethoscope.run import Steps, Values
 
 JUMP = 1.3  # a smaller factor does no harm
 LEAST_SHARE = 0.05  # of the highest rate; smaller leaps are the rounding of tiny rates
-AT_FLOOR = 0.05  # warm restarts leap from the end of a decay, this share of the peak or less
+AT_FLOOR = 0.12  # warm restarts leap from the end of a decay, this share of the peak or less
 REGULAR = 0.2  # relative spread of the distances between leaps that still counts as a cycle
 SMALLEST = 1e-12  # no log prints more decimals than this
 PRINTED = 1e-5  # rates are printed with five or six decimals where they are printed with few
+CYCLE_GROWTH = (1.0, 1.5, 2.0)  # each cycle is so many times as long as the one before
 MANY = 5  # so many leaps are a schedule (or two groups logged under one name), not an accident
 
 
@@ -43,7 +44,7 @@ def jumps(steps: Steps, rates: Values) -> list[Jump]:
     leaps = (after > JUMP * before) & (after - before > LEAST_SHARE * highest)
     leaps &= np.arange(1, len(rates)) > _end_of_warm_up(rates)
     at = np.flatnonzero(leaps)
-    cyclic = _is_cycle(steps[at + 1], before[at], top[at])
+    cyclic = _is_cycle(int(steps[0]), steps[at + 1], before[at], top[at])
     return [
         Jump(int(steps[i + 1]), float(before[i]), float(after[i]), float(top[i]), cyclic) for i in at.tolist()
     ]
@@ -67,19 +68,17 @@ def _end_of_warm_up(rates: Values) -> int:
     return end
 
 
-def _is_cycle(steps: Steps, before: Values, peaks: Values) -> bool:
-    """Whether the leaps are the restarts of a cyclic schedule."""
+def _is_cycle(first: int, steps: Steps, before: Values, peaks: Values) -> bool:
+    """Whether the leaps are the restarts of a cyclic schedule that began at step `first`."""
     if len(steps) == 0:
         return False
-    if len(steps) >= MANY:
+    if len(steps) >= MANY or bool(np.all(before <= AT_FLOOR * peaks)):
         return True
-    if bool(np.all(before <= AT_FLOOR * peaks)):
-        return True
-    if len(steps) < 3:
+    if len(steps) < 2:
         return False
-    gaps = np.diff(steps).astype(np.float64)
-    growth = gaps[1:] / gaps[:-1]
-    return bool(np.all(np.abs(growth - growth[0]) <= REGULAR * abs(growth[0])))
+    gaps = np.diff(np.insert(steps, 0, first)).astype(np.float64)
+    growth = gaps[1:] / np.maximum(gaps[:-1], 1.0)
+    return any(bool(np.all(np.abs(growth / factor - 1.0) <= REGULAR)) for factor in CYCLE_GROWTH)
 
 
 def _is_rounded(rates: Values) -> bool:

@@ -33,7 +33,7 @@ class LearningRate:
         rising = bool(np.all(np.diff(values) >= -1e-12 * values.max()))
         # A constant rate is at its highest from the first line on and is not warming up.
         at_top = int(np.count_nonzero(values >= WARMING * values.max()))
-        return rising and values[0] < 0.9 * values[-1] and at_top < 0.5 * len(values)
+        return rising and bool(values[0] < 0.9 * values[-1]) and at_top < 0.5 * len(values)
 
 
 def measure(run: Run) -> LearningRate | Missing:

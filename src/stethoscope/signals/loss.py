@@ -14,10 +14,12 @@ from stethoscope.signals.missing import Missing
 LOG_THIS = 'log({"step": step, "loss": loss.item()})'
 # Words in the name of a term that plays against another: its rise is the opponent's gain.
 _OPPONENTS = {"gan", "wgan", "adv", "adversarial", "disc", "discriminator", "critic", "generator", "gen"}
-ADVERSARIAL = frozenset(_OPPONENTS | {"real", "fake", "d", "hinge", "gp", "r1"})
+ADVERSARIAL = frozenset(_OPPONENTS | {"real", "fake", "d", "gp", "r1"})
 # Words in the name of anything that a reinforcement learner logs: its loss has no floor to fall to.
 _REWARDS = {"reward", "rewards", "return", "returns", "episode", "advantage", "advantages"}
 REINFORCED = frozenset(_REWARDS | {"policy", "actor", "critic", "rollout", "ppo", "grpo"})
+# Terms that reward what looks right over what matches pixel by pixel.
+PERCEPTUAL = frozenset({"percep", "perceptual", "lpips", "vgg", "style", "dists"})
 # Terms that rise by design as a model uses its latent space or leaves its reference.
 RISES_BY_DESIGN = frozenset(
     ("kl", "kld", "kldiv", "reg", "regularization", "regularizer", "commit", "commitment")

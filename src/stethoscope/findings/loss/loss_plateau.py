@@ -41,6 +41,8 @@ RULE = Rule(code="LOS103", since="0.1", severity=Severity.WARNING)
 STUCK = 0.02  # relative to the first level
 QUIET = 0.05  # relative noise of a block above which a slow improvement could hide
 NEAR_CHANCE = 0.03
+TUNING_RATE = 6e-5  # training from scratch takes more; rates below this usually tune a trained model
+USELESS_RATE = 1e-6  # and no tuning takes less
 LEAST_REPEATS = 16
 EXACT_DIGITS = 4  # a value printed with fewer digits repeats because it is rounded
 IMPROVES = 0.05
@@ -68,9 +70,15 @@ def examine(
     if flat is None or not flat.within(STUCK) or _is_improving(validation):
         return
     chance = _chance(flat, baseline)
-    if chance is None and not (start.from_scratch and flat.noise <= QUIET * abs(flat.initial)):
+    if chance is None and not (_from_scratch(start, rates) and flat.noise <= QUIET * abs(flat.initial)):
         return
     yield _stuck(series, flat, chance, rates)
+
+
+def _from_scratch(start: StartingPoint, rates: LearningRate | None) -> bool:
+    """Whether nothing speaks for trained weights: neither the settings nor a rate fit only for tuning."""
+    highest = float(rates.main.finite().values.max()) if rates else TUNING_RATE
+    return start.from_scratch and (highest >= TUNING_RATE or highest < USELESS_RATE)
 
 
 def _frozen(series: Series) -> Finding | None:
@@ -79,9 +87,9 @@ def _frozen(series: Series) -> Finding | None:
     if length < max(LEAST_REPEATS, len(series) // 2):
         return None
     value = float(series.values[first])
-    fell_to_it = first > 0 and float(series.values[0]) > value
-    if fell_to_it and len(f"{value:.6g}".replace("-", "").replace(".", "").strip("0")) < EXACT_DIGITS:
-        return None  # a small loss in few decimals: converged, then rounded
+    zero_throughout = value == 0.0 and first == 0
+    if not zero_throughout and _digits(value) < EXACT_DIGITS:
+        return None
     begin, end = int(series.steps[first]), int(series.steps[first + length - 1])
     return Finding(
         series.where(begin, end),
@@ -90,6 +98,11 @@ def _frozen(series: Series) -> Finding | None:
         onset=begin,
         proof="a loss that depends on data and weights does not repeat to the last digit",
     )
+
+
+def _digits(value: float) -> int:
+    """How many digits of the value were logged."""
+    return len(f"{abs(value):.12g}".partition("e")[0].replace(".", "").strip("0"))
 
 
 def _chance(flat: Flatness, baseline: Baseline | None) -> tuple[float, str] | None:
@@ -124,7 +137,7 @@ def _stuck(
     if chance is not None:
         message += f", the level of guessing: {chance[1]} = {chance[0]:.4g}"
     highest = float(rates.main.finite().values.max()) if rates else None
-    if highest is not None and highest < 1e-6:
+    if highest is not None and highest < USELESS_RATE:
         message += f"; the learning rate never exceeds {highest:.1g}"
     evidence: dict[str, object] = {
         "series": series.name,

@@ -39,6 +39,8 @@ RULE = Rule(code="LOS101", since="0.1", severity=Severity.WARNING)
 LEAST_POINTS = 32
 FALSE_ALARMS = 0.1  # expected number per series, over all its points
 OF_GAIN = 0.02  # a spike smaller than this share of all that was learned does not matter
+STEPS_PER_EPOCH = 100  # at least, where a series counts epochs
+OFTEN = 5  # outliers that make a habit
 EXPLAINED = ("term", "difficulty", "weight")
 
 
@@ -61,7 +63,8 @@ def _spikes(series: Series) -> list[Aftermath]:
     positive = len(finite) > 0 and bool(np.all(finite >= 0.0))
     warm_up = WARM_UP if len(series) >= 4 * WARM_UP else max(LEAST_POINTS // 2, len(series) // 4)
     judged = scan(series.values, positive, warm_up)
-    spikes = follow(series.steps, series.values, judged)
+    unit = 1 if series.axis == "step" else STEPS_PER_EPOCH
+    spikes = follow(series.steps, series.values, judged, unit)
     usual = tail.fit(_ordinary(judged, spikes))
     return [spike for spike in spikes if _is_beyond(usual, spike, judged)]
 
@@ -113,6 +116,7 @@ def _finding(
             "peak": min(worst.peak, 1e300),
             "steps_to_recover": -1 if worst.steps_to_recover is None else worst.steps_to_recover,
             "spikes": len(spikes),
+            "heavy_tailed": _heavy_tailed(spikes, series),
             "aligned_with": ", ".join(sorted({point.kind for point in near})),
             "explained": explained,
         },
@@ -120,6 +124,15 @@ def _finding(
         onset=worst.step,
         severity=Severity.WARNING if lasting and not explained else Severity.NOTE,
     )
+
+
+def _heavy_tailed(spikes: list[Aftermath], series: Series) -> bool:
+    """Whether such values come and go all along, as they do where the loss depends on rare samples."""
+    middle = (int(series.steps[0]) + int(series.steps[-1])) // 2
+    both_halves = any(spike.step < middle for spike in spikes) and any(
+        spike.step > middle for spike in spikes
+    )
+    return len(spikes) >= OFTEN and both_halves and all(spike.grade < Grade.SLOW for spike in spikes)
 
 
 def _ending(spike: Aftermath) -> str:

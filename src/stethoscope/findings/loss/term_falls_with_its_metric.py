@@ -24,6 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stethoscope.detectors.common_axis import on_axis_of
+from stethoscope.detectors.robust_stats import smoothed
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
@@ -95,7 +97,7 @@ def _similarity(name: str) -> str:
 def _before_each(term: Series, metric: Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The mean of the term over the interval that ends at each evaluation."""
     total = np.cumsum(np.insert(term.values, 0, 0.0))
-    upto = np.clip(np.searchsorted(term.steps, metric.steps, side="right"), 1, len(term))
+    upto = np.clip(np.searchsorted(term.steps, on_axis_of(metric, term), side="right"), 1, len(term))
     since = np.minimum(np.insert(upto[:-1], 0, 0), upto - 1)
     return np.asarray((total[upto] - total[since]) / (upto - since), dtype=np.float64)
 
@@ -131,8 +133,8 @@ def _level(pair: Pair, weight: float | None) -> str:
 def _finding(pair: Pair, level: str, weight: float | None) -> Finding:
     term, metric = pair.term, pair.metric
     message = (
-        f"{term.name} falls from {term.values[0]:.4g} to {term.values[-1]:.4g} and {metric.name} falls with "
-        f"it, from {metric.values[0]:.4g} to {metric.values[-1]:.4g}: the loss rewards what it should punish"
+        f"{term.name} falls from {_top(term):.4g} to {term.values[-1]:.4g} and {metric.name} falls with it, "
+        f"from {_top(metric):.4g} to {metric.values[-1]:.4g}: the loss rewards what it should punish"
     )
     if level:
         message += f". Its level is that of the similarity itself (weight {weight:g})"
@@ -141,10 +143,17 @@ def _finding(pair: Pair, level: str, weight: float | None) -> Finding:
         "metric": metric.name,
         "correlation": round(pair.correlation, 3),
         "level": level,
-        "metric_first": float(metric.values[0]),
+        "term_top": _top(term),
+        "term_last": float(term.values[-1]),
+        "metric_top": _top(metric),
         "metric_last": float(metric.values[-1]),
     }
     if weight is not None:
         evidence["weight"] = weight
     strength = 1.0 if level else min(0.9, 0.4 + 0.5 * max(0.0, pair.correlation))
     return Finding((term.where(), metric.where()), message, evidence, strength, onset=int(term.steps[0]))
+
+
+def _top(series: Series) -> float:
+    """The highest level from which the series came down, without its noise."""
+    return float(smoothed(series.values, max(1, len(series) // 20)).max())

@@ -119,7 +119,8 @@ def _is_fatal(one: Bad, every: EverySeries) -> bool:
         return False
     if one.seen.pattern is Pattern.ALL:
         # A column that never held a number was never measured, unless it is the loss of the run itself.
-        return name == "loss" or (name == "val/loss" and "loss" not in every.series)
+        terms_are_fine = _finite_losses(every) and not _bad_terms(every)
+        return name == "loss" and not terms_are_fine
     if _is_gradient(name):
         return one.seen.longest >= LONG
     return True
@@ -167,6 +168,10 @@ def _lone_term(fatal: list[Bad], every: EverySeries) -> str:
     bad_terms = [one.series.name for one in fatal if one.series.name.startswith("loss/")]
     fine_terms = [name for name in _finite_losses(every) if name.startswith("loss/")]
     return bad_terms[0] if len(bad_terms) == 1 and fine_terms else ""
+
+
+def _bad_terms(every: EverySeries) -> bool:
+    return any(scan(one.values).count for name, one in every.series.items() if name.startswith("loss/"))
 
 
 def _finite_losses(every: EverySeries) -> list[str]:

@@ -21,10 +21,11 @@ accuracy still improves: the model grows more certain, also where it errs. Then 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.peak import LEAST_POINTS, peak
 from stethoscope.detectors.rising_run import rising_run
 from stethoscope.detectors.robust_stats import noise_sd
@@ -73,11 +74,13 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
     if not loss.measures_progress:
         return
     for metric in errors:
-        seen = _rise(metric.series, loss.series.finite())
+        train = loss.series.finite()
+        train = replace(train, steps=on_axis_of(train, metric.series))
+        seen = _rise(metric.series, train)
         if seen is not None and seen.relative >= NEGLIGIBLE:
-            train = _train_levels(loss.series.finite(), seen.best_step)
-            if train is not None:
-                yield _finding(metric, seen, train, loss, validation)
+            levels = _train_levels(train, seen.best_step)
+            if levels is not None:
+                yield _finding(metric, seen, levels, loss, validation)
                 return
 
 
@@ -128,7 +131,7 @@ def _finding(
     if better:
         message += f"; {better} still improves"
     return Finding(
-        (series.where(seen.best_step, last), loss.series.where(seen.best_step, last)),
+        (series.where(seen.best_step, last), loss.series.where()),
         message,
         {
             "metric": series.name,

@@ -28,7 +28,7 @@ import numpy as np
 
 from stethoscope.detectors.peak import LEAST_POINTS, Peak, peak
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.loss import ADVERSARIAL, PERCEPTUAL, TrainLoss, words
 from stethoscope.signals.validation import LOG_THIS, Metric, Validation
 
 RULE = Rule(code="VAL101", since="0.1", severity=Severity.WARNING)
@@ -69,7 +69,8 @@ def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]
     if found:
         worst = max(found, key=lambda one: (one.matters, one.relative))
         cautious = (loss is not None and loss.reinforced) or len(found) < FEW * len(tested)
-        yield _finding(worst, [one for one in found if one is not worst], cautious)
+        for_looks = loss is not None and any(words(term) & (ADVERSARIAL | PERCEPTUAL) for term in loss.terms)
+        yield _finding(worst, [one for one in found if one is not worst], cautious, for_looks)
 
 
 def _decline(metric: Metric) -> Decline | None:
@@ -84,7 +85,7 @@ def _decline(metric: Metric) -> Decline | None:
     return Decline(metric, seen, relative, seen.drop / gain if gain > 0.0 else 1e9)
 
 
-def _finding(worst: Decline, others: list[Decline], cautious: bool) -> Finding:
+def _finding(worst: Decline, others: list[Decline], cautious: bool, for_looks: bool) -> Finding:
     series, seen, sign = worst.metric.series, worst.seen, worst.metric.sign
     last = int(series.steps[-1])
     best, end = sign * seen.best, sign * seen.end
@@ -111,6 +112,7 @@ def _finding(worst: Decline, others: list[Decline], cautious: bool) -> Finding:
             "p": seen.p,
             "evaluations": len(series),
             "from_the_start": raw <= max(1, len(series) // 10),
+            "adversarial_terms": for_looks,
             "also": ", ".join(one.metric.series.name for one in others),
         },
         strength=min(1.0, 0.5 + 5.0 * worst.relative) if worst.matters else 0.3,
