@@ -1,0 +1,75 @@
+"""Validation shrinks or crops the images it measures, so its scores are those of another task.
+
+## What it checks
+Every function that evaluates is followed from the data to the metric or loss that holds a prediction against
+a target. The sizes that resizes, poolings, strides and crops on the target's way ask for are computed for a
+large picture. A target that arrives at the metric much smaller is reported, with the call that shrank it.
+
+## Why it matters
+Scores on shrunken images compare neither with a baseline, nor with published numbers, nor with what the model
+is used for. Without antialiasing even a perfect model scores badly, and a model that learns to restore detail
+may score worse and worse while it improves: the metric peaks early and declines.
+
+## When it is harmless
+Making the network's input from the target (the task itself) leaves the target alone, as does enlarging a
+prediction to the target's size. Cropping to a multiple of the scale, cutting a border, padding, tiling,
+resizing for pictures that are only saved, metrics that need a fixed input (LPIPS, FID), a usual fixed
+resolution, and a resize that training applies to its targets too are not reported.
+
+## References
+- Zhang et al., Aliasing in downsampling: Making Convolutional Networks Shift-Invariant Again, 2019
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.program.validation_path import Shrinking
+from stethoscope.signals.validation_path import Yardstick
+
+RULE = Rule(code="COD102", since="0.1", severity=Severity.CRITICAL)
+
+CROP_STRENGTH = 0.6  # a crop keeps the pixels as they are; it only looks at fewer
+
+
+def examine(yardstick: Yardstick) -> Iterator[Finding]:
+    """Report each step that shrinks what validation compares."""
+    for shrinking in yardstick.path.shrinkings:
+        is_crop = shrinking.kind == "crop"
+        yield Finding(
+            where=tuple(dict.fromkeys((shrinking.where, shrinking.compared_at))),
+            message=_message(shrinking),
+            evidence=_evidence(shrinking),
+            strength=CROP_STRENGTH if is_crop else 1.0,
+            severity=Severity.WARNING if is_crop else None,
+        )
+
+
+def _message(shrinking: Shrinking) -> str:
+    if shrinking.kind == "crop":
+        return f"{shrinking.function} crops the target to {shrinking.longest} px before it is measured"
+    how = "" if shrinking.smooth else ", without antialiasing,"
+    when = " at most" if shrinking.conditional else ""
+    return (
+        f"{shrinking.function} shrinks the target{how} to{when} {shrinking.longest} px before it is measured"
+    )
+
+
+def _evidence(shrinking: Shrinking) -> dict[str, object]:
+    evidence: dict[str, object] = {
+        "kind": shrinking.kind,
+        "call": shrinking.call,
+        "longest_side": shrinking.longest,
+        "conditional": shrinking.conditional,
+        "antialias": shrinking.smooth,
+    }
+    for number, fix in enumerate(shrinking.fixes):
+        suffix = f"_{number}" if number else ""
+        evidence |= {
+            f"fix_file{suffix}": fix.file,
+            f"fix_start{suffix}": fix.start,
+            f"fix_end{suffix}": fix.end,
+            f"fix_text{suffix}": fix.text,
+        }
+    return evidence

@@ -1,0 +1,783 @@
+"""What calling each kind of value gives."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stethoscope.program.arithmetic import combine
+from stethoscope.program.effects import BACKWARD
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.tensor_operations import CannotCompute, compute, compute_layer, index_array
+from stethoscope.program.values import (
+    NOTHING,
+    Applied,
+    Choice,
+    ClassValue,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Items,
+    LambdaValue,
+    Leaf,
+    ModuleValue,
+    Outside,
+    Part,
+    PartialValue,
+    Settings,
+    Site,
+    SuperValue,
+    Table,
+    Value,
+    choice,
+    inputs,
+)
+
+if TYPE_CHECKING:
+    from stethoscope.program.execution import Execution, Frame
+
+BUILTINS = frozenset(dir(builtins))
+
+# A call that gives back what it got: wrappers, moves between devices, modes.
+UNCHANGED = frozenset(
+    {
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "double",
+        "train",
+        "eval",
+        "requires_grad_",
+        "apply",
+        "share_memory",
+        "compile",
+    }
+)
+WRAPPERS = (
+    "torch.compile",
+    "torch.jit.script",
+    "copy.deepcopy",
+    "copy.copy",
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.ModuleList",
+    "torch.nn.ModuleDict",
+    "collections.OrderedDict",
+    "typing.cast",
+    "torch.autograd.Variable",
+    "torch.nn.Parameter",
+)
+LEARNING_LAYERS = (
+    "Conv",
+    "Linear",
+    "Embedding",
+    "LSTM",
+    "GRU",
+    "Parameter",
+    "BatchNorm",
+    "Attention",
+    "Transformer",
+)
+REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})
+MOST_VISITED = 4_000
+# Callables that make or move things rather than predict.
+NO_MODEL_WORDS = frozenset(
+    {
+        "make",
+        "build",
+        "create",
+        "get",
+        "setup",
+        "load",
+        "loader",
+        "init",
+        "prepare",
+        "parse",
+        "dataset",
+        "next",
+    }
+    | {"transform", "transforms", "device", "log", "print", "sample", "read", "collate", "open", "config"}
+)
+MODEL_WORDS = frozenset(
+    {
+        "model",
+        "net",
+        "network",
+        "generator",
+        "encoder",
+        "decoder",
+        "head",
+        "backbone",
+        "module",
+        "forward",
+        "g",
+    }
+)
+LOSS_KEYWORDS = frozenset({"loss_func", "loss_fn", "criterion", "loss"})
+
+
+def call(run: Execution, node: ast.Call, frame: Frame) -> Value:
+    """The value of a call expression."""
+    site = Site(frame.module.source, node)
+    args, keywords, complete = _arguments(run, node, frame)
+    special = _special(run, node, frame, args, keywords)
+    if special is not None:
+        return special
+    if isinstance(node.func, ast.Attribute):
+        receiver = run.evaluate(node.func.value, frame)
+        return call_method(run, receiver, node.func.attr, args, keywords, site, complete)
+    return call_value(run, run.evaluate(node.func, frame), args, keywords, site, complete)
+
+
+def call_value(
+    run: Execution,
+    callee: Value,
+    args: Sequence[Value],
+    keywords: Mapping[str, Value],
+    site: Site,
+    complete: bool = True,
+) -> Value:
+    """`callee(...)`."""
+    callee = run.force(callee)
+    match callee:
+        case FunctionValue(function=function):
+            if run.eager:
+                return run.follow(callee, args, keywords)
+            delayed = Delayed(callee, tuple(args), keywords, site)
+            if run.is_pure(function) and not callee.around:
+                return run.note(delayed)
+            run.note(delayed)
+            return run.follow(callee, args, keywords)
+        case LambdaValue():
+            if run.eager:
+                return run.follow_lambda(callee, args, keywords)
+            return run.note(Delayed(callee, tuple(args), keywords, site))
+        case PartialValue(callee=inner, args=first, keywords=fixed):
+            return call_value(run, inner, [*first, *args], {**fixed, **keywords}, site, complete)
+        case ClassValue(cls=cls):
+            return run.construct(cls, args, keywords, open_=not complete)
+        case Instance():
+            return _call_instance(run, callee, args, keywords, site)
+        case Choice(options=options):
+            return choice(*(call_value(run, option, args, keywords, site) for option in options))
+        case Outside(name=name):
+            return _call_outside(run, name, args, keywords, site)
+        case Applied(callee=name) if name and name[0].isalpha() and not name.endswith("()"):
+            computed = _computed_layer(callee, args, keywords) if run.eager else None
+            if computed is not None:
+                return computed
+            return run.note(Applied(f"{name}()", tuple(args), keywords, site, callee))
+    _follow_callbacks(run, args, keywords, site)
+    return run.note(Applied("()", (callee, *args), keywords, site))
+
+
+def call_method(
+    run: Execution,
+    receiver: Value,
+    name: str,
+    args: Sequence[Value],
+    keywords: Mapping[str, Value],
+    site: Site,
+    complete: bool = True,
+) -> Value:
+    """`receiver.name(...)`."""
+    if name in BACKWARD:
+        sunk = _minimised(run, receiver, args, site)
+        if sunk:
+            return NOTHING
+    if isinstance(receiver, Choice):
+        results = [
+            call_method(run, option, name, args, keywords, site, complete) for option in receiver.options
+        ]
+        return choice(*results)
+    if isinstance(receiver, Delayed) and not is_network_pass(run.index, receiver):
+        forced = run.force(receiver)
+        if not isinstance(forced, Applied | Part | Leaf | Delayed):
+            return call_method(run, forced, name, args, keywords, site, complete)
+    contained = _container_method(run, receiver, name, args, keywords)
+    if contained is not None:
+        return contained
+    if isinstance(receiver, Instance | ClassValue | ModuleValue | SuperValue | Outside):
+        found = run.attribute(receiver, name, site)
+        if isinstance(found, Part) and name in UNCHANGED:
+            return receiver
+        if name == "register_buffer" and isinstance(receiver, Instance) and len(args) >= 2:
+            return _register(run, receiver, args)
+        return call_value(run, found, args, keywords, site, complete)
+    if isinstance(receiver, Constant) and not isinstance(receiver.value, np.ndarray):
+        return _constant_method(receiver, name, args) or Leaf(name)
+    if run.eager:
+        computed = _computed(f".{name}", (receiver, *args), keywords)
+        if computed is not None:
+            return computed
+    if name == "prepare" and args:  # accelerate
+        return args[0] if len(args) == 1 else Items(list(args))
+    if name == "get" and args and isinstance(args[0], Constant) and isinstance(args[0].value, str):
+        return run.part(receiver, args[0].value)
+    _follow_callbacks(run, args, keywords, site)
+    return run.note(Applied(f".{name}", (receiver, *args), keywords, site))
+
+
+def is_network_pass(index: Index, value: Value) -> bool:
+    """Whether a value is the output of a module that learns."""
+    if isinstance(value, Applied) and value.callee.endswith("()") and value.callee != "()":
+        return any(word in value.callee for word in LEARNING_LAYERS) or value.callee.endswith("Sequential()")
+    if not isinstance(value, Delayed) or not isinstance(value.callee, FunctionValue):
+        return False
+    bound = value.callee.bound
+    return (
+        value.callee.function.name in {"forward", "__call__"}
+        and isinstance(bound, Instance)
+        and learns(index, bound.cls)
+    )
+
+
+def is_model_call(index: Index, value: Value) -> bool:
+    """Whether a value is what a network gave back: one of the repository, or an unknown callable."""
+    if is_network_pass(index, value):
+        return True
+    if not isinstance(value, Applied) or value.callee != "()":
+        return False
+    return not NO_MODEL_WORDS.intersection(words(callable_name(value.args[0])))
+
+
+def comes_from_model(index: Index, value: Value, blocked: Callable[[Applied], bool] | None = None) -> bool:
+    """Whether a value was made from a network's output; `blocked` calls are not looked behind."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting and len(seen) < MOST_VISITED:
+        current = waiting.pop()
+        if id(current) in seen or isinstance(current, Instance | FunctionValue):
+            continue
+        seen.add(id(current))
+        if isinstance(current, Applied) and blocked is not None and blocked(current):
+            continue
+        if is_model_call(index, current):
+            return True
+        if isinstance(current, Part) and current.key == "*" and not _is_named_model(index, current.base):
+            continue  # an element of a data set, however that was made
+        if _is_about_shape(current):
+            continue
+        waiting.extend(inputs(current))
+    return False
+
+
+def _is_about_shape(value: Value) -> bool:
+    """Sizes, types and devices tell nothing of what a tensor holds."""
+    if isinstance(value, Part):
+        return value.key in {"shape", "device", "dtype", "ndim"}
+    return isinstance(value, Applied) and value.callee in {
+        ".size",
+        ".dim",
+        ".numel",
+        "len",
+        ".type",
+        ".new_zeros",
+    }
+
+
+def callable_name(value: Value) -> str:
+    """The name that an unresolved callable goes by."""
+    if isinstance(value, Part):
+        return (
+            str(value.key) if isinstance(value.key, str) and value.key != "*" else callable_name(value.base)
+        )
+    if isinstance(value, Applied) and value.callee != "()" and value.args:
+        return callable_name(value.args[0])
+    return getattr(value, "name", "")
+
+
+def _is_named_model(index: Index, value: Value) -> bool:
+    if is_network_pass(index, value):
+        return True
+    is_call = isinstance(value, Applied) and value.callee == "()"
+    return is_call and bool(MODEL_WORDS.intersection(words(callable_name(value.args[0]))))  # type: ignore[attr-defined]
+
+
+def learns(index: Index, cls: Class) -> bool:
+    """Whether a class makes layers with weights."""
+    for ancestor in index.lineage(cls):
+        for node in ast.walk(ancestor.node):
+            if isinstance(node, ast.Call):
+                name = (dotted(node.func) or "").rpartition(".")[2]
+                if any(word in name for word in LEARNING_LAYERS) or _is_learning_class(index, ancestor, name):
+                    return True
+    return False
+
+
+def range_elements(args: Sequence[Value], most: int) -> list[Value]:
+    """The numbers of a short known range, or one unknown number."""
+    known = [arg.value for arg in args if isinstance(arg, Constant) and isinstance(arg.value, int)]
+    if len(known) == len(args) and known and len(range(*known)) <= most:
+        return [Constant(number) for number in range(*known)]
+    return [Leaf("index")]
+
+
+def registry_item(run: Execution, base: ast.expr, key: ast.expr, frame: Frame) -> Value | None:
+    """`LOSSES[name]` where LOSSES is a registry filled by decorators."""
+    registry = _registry(run.index, dotted(base))
+    return _registered(run, registry, run.evaluate(key, frame)) if registry else None
+
+
+def array_attribute(array: np.ndarray[Any, Any], name: str) -> Value:
+    """`tensor.shape` and the like."""
+    if name == "shape":
+        return Items([Constant(size) for size in array.shape])
+    known: dict[str, object] = {"ndim": array.ndim, "is_cuda": False, "requires_grad": False, "device": "cpu"}
+    known |= {"dtype": "float32", "data": array, "T": array.T, "real": array.real}
+    return Constant(known[name]) if name in known else Leaf(name)
+
+
+def array_item(array: np.ndarray[Any, Any], key: Value) -> Value:
+    """`tensor[key]`."""
+    try:
+        return wrapped(index_array(array, concrete(key)))
+    except CannotCompute:
+        return Leaf("item")
+
+
+def concrete(value: Value) -> Any:
+    """The number, text, tensor or nest of them that a value is, where that is known."""
+    match value:
+        case Constant(value=known):
+            return known
+        case Items(items=items):
+            return tuple(concrete(item) for item in items)
+        case Applied(callee="slice", args=args):
+            bounds = [concrete(arg) for arg in args]
+            return slice(*(int(b) if isinstance(b, float | np.ndarray) else b for b in bounds))
+        case Outside(name=name):
+            return name  # a dtype or device
+    raise CannotCompute("not known")
+
+
+def wrapped(result: Any) -> Value:
+    """A computed result as a value."""
+    if isinstance(result, tuple | list):
+        return Items([wrapped(item) for item in result])
+    return Constant(result)
+
+
+def _computed(name: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    try:
+        known = {key: concrete(value) for key, value in keywords.items() if key not in {"dtype", "device"}}
+        return wrapped(compute(name, [concrete(arg) for arg in args], known))
+    except CannotCompute:
+        return None
+
+
+def _computed_layer(maker: Applied, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    try:
+        made = [concrete(arg) for arg in maker.args]
+        made_keywords = {key: concrete(value) for key, value in maker.keywords.items()}
+        given = [concrete(arg) for arg in args]
+        known = {key: concrete(value) for key, value in keywords.items()}
+        return wrapped(compute_layer(maker.callee, made, made_keywords, given, known))
+    except CannotCompute:
+        return None
+
+
+def _register(run: Execution, instance: Instance, args: Sequence[Value]) -> Value:
+    name = args[0]
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        run.store(instance, name.value, args[1])
+    return NOTHING
+
+
+def _isinstance(run: Execution, value: Value, kind: Value) -> Value:
+    kinds = kind.items if isinstance(kind, Items) else [kind]
+    names = [k.name.rpartition(".")[2] for k in kinds if isinstance(k, Outside)]
+    if isinstance(value, Constant):
+        own = "Tensor" if isinstance(value.value, np.ndarray) else type(value.value).__name__
+        return Constant(own in names)
+    if isinstance(value, Instance):
+        lineage = run.index.lineage(value.cls)
+        if any(isinstance(k, ClassValue) and k.cls in lineage for k in kinds):
+            return Constant(True)
+    if isinstance(value, Items | Table):
+        return Constant(any(name in {"list", "tuple", "dict", "Sequence", "Mapping"} for name in names))
+    return Leaf("isinstance")
+
+
+def _arguments(run: Execution, node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, Value], bool]:
+    """The arguments, and whether all of them are known by name."""
+    args: list[Value] = []
+    keywords: dict[str, Value] = {}
+    complete = True
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            spread = run.force(run.evaluate(arg.value, frame))
+            args.extend(spread.items if isinstance(spread, Items) else [])
+            complete = complete and isinstance(spread, Items)
+        else:
+            args.append(run.evaluate(arg, frame))
+    for keyword in node.keywords:
+        value = run.evaluate(keyword.value, frame)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+            continue
+        spread = run.force(value)
+        if isinstance(spread, Table):
+            keywords.update({str(k): v for k, v in spread.entries.items()})
+            complete = complete and not spread.rest
+        elif isinstance(spread, Settings) and isinstance(spread.tree, dict):
+            keywords.update({name: run.part(spread, name) for name in spread.tree})
+        else:
+            complete = False
+    return args, keywords, complete
+
+
+def _special(
+    run: Execution, node: ast.Call, frame: Frame, args: list[Value], keywords: dict[str, Value]
+) -> Value | None:
+    """Calls that are understood by how they are written."""
+    func = node.func
+    if isinstance(func, ast.Attribute) and func.attr in REGISTRY_METHODS:
+        registry = _registry(run.index, dotted(func.value))
+        if registry:
+            return _from_registry(run, registry, func.attr, args, keywords, Site(frame.module.source, node))
+    name = dotted(func)
+    if name == "super":
+        instance = frame.names.get(next(iter(frame.function.parameters), "")) if frame.function else None
+        if frame.cls is not None and instance is not None:
+            return SuperValue(instance, frame.cls)
+    if name == "getattr" and len(args) >= 2:
+        return _getattr(run, args, Site(frame.module.source, node))
+    if name == "isinstance" and len(args) == 2:
+        return _isinstance(run, run.force(args[0]), args[1])
+    if name in {"globals", "locals", "vars"} and not args:
+        return ModuleValue(frame.module)
+    return None
+
+
+def _call_instance(
+    run: Execution, instance: Instance, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> Value:
+    method = run.index.method(instance.cls, "forward") or run.index.method(instance.cls, "__call__")
+    if method is None:
+        return run.note(Applied("()", (instance, *args), keywords, site))
+    return call_value(run, FunctionValue(method, instance), args, keywords, site)
+
+
+def _call_outside(
+    run: Execution, name: str, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> Value:
+    if name in WRAPPERS or name.endswith(("DistributedDataParallel", "DataParallel")):
+        return args[-1] if args else Table({})
+    if name in {"functools.partial", "partial"} and args:
+        return PartialValue(args[0], tuple(args[1:]), keywords)
+    builtin = _BUILTIN_CALLS.get(name)
+    known = builtin(run, args, keywords, site) if builtin else None
+    if known is not None:
+        return known
+    if run.eager:
+        computed = _computed(name, args, keywords)
+        if computed is not None:
+            return computed
+    if name == "torch.autograd.backward" and args:
+        run.sink(args[0], site)
+        return NOTHING
+    for keyword in LOSS_KEYWORDS & keywords.keys():
+        _sink_handed_over(run, run.force(keywords[keyword]), site)
+    _follow_callbacks(run, args, keywords, site)
+    return run.note(Applied(name, tuple(args), keywords, site))
+
+
+def _sink_handed_over(run: Execution, loss: Value, site: Site) -> None:
+    """A loss given to a trainer from outside (`Learner(loss_func=...)`) is minimised there."""
+    if isinstance(loss, Instance | FunctionValue | LambdaValue | PartialValue):
+        run.sink(call_value(run, loss, (Leaf("prediction"), Leaf("target")), {}, site), site)
+
+
+def _follow_callbacks(
+    run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> None:
+    """`optimizer.step(closure)`: a function with a backward pass that is handed on is called there."""
+    for value in (*args, *keywords.values()):
+        if isinstance(value, FunctionValue) and not run.is_pure(value.function) and value.around:
+            call_value(run, value, [Leaf(p) for p in value.function.parameters], {}, site)
+
+
+def _minimised(run: Execution, receiver: Value, args: Sequence[Value], site: Site) -> bool:
+    """Remember the loss of a backward pass; false where the repository's own method should be followed."""
+    if isinstance(receiver, Instance | SuperValue) and not args:
+        return False
+    if isinstance(receiver, Instance) and run.index.method(receiver.cls, "backward") is not None:
+        return False
+    made_outside = isinstance(receiver, Applied) and receiver.callee.rpartition(".")[2][:1].isupper()
+    no_tensor = made_outside or isinstance(receiver, Outside | Instance | Leaf | Part)
+    if no_tensor and args and not _is_nothing(args[0]):
+        run.sink(args[0], site)  # accelerator.backward(loss), engine.backward(loss)
+    else:
+        run.sink(unscaled(receiver), site)
+    return True
+
+
+def unscaled(value: Value) -> Value:
+    """The loss inside `scaler.scale(loss)`."""
+    while isinstance(value, Applied) and value.callee == ".scale" and len(value.args) == 2:
+        value = value.args[1]
+    if isinstance(value, Choice):
+        return choice(*(unscaled(option) for option in value.options))
+    return value
+
+
+def _is_nothing(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value is None
+
+
+def _container_method(
+    run: Execution, receiver: Value, name: str, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> Value | None:
+    match receiver:
+        case Items(items=items):
+            if name in {"append", "add"} and args:
+                items.append(args[0])
+                return NOTHING
+            if name == "extend" and args:
+                items.extend(run.elements(args[0]))
+                return NOTHING
+            return receiver if name in UNCHANGED or name == "copy" else None
+        case Table():
+            return _table_method(run, receiver, name, args, keywords)
+        case Settings(tree=tree):
+            if name == "get" and args and isinstance(args[0], Constant):
+                found = run.part(receiver, args[0].value)  # type: ignore[arg-type]
+                return args[1] if _is_nothing(found) and len(args) > 1 else found
+            if name == "pop" and args and isinstance(args[0], Constant):
+                return run.part(receiver, args[0].value)  # type: ignore[arg-type]
+            if name in {"items", "values"} and isinstance(tree, dict):
+                values = [run.part(receiver, key) for key in tree]
+                return Items(
+                    values
+                    if name == "values"
+                    else [Items([Constant(k), v]) for k, v in zip(tree, values, strict=True)]
+                )
+            if name in {"copy", "keys"}:
+                return receiver
+    return None
+
+
+def _table_method(
+    run: Execution, table: Table, name: str, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> Value | None:
+    if name == "values":
+        return Items([*table.entries.values(), *table.rest])
+    if name == "items":
+        known = [Items([Constant(key), value]) for key, value in table.entries.items()]
+        return Items([*known, *(Items([Leaf("key"), value]) for value in table.rest)])
+    if name in {"keys", "copy", *UNCHANGED}:
+        return table
+    if name in {"get", "pop", "setdefault"} and args:
+        key = args[0].value if isinstance(args[0], Constant) else None
+        if isinstance(args[0], Constant) and key not in table.entries and not table.rest and len(args) > 1:
+            return args[1]
+        return run.item(table, args[0])
+    if name == "update":
+        for source in (run.force(arg) for arg in args):
+            if isinstance(source, Table):
+                table.entries.update(source.entries)
+                table.rest.extend(source.rest)
+        table.entries.update(keywords)
+        return NOTHING
+    return None
+
+
+def _constant_method(receiver: Constant, name: str, args: Sequence[Value]) -> Value | None:
+    """Methods of known text: lower, replace, split and the like."""
+    text = receiver.value
+    known = [arg.value for arg in args if isinstance(arg, Constant)]
+    if not isinstance(text, str) or len(known) != len(args):
+        return None
+    if name not in {
+        "lower",
+        "upper",
+        "replace",
+        "strip",
+        "removesuffix",
+        "removeprefix",
+        "startswith",
+        "endswith",
+    }:
+        return None
+    try:
+        return Constant(getattr(text, name)(*known))
+    except (TypeError, ValueError):
+        return None
+
+
+def _registry(index: Index, name: str | None) -> str:
+    last = (name or "").rpartition(".")[2]
+    return last if last in index.registries else ""
+
+
+def _registered(run: Execution, registry: str, key: Value) -> Value:
+    """What is registered under a key; where it is not known, what the settings name, else all."""
+    entries = run.index.registries[registry]
+    if isinstance(key, Constant) and isinstance(key.value, str) and key.value.lower() in entries:
+        return _definition(entries[key.value.lower()])
+    named = {text.lower() for text in run.settings.texts()}
+    chosen = [value for name, value in entries.items() if name in named] or list(entries.values())
+    return choice(*(_definition(value) for value in chosen))
+
+
+def _from_registry(
+    run: Execution, registry: str, method: str, args: list[Value], keywords: dict[str, Value], site: Site
+) -> Value:
+    key: Value = args[0] if args else Leaf("key")
+    if method == "get":
+        return _registered(run, registry, key)
+    key = run.force(key)
+    settings = dict(keywords)
+    if isinstance(key, Settings) and isinstance(key.tree, dict):
+        settings.update({name: run.part(key, name) for name in key.tree if name not in {"type", "name"}})
+        key = next((run.part(key, name) for name in ("type", "name") if name in key.tree), key)
+    elif isinstance(key, Table):
+        settings.update({str(n): v for n, v in key.entries.items() if n not in {"type", "name"}})
+        key = key.entries.get("type") or key.entries.get("name") or key
+    return call_value(run, _registered(run, registry, key), [], settings, site, complete=bool(settings))
+
+
+def _definition(item: Function | Class) -> Value:
+    return ClassValue(item) if isinstance(item, Class) else FunctionValue(item)
+
+
+def _getattr(run: Execution, args: list[Value], site: Site) -> Value:
+    base, name = run.force(args[0]), args[1]
+    if isinstance(name, Constant) and isinstance(name.value, str):
+        found = run.attribute(base, name.value, site)
+        unknown = isinstance(found, Part) and isinstance(base, Instance)
+        return args[2] if unknown and len(args) > 2 else found
+    if isinstance(base, ModuleValue):
+        named = {text.lower() for text in run.settings.texts()}
+        own = {n: v for n, v in base.module.names.items() if isinstance(v, Function | Class)}
+        chosen = [value for key, value in own.items() if key.lower() in named]
+        if chosen:
+            return choice(*(_definition(value) for value in chosen))
+    return Leaf("getattr")
+
+
+def _is_learning_class(index: Index, user: Class, name: str) -> bool:
+    target = index.resolve(index.module_of(user.source), name) if name else None
+    if not isinstance(target, Class) or target is user:
+        return False
+    return any(
+        isinstance(node, ast.Call) and any(w in (dotted(node.func) or "") for w in LEARNING_LAYERS)
+        for node in ast.walk(target.node)
+    )
+
+
+_Builtin = Callable[["Execution", Sequence[Value], Mapping[str, Value], Site], Value | None]
+
+
+def _sum(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
+    elements = run.elements(args[0]) if args else []
+    if not elements or isinstance(run.force(args[0]), Leaf | Part | Applied):
+        return None
+    total = elements[0]
+    for element in elements[1:]:
+        total = combine("+", total, element, site)
+    return total
+
+
+def _enumerate(
+    run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> Value | None:
+    elements = run.elements(args[0]) if args else []
+    known = isinstance(run.force(args[0]), Items | Constant) if args else False
+    return Items([Items([Constant(i) if known else Leaf("index"), e]) for i, e in enumerate(elements)])
+
+
+def _zip(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
+    columns = [run.elements(arg) for arg in args]
+    longest = max((len(column) for column in columns), default=0)
+    # An unknown partner of a known list gives one unknown element for each.
+    padded = [column if len(column) == longest else column[:1] * longest for column in columns]
+    return Items([Items(list(row)) for row in zip(*padded, strict=True)])
+
+
+def _dict(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
+    table = Table({})
+    table.entries.update(keywords)
+    for arg in args:
+        source = run.force(arg)
+        if isinstance(source, Table):
+            table.entries.update(source.entries)
+            table.rest.extend(source.rest)
+        elif not isinstance(source, Items):
+            return source
+    return table
+
+
+def _list(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
+    if not args:
+        return Items([])
+    source = run.force(args[0])
+    return Items(list(source.items)) if isinstance(source, Items) else source
+
+
+def _fromkeys(
+    run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> Value | None:
+    value = args[1] if len(args) > 1 else NOTHING
+    source = run.force(args[0])
+    if isinstance(source, Table):
+        return Table(dict.fromkeys(source.entries, value), [value] if source.rest else [])
+    return Table({}, [value])
+
+
+def _tqdm(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
+    return args[0] if args else keywords.get("iterable")
+
+
+def _number(function: Callable[[float], float]) -> _Builtin:
+    def known(
+        run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+    ) -> Value | None:
+        if len(args) == 1 and isinstance(args[0], Constant) and isinstance(args[0].value, int | float):
+            try:
+                return Constant(function(args[0].value))
+            except (ValueError, OverflowError):
+                return None
+        return None
+
+    return known
+
+
+def _ignored(
+    run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> Value | None:
+    return NOTHING
+
+
+_BUILTIN_CALLS: dict[str, _Builtin] = {
+    "sum": _sum,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "dict": _dict,
+    "dict.fromkeys": _fromkeys,
+    "list": _list,
+    "tuple": _list,
+    "set": _list,
+    "collections.defaultdict": lambda *_: Table({}),
+    "tqdm.tqdm": _tqdm,
+    "tqdm.auto.tqdm": _tqdm,
+    "tqdm": _tqdm,
+    "reversed": _list,
+    "sorted": _list,
+    "iter": _list,
+    "abs": _number(abs),
+    "float": _number(float),
+    "math.log": _number(math.log),
+    "math.exp": _number(math.exp),
+    "math.sqrt": _number(math.sqrt),
+    "print": _ignored,
+}

@@ -1,0 +1,119 @@
+"""Which functions change something beyond their result, and which reach a backward pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stethoscope.program.index import Function, FunctionNode, Index
+
+BACKWARD = frozenset({"backward", "manual_backward"})
+CHANGING_METHODS = frozenset({"append", "extend", "update", "setdefault", "add", "insert", "setattr"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effects:
+    """`changing` must be followed in order; `minimising` hold a backward pass of their own.
+
+    `callers` maps a bare function name to the functions that call something of that name.
+    """
+
+    changing: frozenset[Function]
+    minimising: frozenset[Function]
+    callers: dict[str, list[Function]]
+
+
+@lru_cache(maxsize=4)
+def effects(index: Index) -> Effects:
+    """Find the functions with effects; a call counts as every function of that name."""
+    callers: dict[str, list[Function]] = {}
+    direct: list[Function] = []
+    minimising: set[Function] = set()
+    for function in index.functions:
+        called = {name for name in _called_names(function.node) if index.functions_named(name)}
+        for name in called:
+            callers.setdefault(name, []).append(function)
+        if _has_backward(function.node):
+            minimising.add(function)
+        if function in minimising or _changes_something(function):
+            direct.append(function)
+    return Effects(frozenset(_with_callers(direct, callers)), frozenset(minimising), callers)
+
+
+def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of the functions and classes defined inside it."""
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for child in ast.iter_child_nodes(current):
+            if not isinstance(child, FunctionNode | ast.ClassDef):
+                waiting.append(child)
+
+
+def _with_callers(direct: list[Function], callers: dict[str, list[Function]]) -> set[Function]:
+    found = set(direct)
+    waiting = list(direct)
+    while waiting:
+        function = waiting.pop()
+        # Making an object runs its __init__, which changes nothing but the object.
+        if function.name == "__init__":
+            continue
+        for caller in callers.get(function.name, ()):
+            if caller not in found:
+                found.add(caller)
+                waiting.append(caller)
+    return found
+
+
+def _called_names(node: FunctionNode) -> Iterator[str]:
+    for inner in own_nodes(node):
+        if isinstance(inner, ast.Call):
+            if isinstance(inner.func, ast.Name):
+                yield inner.func.id
+            elif isinstance(inner.func, ast.Attribute):
+                yield inner.func.attr
+
+
+def _has_backward(node: FunctionNode) -> bool:
+    return any(
+        isinstance(inner, ast.Call)
+        and isinstance(inner.func, ast.Attribute)
+        and inner.func.attr in BACKWARD
+        and not (isinstance(inner.func.value, ast.Call) and _is_super(inner.func.value))
+        for inner in own_nodes(node)
+    )
+
+
+def _is_super(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _changes_something(function: Function) -> bool:
+    if function.name == "__init__":
+        return False
+    parameters = set(function.parameters)
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            return True
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, ast.Attribute) or _is_shared(node.value, parameters):
+                return True
+        elif isinstance(node, ast.Call) and _is_changing_call(node.func, parameters):
+            return True
+    return False
+
+
+def _is_changing_call(func: ast.expr, parameters: set[str]) -> bool:
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr in CHANGING_METHODS
+        and _is_shared(func.value, parameters)
+    )
+
+
+def _is_shared(base: ast.expr, parameters: set[str]) -> bool:
+    """Whether a container came from outside the function."""
+    return isinstance(base, ast.Attribute) or (isinstance(base, ast.Name) and base.id in parameters)

@@ -1,0 +1,881 @@
+"""Following values through functions without running them.
+
+An `Execution` walks statements in order. What is known is computed (constants, settings, containers,
+objects of the repository's classes); what is not stays a value that remembers how it was made. Both
+branches of an unknown condition are followed and joined. A loop over known things is unrolled; over
+unknown things its body is followed once. Pure functions are followed only when their result matters.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stethoscope.program import calls
+from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
+from stethoscope.program.effects import effects, own_nodes
+from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.values import (
+    NOTHING,
+    Applied,
+    Choice,
+    ClassValue,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Items,
+    LambdaValue,
+    Leaf,
+    ModuleValue,
+    Outside,
+    Part,
+    Settings,
+    Site,
+    SuperValue,
+    Table,
+    Value,
+    choice,
+)
+
+STEPS = 60_000  # expressions and statements followed from one entry: well under a second
+DEPTH = 40  # calls inside calls
+UNROLLED = 24  # elements of a known container that a loop visits
+LOOP_ROUNDS = 4  # rounds of `for i in range(4)` that are followed one by one
+CONCRETE_ROUNDS = 64  # the same in a comprehension, or when computing with numbers
+SETUP_NAMES = ("setup", "build", "init", "configure", "prepare", "create", "define", "set", "on_", "make")
+
+
+class Exhausted(Exception):  # noqa: N818 - a budget, not an error
+    """The entry's budget of steps is spent."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One function being followed: its names, those around it, and what it gave back so far."""
+
+    module: Module
+    names: dict[str, Value]
+    around: Mapping[str, Value] = field(default_factory=dict)
+    function: Function | None = None
+    cls: Class | None = None
+    returned: list[Value] = field(default_factory=list)
+    yielded: list[Value] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sink:
+    """A value that is minimised, where, and inside which functions."""
+
+    value: Value
+    site: Site
+    within: tuple[Function, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """A call or comparison that was met, and inside which functions."""
+
+    value: Applied | Delayed
+    within: tuple[Function, ...]
+
+
+class Execution:
+    """One walk from an entry. Holds what it met: `sinks`, `records`, and the functions `entered`."""
+
+    def __init__(self, index: Index, settings: SettingsTree, steps: int = STEPS, eager: bool = False) -> None:
+        self.index = index
+        self.settings = settings
+        self.steps = steps
+        self.eager = eager  # compute tensors, follow every call at once: for trying a function on numbers
+        self.sinks: list[Sink] = []
+        self.records: list[Record] = []
+        self.entered: set[Function] = set()
+        self.stack: list[Function] = []
+        self._effects = effects(index)
+        self._journal: list[tuple[dict[object, Value], object, Value | None]] = []
+        self._parts: dict[tuple[int, str | int], Part] = {}
+        self._stored: dict[object, Value] = {}
+        self._expanded: dict[Delayed, Value] = {}
+        self._globals: dict[tuple[str, str], Value] = {}
+        self._setting_up: set[tuple[Instance, str]] = set()
+        self._kept: list[Value] = []  # keeps the values alive whose id() is a key
+
+    # Entries
+
+    def enter(self, function: Function, bound: Instance | None = None) -> Value:
+        """Follow a function as if called from outside, with leaves for its parameters."""
+        if bound is None and function.owner is not None and "staticmethod" not in function.decorators:
+            bound = self.make(function.owner)
+        keywords = {name: self._entry_value(function, name) for name in _entry_parameters(function)}
+        return self.follow(FunctionValue(function, bound), (), keywords)
+
+    def enter_module(self, module: Module) -> None:
+        """Follow the statements of a script."""
+        frame = Frame(module, {})
+        self._block(module.source.tree.body, frame)
+
+    def make(self, cls: Class) -> Instance:
+        """An object of a class, made with unknown arguments."""
+        init = self.index.method(cls, "__init__")
+        keywords = {name: self._entry_value(init, name) for name in _entry_parameters(init)} if init else {}
+        return self.construct(cls, (), keywords, open_=True)
+
+    def construct(
+        self, cls: Class, args: Sequence[Value], keywords: Mapping[str, Value], open_: bool = False
+    ) -> Instance:
+        """An object of a class, its __init__ followed."""
+        init = self.index.method(cls, "__init__")
+        instance = Instance(cls, {}, {}, open_)
+        if init is None:
+            fields = [name for c in reversed(self.index.lineage(cls)) for name in _fields(c)]
+            instance.attributes.update(zip(fields, args, strict=False))
+            instance.attributes.update(keywords)
+            return instance
+        instance.made_with.update(self._bind(init, instance, args, keywords))
+        self.follow(FunctionValue(init, instance), args, keywords)
+        return instance
+
+    def follow(self, callee: FunctionValue, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+        """Follow a call of a function of the repository; give what it returns."""
+        function = callee.function
+        if len(self.stack) >= DEPTH or self.stack.count(function) > 1:
+            return Leaf(function.name)
+        self._spend()
+        self.entered.add(function)
+        names = self._bind(function, callee.bound, args, keywords)
+        frame = Frame(
+            self.index.module_of(function.source),
+            names,
+            callee.around,
+            function,
+            function.owner or _cls(callee),
+        )
+        self.stack.append(function)
+        try:
+            self._block(function.node.body, frame)
+        finally:
+            self.stack.pop()
+        if frame.yielded:
+            return Items(frame.yielded)
+        return choice(*frame.returned) if frame.returned else NOTHING
+
+    def follow_lambda(
+        self, callee: LambdaValue, args: Sequence[Value], keywords: Mapping[str, Value]
+    ) -> Value:
+        """Follow a call of a lambda."""
+        spec = callee.node.args
+        names = {arg.arg: Leaf(arg.arg) for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+        given = dict(zip(names, args, strict=False))
+        frame = Frame(self._module(callee.source), {**names, **given, **keywords}, callee.around)
+        for arg, default in zip(
+            reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False
+        ):
+            if arg.arg not in given and arg.arg not in keywords:
+                frame.names[arg.arg] = self.evaluate(default, frame)
+        return self.evaluate(callee.node.body, frame)
+
+    def is_pure(self, function: Function) -> bool:
+        """Whether following the function can wait until its result matters."""
+        return function not in self._effects.changing
+
+    def force(self, value: Value) -> Value:
+        """The value behind a delayed call; network passes stay as they are."""
+        while isinstance(value, Delayed) and not calls.is_network_pass(self.index, value):
+            value = self.expand(value)
+        return value
+
+    def expand(self, delayed: Delayed) -> Value:
+        """Follow a delayed call."""
+        if delayed not in self._expanded:
+            self._expanded[delayed] = Leaf("recursion")
+            if isinstance(delayed.callee, LambdaValue):
+                result = self.follow_lambda(delayed.callee, delayed.args, delayed.keywords)
+            else:
+                result = self.follow(delayed.callee, delayed.args, delayed.keywords)
+            self._expanded[delayed] = result
+        return self._expanded[delayed]
+
+    def note(self, value: Applied | Delayed) -> Value:
+        """Remember a call that was met."""
+        self.records.append(Record(value, tuple(self.stack)))
+        return value
+
+    def sink(self, value: Value, site: Site) -> None:
+        """Remember a value that is minimised."""
+        self.sinks.append(Sink(value, site, tuple(self.stack)))
+
+    # Statements: each block says whether it falls through to what comes after it
+
+    def _block(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
+        return all(self._statement(statement, frame) for statement in body)
+
+    def _statement(self, node: ast.stmt, frame: Frame) -> bool:
+        self._spend()
+        match node:
+            case ast.Return(value=value):
+                frame.returned.append(self.evaluate(value, frame) if value else NOTHING)
+                return False
+            case ast.Raise() | ast.Break() | ast.Continue():
+                return False
+            case ast.Expr(value=value):
+                self.evaluate(value, frame)
+            case ast.Assign(targets=targets, value=value):
+                self._assign_all(targets, value, frame)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._assign(target, self.evaluate(value, frame), frame)
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._augment(node, target, op, value, frame)
+            case ast.If(test=test, body=body, orelse=orelse):
+                return self._if(test, body, orelse, frame)
+            case ast.For() | ast.AsyncFor():
+                self._for(node, frame)
+            case ast.While(test=test, body=body):
+                rounds = CONCRETE_ROUNDS if self.eager else 1
+                while rounds and truth(self.evaluate(test, frame)) is not False:
+                    rounds -= 1
+                    self._block(body, frame)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    entered = self.evaluate(item.context_expr, frame)
+                    if item.optional_vars is not None:
+                        self._assign(item.optional_vars, _as_entered(entered), frame)
+                return self._block(body, frame)
+            case ast.Try(body=body, orelse=orelse, finalbody=final):
+                falls = self._block(body, frame) and self._block(orelse, frame)
+                return self._block(final, frame) and falls
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                frame.names[node.name] = self._local_function(node, frame)
+            case ast.ClassDef():
+                found = next((c for c in self.index.classes if c.node is node), None)
+                if found is not None:
+                    frame.names[node.name] = ClassValue(found)
+            case ast.Match(cases=cases):
+                blocks = [self._running(case.body, frame) for case in cases]
+                return self._fork(blocks, frame)
+        return True
+
+    def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], frame: Frame) -> bool:
+        known = truth(self.evaluate(test, frame))
+        if known is not None:
+            return self._block(body if known else orelse, frame)
+        return self._fork([self._running(body, frame), self._running(orelse, frame)], frame)
+
+    def _running(self, body: Sequence[ast.stmt], frame: Frame) -> Callable[[], bool]:
+        return lambda: self._block(body, frame)
+
+    def _fork(self, blocks: Sequence[Callable[[], bool]], frame: Frame) -> bool:
+        """Follow alternatives from the same state and join the states they end in."""
+        before = frame.names
+        ends: list[tuple[dict[str, Value], dict[tuple[int, object], Value]]] = []
+        slots: dict[tuple[int, object], dict[object, Value]] = {}
+        for block in blocks:
+            frame.names = dict(before)
+            mark = len(self._journal)
+            falls = block()
+            written = self._undo(mark, slots)
+            if falls:
+                ends.append((frame.names, written))
+        frame.names = _joined_names([names for names, _ in ends]) if ends else dict(before)
+        touched = {slot for _, written in ends for slot in written}
+        for slot in touched:
+            home, key = slots[slot], slot[1]
+            options = [written.get(slot, home.get(key)) for _, written in ends]
+            self.write(home, key, choice(*(option for option in options if option is not None)))
+        return bool(ends)
+
+    def write(self, home: dict[object, Value], key: object, value: Value) -> None:
+        """Change an object in a way that a fork can take back."""
+        self._journal.append((home, key, home.get(key)))
+        home[key] = value
+
+    def _undo(
+        self, mark: int, slots: dict[tuple[int, object], dict[object, Value]]
+    ) -> dict[tuple[int, object], Value]:
+        written: dict[tuple[int, object], Value] = {}
+        for home, key, before in reversed(self._journal[mark:]):
+            slot = (id(home), key)
+            slots[slot] = home
+            written.setdefault(slot, home[key])
+            if before is None:
+                del home[key]
+            else:
+                home[key] = before
+        del self._journal[mark:]
+        return written
+
+    def _for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+        iterable = self.evaluate(node.iter, frame)
+        for element in self.elements(iterable):
+            self._assign(node.target, element, frame)
+            self._block(node.body, frame)
+        self._block(node.orelse, frame)
+
+    def elements(self, iterable: Value) -> list[Value]:
+        """What a loop over a value visits: its elements, or one unknown element."""
+        value = self.force(iterable)
+        match value:
+            case Items(items=items):
+                return items[:UNROLLED]
+            case Table(entries=entries, rest=rest):
+                return [Constant(key) for key in entries][:UNROLLED] + [Leaf("key") for _ in rest]
+            case Settings(key=key, tree=list() as tree):
+                return [self._setting((*key, i), tree[i]) for i in range(len(tree))][:UNROLLED]
+            case Settings(tree=dict() as tree):
+                return list[Value](map(Constant, tree))[:UNROLLED]
+            case Choice(options=options):
+                return [element for option in options for element in self.elements(option)][:UNROLLED]
+            case Applied(callee="range", args=args):
+                return calls.range_elements(args, CONCRETE_ROUNDS if self.eager else LOOP_ROUNDS)
+            case Constant(value=np.ndarray() as array) if array.ndim:
+                return list[Value](map(Constant, array[:CONCRETE_ROUNDS]))
+        return [self.part(value, "*")]
+
+    def _assign_all(self, targets: list[ast.expr], value: ast.expr, frame: Frame) -> None:
+        first = targets[0]
+        if isinstance(first, ast.Tuple | ast.List) and isinstance(value, ast.GeneratorExp | ast.ListComp):
+            evaluated: Value = self._comprehended_pieces(value, len(first.elts), frame)
+        else:
+            evaluated = self.evaluate(value, frame)
+        for target in targets:
+            self._assign(target, evaluated, frame)
+
+    def _assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        match target:
+            case ast.Name(id=name):
+                frame.names[name] = value
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                for element, piece in zip(elements, self.pieces(value, len(elements)), strict=False):
+                    self._assign(element, piece, frame)
+            case ast.Starred(value=inner):
+                self._assign(inner, value, frame)
+            case ast.Attribute(value=base, attr=name):
+                self.store(self.evaluate(base, frame), name, value)
+            case ast.Subscript(value=base, slice=key):
+                self._store_item(base, self.evaluate(key, frame), value, target, frame)
+
+    def pieces(self, value: Value, count: int) -> list[Value]:
+        """The parts of a value that is unpacked into `count` names."""
+        value = self.force(value)
+        if isinstance(value, Items):
+            return [*value.items, *(Leaf("item") for _ in range(count))][:count]
+        if isinstance(value, Constant) and isinstance(value.value, np.ndarray) and value.value.ndim:
+            return list[Value](map(Constant, value.value))[:count]
+        if isinstance(value, Choice):
+            columns = zip(*(self.pieces(option, count) for option in value.options), strict=True)
+            return [choice(*column) for column in columns]
+        return [self.item(value, Constant(position)) for position in range(count)]
+
+    def _comprehended_pieces(self, node: ast.GeneratorExp | ast.ListComp, count: int, frame: Frame) -> Value:
+        """`h, w = (f(side) for side in shape)`: as many elements as there are names."""
+        iterable = self.evaluate(node.generators[0].iter, frame)
+        items: list[Value] = []
+        for element in self.pieces(iterable, count):
+            inner = Frame(frame.module, dict(frame.names), frame.around, frame.function, frame.cls)
+            self._assign(node.generators[0].target, element, inner)
+            items.append(self.evaluate(node.elt, inner))
+        return Items(items)
+
+    def store(self, base: Value, name: str, value: Value) -> None:
+        """`base.name = value`."""
+        match base:
+            case Instance(attributes=attributes):
+                self.write(attributes, name, value)  # type: ignore[arg-type]
+            case Choice(options=options):
+                for option in options:
+                    self.store(option, name, value)
+            case _:
+                self._kept.append(base)
+                self.write(self._stored, (id(base), name), value)
+
+    def _store_item(
+        self, base_node: ast.expr, key: Value, value: Value, target: ast.expr, frame: Frame
+    ) -> None:
+        base = self.force(self.evaluate(base_node, frame))
+        match base, key:
+            case Table(entries=entries), Constant(value=known) if _hashable(known):
+                self.write(entries, known, value)
+            case Table(rest=rest), _:
+                rest.append(value)
+            case Items(items=items), Constant(value=int() as position) if (
+                -len(items) <= position < len(items)
+            ):
+                items[position] = value
+            case Items(items=items), _:
+                items.append(value)
+            case _:
+                site = Site(frame.module.source, target)
+                self._assign(base_node, Applied("[]=", (base, key, value), {}, site), frame)
+
+    def _augment(
+        self, node: ast.stmt, target: ast.expr, op: ast.operator, value: ast.expr, frame: Frame
+    ) -> None:
+        before = self.evaluate(target, frame)  # evaluation never looks at the load or store context
+        after = self.evaluate(value, frame)
+        self._assign(target, self._binary(op, before, after, Site(frame.module.source, node)), frame)
+
+    def _local_function(self, node: FunctionNode, frame: Frame) -> Value:
+        known = next((f for f in self.index.functions_named(node.name) if f.node is node), None)
+        if known is None:
+            return Leaf(node.name)
+        # The names around a function are looked up when it is called, so the live mapping is kept.
+        return FunctionValue(known, None, _Around(frame))
+
+    # Expressions
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> Value:
+        """The value of an expression."""
+        self._spend()
+        match node:
+            case ast.Constant(value=value):
+                return Constant(value)
+            case ast.Name(id=name):
+                return self._name(name, frame)
+            case ast.Attribute(value=base, attr=attr):
+                return self._attribute(node, base, attr, frame)
+            case ast.Call():
+                return calls.call(self, node, frame)
+            case ast.BinOp(left=left, op=op, right=right):
+                site = Site(frame.module.source, node)
+                return self._binary(op, self.evaluate(left, frame), self.evaluate(right, frame), site)
+            case ast.UnaryOp(op=op, operand=operand):
+                return fold_unary(op, self.evaluate(operand, frame), Site(frame.module.source, node))
+            case ast.BoolOp(op=op, values=values):
+                return self._boolean(op, [self.evaluate(value, frame) for value in values], node, frame)
+            case ast.Compare():
+                return self._compare(node, frame)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                known = truth(self.evaluate(test, frame))
+                if known is not None:
+                    return self.evaluate(body if known else orelse, frame)
+                return choice(self.evaluate(body, frame), self.evaluate(orelse, frame))
+            case ast.Subscript(value=base, slice=key):
+                return self._subscript(node, base, key, frame)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+                return Items(self._unstarred(elements, frame))
+            case ast.Dict(keys=keys, values=values):
+                return self._dict(keys, values, frame)
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                found: list[Value] = []
+                self._comprehend(node.generators, frame, lambda f: found.append(self.evaluate(node.elt, f)))
+                return Items(found)
+            case ast.DictComp():
+                return self._dict_comprehension(node, frame)
+            case ast.Lambda():
+                return LambdaValue(node, frame.module.source, _Around(frame))
+            case ast.NamedExpr(target=target, value=value):
+                evaluated = self.evaluate(value, frame)
+                self._assign(target, evaluated, frame)
+                return evaluated
+            case ast.JoinedStr(values=values):
+                return self._text(values, frame)
+            case ast.Slice():
+                parts = [
+                    self.evaluate(p, frame) if p else NOTHING for p in (node.lower, node.upper, node.step)
+                ]
+                return Applied("slice", tuple(parts), {}, Site(frame.module.source, node))
+            case ast.Await(value=value) | ast.Starred(value=value) | ast.FormattedValue(value=value):
+                return self.evaluate(value, frame)
+            case ast.Yield(value=value) if value is not None:
+                frame.yielded.append(self.evaluate(value, frame))
+        return Leaf(type(node).__name__)
+
+    def _name(self, name: str, frame: Frame) -> Value:
+        if name in frame.names:
+            return frame.names[name]
+        if name in frame.around:
+            return frame.around[name]
+        return self.global_name(name, frame.module)
+
+    def global_name(self, name: str, module: Module) -> Value:
+        """What a (dotted) name means at the top level of a module."""
+        key = (module.source.file, name)
+        if key not in self._globals:
+            self._globals[key] = Leaf(name)  # while it is being looked up
+            self._globals[key] = self._global(name, module)
+        return self._globals[key]
+
+    def _global(self, name: str, module: Module) -> Value:
+        target = self.index.resolve(module, name)
+        match target:
+            case Function():
+                return FunctionValue(target)
+            case Class():
+                return ClassValue(target)
+            case Module():
+                return ModuleValue(target)
+            case External(name=full):
+                return Outside(full)
+            case Variable(value=value, source=source):
+                return self.evaluate(value, Frame(self.index.module_of(source), {}))
+        return Outside(name) if name in calls.BUILTINS else Leaf(name)
+
+    def _attribute(self, node: ast.Attribute, base: ast.expr, attr: str, frame: Frame) -> Value:
+        return self.attribute(self.evaluate(base, frame), attr, Site(frame.module.source, node))
+
+    def attribute(self, base: Value, name: str, site: Site) -> Value:
+        """`base.name`."""
+        base = self.force(base)
+        stored = self._stored.get((id(base), name))
+        if stored is not None:
+            return stored
+        match base:
+            case Outside(name=full):
+                return Outside(f"{full}.{name}")
+            case ModuleValue(module=module):
+                return self.global_name(name, module)
+            case ClassValue(cls=cls):
+                return self._class_attribute(cls, name) or self.part(base, name)
+            case Instance():
+                return self._instance_attribute(base, name)
+            case SuperValue(instance=instance, cls=cls):
+                for ancestor in self.index.lineage(cls)[1:]:
+                    if name in ancestor.methods:
+                        return FunctionValue(ancestor.methods[name], instance)
+                return Outside(f"super.{name}")
+            case Choice(options=options):
+                return choice(*(self.attribute(option, name, site) for option in options))
+            case Constant(value=np.ndarray() as array):
+                return calls.array_attribute(array, name)
+        return self.part(base, name)
+
+    def _instance_attribute(self, instance: Instance, name: str) -> Value:
+        if name in instance.attributes:
+            return instance.attributes[name]
+        found = self._class_attribute(instance.cls, name, instance)
+        if isinstance(found, FunctionValue) and "property" in found.function.decorators:
+            return self.follow(found, (), {})
+        if found is not None and not (instance.open and isinstance(found, Constant)):
+            return found
+        if self._set_up(instance, name):
+            return instance.attributes[name]
+        return self.part(instance, name)
+
+    def _class_attribute(self, cls: Class, name: str, instance: Instance | None = None) -> Value | None:
+        for ancestor in self.index.lineage(cls):
+            if name in ancestor.methods:
+                method = ancestor.methods[name]
+                bound: Value | None = instance
+                if "staticmethod" in method.decorators:
+                    bound = None
+                elif "classmethod" in method.decorators:
+                    bound = ClassValue(cls)
+                return FunctionValue(method, bound)
+            if name in ancestor.variables:
+                return self.evaluate(ancestor.variables[name], Frame(self._module(ancestor.source), {}))
+        return None
+
+    def _set_up(self, instance: Instance, name: str) -> bool:
+        """Frameworks call setup(), configure_...(); follow the one that gives the missing attribute."""
+        if (instance, name) in self._setting_up:
+            return False
+        self._setting_up.add((instance, name))
+        for ancestor in self.index.lineage(instance.cls):
+            for method in ancestor.methods.values():
+                if method.name.lstrip("_").startswith(SETUP_NAMES) and _assigns(method, name):
+                    if method in self.stack or method.name == "__init__":
+                        continue
+                    keywords = {p: self._entry_value(method, p) for p in _entry_parameters(method)}
+                    self.follow(FunctionValue(method, instance), (), keywords)
+                    if name in instance.attributes:
+                        return True
+        return False
+
+    def part(self, base: Value, key: str | int) -> Value:
+        """An attribute or item of an unresolved value: a setting where the settings know it."""
+        if isinstance(base, Settings):
+            return self._settings_part(base, key)
+        found = self._parts.get((id(base), key))
+        if found is None:
+            found = Part(base, key)
+            self._kept.append(base)
+            self._parts[(id(base), key)] = found
+        holder, path = _path(found)
+        known = self.settings.find(path, holder)
+        return self._setting(*known) if known is not None else found
+
+    def _settings_part(self, base: Settings, key: str | int) -> Value:
+        tree = base.tree
+        if isinstance(tree, dict) and isinstance(key, str):
+            return self._setting((*base.key, key), tree[key]) if key in tree else NOTHING
+        if isinstance(tree, list) and isinstance(key, int) and -len(tree) <= key < len(tree):
+            return self._setting((*base.key, key), tree[key])
+        return Leaf(str(key))
+
+    def _setting(self, key: tuple[str | int, ...], value: object) -> Value:
+        if isinstance(value, dict | list):
+            return Settings(key, value)
+        return Constant(value, ".".join(map(str, key)))
+
+    def _subscript(self, node: ast.Subscript, base: ast.expr, key: ast.expr, frame: Frame) -> Value:
+        registered = calls.registry_item(self, base, key, frame)
+        if registered is not None:
+            return registered
+        return self.item(
+            self.evaluate(base, frame), self.evaluate(key, frame), Site(frame.module.source, node)
+        )
+
+    def item(self, base: Value, key: Value, site: Site | None = None) -> Value:
+        """`base[key]`."""
+        base = self.force(base)
+        match base, key:
+            case Items(items=items), Constant(value=int() as position):
+                return items[position] if -len(items) <= position < len(items) else Leaf("item")
+            case Items(items=items), Applied(callee="slice", args=bounds):
+                return Items(items[_slice(bounds)])
+            case Items(items=items), _ if items:
+                return choice(*items)
+            case Table(entries=entries, rest=rest), Constant(value=known) if _hashable(known):
+                if known in entries:
+                    return entries[known]
+                return choice(*rest) if rest else Leaf(str(known))
+            case Table(entries=entries, rest=rest), _ if entries or rest:
+                return self._by_settings(entries, rest)
+            case Choice(options=options), _:
+                return choice(*(self.item(option, key, site) for option in options))
+            case Constant(value=np.ndarray() as array), _:
+                return calls.array_item(array, key)
+            case _, Constant(value=str() | int() as known):
+                stored = self._stored.get((id(base), known))
+                if stored is not None:
+                    return stored
+                return self.part(base, known)
+        if site is None:
+            return Leaf("item")
+        return Applied("[]", (base, key), {}, site)
+
+    def _by_settings(self, entries: dict[object, Value], rest: list[Value]) -> Value:
+        """An entry under an unknown key: those that the settings name, else any of them."""
+        named = {text.lower() for text in self.settings.texts()}
+        chosen = [value for key, value in entries.items() if isinstance(key, str) and key.lower() in named]
+        return choice(*(chosen or [*entries.values(), *rest]))
+
+    def _dict(self, keys: Sequence[ast.expr | None], values: list[ast.expr], frame: Frame) -> Value:
+        table = Table({})
+        for key_node, value_node in zip(keys, values, strict=True):
+            value = self.evaluate(value_node, frame)
+            if key_node is None:
+                spread = self.force(value)
+                if isinstance(spread, Table):
+                    table.entries.update(spread.entries)
+                    table.rest.extend(spread.rest)
+                continue
+            self._put(table, self.evaluate(key_node, frame), value)
+        return table
+
+    def _dict_comprehension(self, node: ast.DictComp, frame: Frame) -> Value:
+        table = Table({})
+
+        def visit(inner: Frame) -> None:
+            self._put(table, self.evaluate(node.key, inner), self.evaluate(node.value, inner))
+
+        self._comprehend(node.generators, frame, visit)
+        return table
+
+    def _put(self, table: Table, key: Value, value: Value) -> None:
+        key = self.force(key)
+        if isinstance(key, Constant) and _hashable(key.value):
+            table.entries[key.value] = value
+        else:
+            table.rest.append(value)
+
+    def _comprehend(
+        self, generators: list[ast.comprehension], frame: Frame, visit: Callable[[Frame], None]
+    ) -> None:
+        if not generators:
+            visit(frame)
+            return
+        first, *others = generators
+        iterable = self.evaluate(first.iter, frame)
+        if isinstance(iterable, Applied) and iterable.callee == "range":
+            elements = calls.range_elements(iterable.args, CONCRETE_ROUNDS)
+        else:
+            elements = self.elements(iterable)
+        for element in elements:
+            inner = Frame(frame.module, dict(frame.names), frame.around, frame.function, frame.cls)
+            self._assign(first.target, element, inner)
+            if all(truth(self.evaluate(test, inner)) is not False for test in first.ifs):
+                self._comprehend(others, inner, visit)
+
+    def _unstarred(self, elements: Sequence[ast.expr], frame: Frame) -> list[Value]:
+        found: list[Value] = []
+        for element in elements:
+            if isinstance(element, ast.Starred):
+                found.extend(self.elements(self.evaluate(element.value, frame)))
+            else:
+                found.append(self.evaluate(element, frame))
+        return found
+
+    def _binary(self, op: ast.operator, left: Value, right: Value, site: Site) -> Value:
+        folded = fold_binary(op, left, right, site)
+        if isinstance(folded, Applied) and folded.callee == "-":
+            self.note(folded)
+        return folded
+
+    def _compare(self, node: ast.Compare, frame: Frame) -> Value:
+        left = self.evaluate(node.left, frame)
+        results: list[Value] = []
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node, frame)
+            result = fold_compare(op, left, right, Site(frame.module.source, node))
+            if isinstance(result, Applied) and result.callee == "==":
+                self.note(result)
+            results.append(result)
+            left = right
+        return results[0] if len(results) == 1 else self._boolean(ast.And(), results, node, frame)
+
+    def _boolean(self, op: ast.boolop, values: list[Value], node: ast.expr, frame: Frame) -> Value:
+        wanted = isinstance(op, ast.Or)
+        kept: list[Value] = []
+        for value in values:
+            known = truth(value)
+            if known is wanted:
+                return value if not kept else choice(*kept, value)
+            if known is None:
+                kept.append(value)
+        if not kept:
+            return values[-1]
+        if wanted:  # `x or default`
+            return choice(*kept)
+        return Applied("and", tuple(kept), {}, Site(frame.module.source, node))
+
+    def _text(self, values: list[ast.expr], frame: Frame) -> Value:
+        pieces = [self.evaluate(value, frame) for value in values]
+        if all(isinstance(piece, Constant) for piece in pieces):
+            return Constant("".join(str(piece.value) for piece in pieces if isinstance(piece, Constant)))
+        return Leaf("text")
+
+    # Parameters
+
+    def _bind(
+        self, function: Function, bound: Value | None, args: Sequence[Value], keywords: Mapping[str, Value]
+    ) -> dict[str, Value]:
+        spec = function.node.args
+        positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+        given = [*([bound] if bound is not None else []), *args]
+        names = dict(zip(positional, given, strict=False))
+        known = {*positional, *(arg.arg for arg in spec.kwonlyargs)}
+        names.update({name: value for name, value in keywords.items() if name in known})
+        if spec.vararg:
+            names[spec.vararg.arg] = Items(given[len(positional) :])
+        if spec.kwarg:
+            names[spec.kwarg.arg] = Table({n: v for n, v in keywords.items() if n not in known})
+        for name in known - names.keys():
+            default = _default(function.node, name)
+            home = Frame(self._module(function.source), {})
+            names[name] = self.evaluate(default, home) if default is not None else Leaf(name)
+        return names
+
+    def _entry_value(self, function: Function, name: str) -> Value:
+        """Switches and modes keep their default at an entry; numbers and objects are unknown."""
+        default = _default(function.node, name)
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool | str):
+            return Constant(default.value)
+        return Leaf(name)
+
+    def _module(self, source: object) -> Module:
+        return self.index.module_of(source)  # type: ignore[arg-type]
+
+    def _spend(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise Exhausted
+
+
+class _Around(Mapping[str, Value]):
+    """The live names of the frame that a local function was defined in."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def __getitem__(self, name: str) -> Value:
+        if name in self._frame.names:
+            return self._frame.names[name]
+        return self._frame.around[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._frame.names or name in self._frame.around
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter({**self._frame.around, **self._frame.names})
+
+    def __len__(self) -> int:
+        return len(self._frame.names) + len(self._frame.around)
+
+    @property
+    def cls(self) -> Class | None:
+        """The class of the method around."""
+        return self._frame.cls
+
+
+def _cls(callee: FunctionValue) -> Class | None:
+    return callee.around.cls if isinstance(callee.around, _Around) else None
+
+
+def _entry_parameters(function: Function) -> tuple[str, ...]:
+    skip = 1 if function.owner is not None and "staticmethod" not in function.decorators else 0
+    return function.parameters[skip:]
+
+
+def _default(node: FunctionNode, name: str) -> ast.expr | None:
+    spec = node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    for arg, default in zip(reversed(positional), reversed(spec.defaults), strict=False):
+        if arg.arg == name:
+            return default
+    named = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+    return next((default for arg, default in named if arg.arg == name), None)
+
+
+def _fields(cls: Class) -> list[str]:
+    return [
+        node.target.id
+        for node in cls.node.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+
+
+def _assigns(method: Function, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and node.attr == name
+        and dotted(node.value) == "self"
+        for node in own_nodes(method.node)
+    )
+
+
+def _joined_names(states: list[dict[str, Value]]) -> dict[str, Value]:
+    if len(states) == 1:
+        return states[0]
+    names = {name for state in states for name in state}
+    return {name: choice(*(state[name] for state in states if name in state)) for name in names}
+
+
+def _as_entered(value: Value) -> Value:
+    """What `with ... as x` binds: apex's scale_loss gives the scaled loss."""
+    if isinstance(value, Applied) and value.callee.endswith("scale_loss") and value.args:
+        return value.args[0]
+    return value
+
+
+def _path(part: Part) -> tuple[str, tuple[str | int, ...]]:
+    keys: list[str | int] = []
+    value: Value = part
+    while isinstance(value, Part):
+        keys.append(value.key)
+        value = value.base
+    return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
+
+
+def _hashable(value: object) -> bool:
+    return isinstance(value, str | int | float | bool | None | bytes)
+
+
+def _slice(bounds: Sequence[Value]) -> slice:
+    numbers = [b.value if isinstance(b, Constant) and isinstance(b.value, int) else None for b in bounds]
+    return slice(*numbers)

@@ -1,0 +1,103 @@
+"""Which names stand for a likeness (more is better) and which for a distance."""
+
+from __future__ import annotations
+
+import re
+
+# A word in a name -> what it measures. Compared word by word: "dssim" and "SSIMLoss" are not "ssim".
+LIKENESS_WORDS: dict[str, str] = {
+    "ssim": "SSIM",
+    "msssim": "MS-SSIM",
+    "mssim": "MS-SSIM",
+    "structural": "SSIM",
+    "psnr": "PSNR",
+    "peak": "PSNR",
+    "dice": "Dice",
+    "iou": "IoU",
+    "giou": "IoU",
+    "jaccard": "IoU",
+    "ncc": "correlation",
+    "zncc": "correlation",
+    "pearson": "correlation",
+    "pearsonr": "correlation",
+    "pcc": "correlation",
+    "ccc": "correlation",
+    "correlation": "correlation",
+    "cosine": "cosine similarity",
+    "cossim": "cosine similarity",
+    "similarity": "similarity",
+    "accuracy": "accuracy",
+    "snr": "SNR",
+    "sdr": "SNR",
+    "sisnr": "SNR",
+    "sisdr": "SNR",
+    "vif": "VIF",
+    "fsim": "FSIM",
+    "f1": "F score",
+    "fscore": "F score",
+}
+# A name with one of these says that the sign was thought of, or that it is something else.
+# fmt: off
+OPPOSITE_WORDS = frozenset({
+    "loss", "losses", "dissimilarity", "distance", "dist", "error", "err", "criterion", "dssim", "neg",
+    "negative", "minus", "one", "inverse", "embedding", "matching", "annealing", "scheduler",
+    "schedule",
+})
+# fmt: on
+ANGLES = frozenset({"cosine similarity", "correlation", "similarity"})
+
+# fmt: off
+TARGET_WORDS = frozenset({
+    "target", "targets", "gt", "gts", "label", "labels", "truth", "ytrue", "true", "hr", "hq", "ref",
+    "reference", "clean", "groundtruth", "teacher",
+})
+# fmt: on
+# Terms that push things apart on purpose.
+APART = re.compile(
+    r"divers|decorr|orthog|repuls|repel|\bneg|_neg|negative|adversar|attack|perturb|disentangl|independ|uncorr|"
+    r"dissim|contrast|unlearn|forget|distract|push|separat|redund|apart|hinge|margin|anchor",
+    re.IGNORECASE,
+)
+# Terms where even an image likeness is lowered on purpose.
+ATTACK = re.compile(
+    r"attack|perturb|unlearn|forget|divers|repuls|repel|privacy|anonym|adversarial_ex", re.IGNORECASE
+)
+
+
+def words(name: str) -> list[str]:
+    """The words of an identifier: `calculate_msSSIM` -> calculate, ms, ssim."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name.replace("_", " ").replace(".", " "))
+    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", spaced)
+    return spaced.lower().split()
+
+
+def likeness_named(name: str) -> str:
+    """What likeness a bare name stands for, or "" where it says none or also says the opposite."""
+    parts = words(name)
+    if OPPOSITE_WORDS.intersection(parts):
+        return ""
+    if "cos" in parts and "sim" in parts:
+        return "cosine similarity"
+    return next((LIKENESS_WORDS[part] for part in parts if part in LIKENESS_WORDS), "")
+
+
+def outside_orientation(name: str) -> tuple[int, str]:
+    """+1 and the likeness, -1 and "" for a loss, else 0 and ""; `name` is a full outside name."""
+    bare = name.removesuffix("()")
+    last = bare.rpartition(".")[2]
+    kind = likeness_named(last)
+    if kind:
+        return 1, kind
+    if "loss" in last.lower() or last in {
+        "cross_entropy",
+        "kl_div",
+        "binary_cross_entropy",
+        "pairwise_distance",
+    }:
+        return -1, ""
+    return 0, ""
+
+
+def is_target_like(name: str) -> bool:
+    """Whether a name is what people give to what a prediction is held against."""
+    return bool(TARGET_WORDS.intersection(words(name)))

@@ -1,0 +1,342 @@
+"""Is more of it better? Taking a minimised value apart into likenesses and distances, with their signs.
+
+A sum is taken apart; products with numbers, settings and detached values are weights; `1 - x`, `-x` and
+`1 / x` turn the sign. What is left is a library function with a known meaning, or algebra: that is tried on
+numbers (`probe`), so the names in it do not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from stethoscope.program import calls
+from stethoscope.program.execution import Execution
+from stethoscope.program.likenesses import likeness_named, outside_orientation
+from stethoscope.program.probe import Probe, operands_of, probe
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Items,
+    Table,
+    Value,
+)
+
+DEPTH = 60
+LARGEST_BOUNDED = 1.5  # likenesses end at 1; a ratio in decibels goes far beyond
+
+# Calls that keep the order of values: more stays more. Names without module; the value is the first argument.
+# fmt: off
+KEEPING = frozenset({
+    "mean", "sum", "nanmean", "log", "log10", "log2", "log1p", "exp", "sqrt", "clamp", "clip",
+    "clamp_min", "clamp_max", "relu", "sigmoid", "tanh", "view", "reshape", "squeeze", "unsqueeze",
+    "flatten", "float", "double", "half", "to", "cuda", "cpu", "type_as", "contiguous", "clone",
+    "stack", "cat", "concat", "max", "min", "amax", "amin", "nan_to_num", "permute", "transpose",
+    "expand", "abs_", "pos", "item_", "logsigmoid", "softplus", "type", "div_", "mul_", "all_reduce",
+    "gather", "reduce", "where", "masked_select", "nansum", "median", "quantile",
+})
+# fmt: on
+TURNING = frozenset({"neg", "negative", "reciprocal", "rsqrt"})
+EVEN = frozenset({"abs", "square"})
+DETACHING = frozenset(
+    {"detach", "item", "float_", "numpy", "tolist", "detach_", "data", "argmax", "eq", "round"}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passage:
+    """A call that a contribution passes on its way out, with the sign and weights it has inside."""
+
+    call: Delayed
+    sign: int
+    weights: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contribution:
+    """A likeness or distance inside a minimised value.
+
+    `orientation` is its own (+1 likeness, -1 distance), `sign` that of the way to the sink; `through` are
+    the calls of repository functions it passes, the one nearest the sink first; `weights` multiply it.
+    """
+
+    value: Applied | Delayed
+    orientation: int
+    kind: str
+    sign: int = 1
+    weights: tuple[Value, ...] = ()
+    through: tuple[Passage, ...] = ()
+    tried: Probe | None = None
+    reshaped: bool = False  # passed a logarithm or a reciprocal: PSNR is a reshaped distance
+    chosen: bool = True  # false for one of several losses of which the settings may choose another
+
+    @property
+    def net(self) -> int:
+        """+1 where minimising lowers a likeness (or raises a distance)."""
+        return self.orientation * self.sign
+
+
+@dataclass(slots=True)
+class Reader:
+    """Takes values apart; remembers what it tried."""
+
+    run: Execution
+    _tried: dict[int, Probe | None] = field(default_factory=dict)
+    _operands: dict[int, tuple[Value, Value] | None] = field(default_factory=dict)
+    _kept: list[Value] = field(default_factory=list)
+    _inside: list[Delayed] = field(default_factory=list)
+
+    def contributions(self, value: Value, depth: int = DEPTH) -> list[Contribution]:
+        """The likenesses and distances that a value is made of."""
+        if depth <= 0:
+            return []
+        match value:
+            case Choice(options=options):
+                return self._of_choice(options, depth)
+            case Items(items=items):
+                return [found for item in items for found in self.contributions(item, depth - 1)]
+            case Table(entries=entries, rest=rest):
+                inner = [*entries.values(), *rest]
+                return [found for item in inner for found in self.contributions(item, depth - 1)]
+            case Delayed():
+                return self._of_call(value, depth)
+            case Applied():
+                return self._of_application(value, depth)
+        return []
+
+    def _of_choice(self, options: Sequence[Value], depth: int) -> list[Contribution]:
+        found = [self.contributions(option, depth - 1) for option in options]
+        callees = {_callee(option) for option in options}
+        if None not in callees and len(callees) == len(options):
+            # Different losses to choose from, as from a registry: which one runs is not known.
+            return [replace(one, chosen=False) for each in found for one in each]
+        return _joined(found)
+
+    def carries_gradient(self, value: Value) -> bool:
+        """Whether a network's output reaches the value without being detached."""
+        return calls.comes_from_model(self.run.index, value, _detaches)
+
+    def trial(self, value: Value) -> Probe | None:
+        """The value tried on numbers, where it compares two things."""
+        if id(value) not in self._tried:
+            self._kept.append(value)
+            operands = self.operands(value)
+            self._tried[id(value)] = probe(self.run.index, value, operands) if operands else None
+        return self._tried[id(value)]
+
+    def operands(self, value: Value) -> tuple[Value, Value] | None:
+        """The two things that a value compares, where there are just two.
+
+        The arguments of the calls around it are natural operands; the outermost call that leaves two is used.
+        """
+        if id(value) not in self._operands:
+            self._operands[id(value)] = self._find_operands(value)
+        return self._operands[id(value)]
+
+    def _find_operands(self, value: Value) -> tuple[Value, Value] | None:
+        given: frozenset[int] = frozenset()
+        calls_around = [None, *self._inside, *([value] if isinstance(value, Delayed) else [])]
+        for call in calls_around:
+            if call is not None:
+                arguments = (*call.args, *call.keywords.values())
+                given |= {id(a) for a in arguments if not isinstance(a, Constant | Instance)}
+            found = operands_of(self.run.index, value, given)
+            if len(found) == 2:
+                return found[0], found[1]
+        return None
+
+    def _of_call(self, call: Delayed, depth: int) -> list[Contribution]:
+        if calls.is_network_pass(self.run.index, call) and not _is_loss(call):
+            return []
+        self._inside.append(call)
+        try:
+            inner = self.contributions(self.run.expand(call), depth - 1)
+        finally:
+            self._inside.pop()
+        if not inner or all(one.net > 0 > one.orientation for one in inner):
+            # Nothing that could be taken apart, or a distance turned into a likeness, such as exp(-d).
+            whole = self._whole(call, spoken_name(call))
+            inner = whole or inner
+        return [replace(one, through=(Passage(call, one.sign, one.weights), *one.through)) for one in inner]
+
+    def _of_application(self, value: Applied, depth: int) -> list[Contribution]:
+        callee, args = value.callee, value.args
+        match callee:
+            case "+":
+                return [one for arg in args for one in self.contributions(arg, depth - 1)]
+            case "-":
+                return self._difference(value, args[0], args[1], depth)
+            case "neg":
+                return _turned(self.contributions(args[0], depth - 1))
+            case "*" | "@":
+                return self._product(value, depth)
+            case "/":
+                return self._quotient(value, args[0], args[1], depth)
+            case "**":
+                return self._power(value, args[0], args[1], depth)
+            case "[]" | "[]=":
+                return self.contributions(args[0], depth - 1)
+            case "()":
+                return []
+        return self._of_function(value, depth)
+
+    def _of_function(self, value: Applied, depth: int) -> list[Contribution]:
+        last, args = _last(value.callee), value.args
+        if last in DETACHING or not args:
+            return []
+        orientation, kind = outside_orientation(value.callee) if value.callee[0] != "." else (0, "")
+        if orientation:
+            return [Contribution(value, orientation, kind)]
+        if (
+            last in {"add", "sub", "mul", "div", "sum"}
+            and len(args) > 1
+            and not isinstance(args[1], Constant)
+        ):
+            symbol = {"add": "+", "sub": "-", "mul": "*", "div": "/"}.get(last)
+            if symbol is not None:
+                return self._of_application(Applied(symbol, args[:2], {}, value.site), depth)
+        if last == "rsub" and len(args) > 1:
+            return self._difference(value, args[1], args[0], depth)
+        if last in KEEPING:
+            inner = self.contributions(args[0], depth - 1)
+            return [replace(one, reshaped=one.reshaped or last.startswith("log")) for one in inner]
+        if last in TURNING:
+            return [replace(one, reshaped=True) for one in _turned(self.contributions(args[0], depth - 1))]
+        if last in EVEN:
+            return self._even(value, args[0], depth)
+        return self._whole(value, "")
+
+    def _difference(self, value: Applied, left: Value, right: Value, depth: int) -> list[Contribution]:
+        found = self.contributions(left, depth - 1) + _turned(self.contributions(right, depth - 1))
+        return found or self._whole(value, "")
+
+    def _product(self, value: Applied, depth: int) -> list[Contribution]:
+        tensors: list[Value] = []
+        weights: list[Value] = []
+        for factor in _factors(value):
+            (tensors if self._is_tensor(factor) else weights).append(factor)
+        if len(tensors) == 1:
+            inner = self.contributions(tensors[0], depth - 1)
+            if inner:
+                turn, sizes = _without_sign(weights)
+                return [replace(one, sign=one.sign * turn, weights=(*sizes, *one.weights)) for one in inner]
+        whole = self._whole(value, "")
+        if whole or not tensors:
+            return whole
+        each = [self.contributions(tensor, depth - 1) for tensor in tensors]
+        if all(len(found) == 1 and found[0].net > 0 for found in each):
+            return [replace(each[0][0], weights=tuple(weights))]
+        return []
+
+    def _is_tensor(self, factor: Value) -> bool:
+        return self.carries_gradient(factor) or bool(self.contributions(factor, 4))
+
+    def _quotient(self, value: Applied, top: Value, bottom: Value, depth: int) -> list[Contribution]:
+        if not self._is_tensor(bottom):
+            return self.contributions(top, depth - 1)
+        if not self._is_tensor(top):
+            turned = _turned(self.contributions(bottom, depth - 1))
+            return [replace(one, reshaped=True) for one in turned]
+        return self._whole(value, "")
+
+    def _power(self, value: Applied, base: Value, exponent: Value, depth: int) -> list[Contribution]:
+        if isinstance(exponent, Constant) and isinstance(exponent.value, int | float):
+            if exponent.value < 0:
+                turned = _turned(self.contributions(base, depth - 1))
+                return [replace(one, reshaped=True) for one in turned]
+            if exponent.value % 2 == 0:
+                return self._even(value, base, depth)
+        return self.contributions(base, depth - 1)
+
+    def _even(self, value: Applied, base: Value, depth: int) -> list[Contribution]:
+        """A square or an absolute value: of (x - 1) it is a distance however x is oriented."""
+        whole = self._whole(value, "")
+        if whole:
+            return whole
+        inner = self.contributions(base, depth - 1)
+        is_difference = isinstance(base, Applied) and base.callee in {"-", "+", ".sub", ".add"}
+        return [one for one in inner if one.net < 0 or not is_difference]
+
+    def _whole(self, value: Applied | Delayed, name: str) -> list[Contribution]:
+        """The value as one likeness or distance: tried on numbers, else by its name."""
+        tried = self.trial(value)
+        if tried is not None:
+            if tried.orientation == 0 or (tried.orientation > 0 >= tried.alike):
+                return []  # neither, or a negated distance, which people write on purpose
+            kind = "" if tried.orientation < 0 else likeness_named(name) or _kind(tried)
+            return [Contribution(value, tried.orientation, kind, tried=tried)]
+        kind = likeness_named(name) if isinstance(value, Delayed) else ""
+        return [Contribution(value, 1, kind)] if kind else []
+
+
+def spoken_name(call: Delayed) -> str:
+    """The name that says what a call does: the class for a module's forward, else the function."""
+    if not isinstance(call.callee, FunctionValue):
+        return "lambda"
+    function = call.callee.function
+    if function.owner is not None and function.name in {"forward", "__call__"}:
+        bound = call.callee.bound
+        return bound.cls.name if isinstance(bound, Instance) else function.owner.name
+    return function.name
+
+
+def _callee(value: Value) -> object:
+    if not isinstance(value, Delayed):
+        return None
+    return value.callee.function if isinstance(value.callee, FunctionValue) else value.callee
+
+
+def _is_loss(call: Delayed) -> bool:
+    name = spoken_name(call).lower()
+    return "loss" in name or "criterion" in name or "objective" in name
+
+
+def _kind(tried: Probe) -> str:
+    if tried.alike > LARGEST_BOUNDED:
+        return "SNR" if tried.angular else "PSNR"
+    return "cosine similarity" if tried.angular else "similarity measure"
+
+
+def _turned(found: Iterable[Contribution]) -> list[Contribution]:
+    return [replace(one, sign=-one.sign) for one in found]
+
+
+def _joined(options: list[list[Contribution]]) -> list[Contribution]:
+    """Alternatives: all of them, but not a likeness that another alternative has the other way round."""
+    turned = any(one.net < 0 < one.orientation for found in options for one in found)
+    kept = [one for found in options for one in found if not (turned and one.net > 0 and one.orientation > 0)]
+    unique: dict[tuple[int, int], Contribution] = {}
+    for one in kept:
+        unique.setdefault((id(one.value), one.net), one)
+    return list(unique.values())
+
+
+def _without_sign(weights: Sequence[Value]) -> tuple[int, list[Value]]:
+    """The sign of the known weights, and the weights without it."""
+    turn, sizes = 1, list[Value]()
+    for weight in weights:
+        known = weight.value if isinstance(weight, Constant) else None
+        if isinstance(known, int | float) and known < 0:
+            turn, weight = -turn, Constant(-known)
+        sizes.append(weight)
+    return turn, sizes
+
+
+def _factors(value: Value) -> Iterator[Value]:
+    if isinstance(value, Applied) and value.callee == "*":
+        for arg in value.args:
+            yield from _factors(arg)
+    else:
+        yield value
+
+
+def _detaches(value: Applied) -> bool:
+    return _last(value.callee) in DETACHING or value.callee in {"float", "int"}
+
+
+def _last(callee: str) -> str:
+    return callee.rpartition(".")[2]

@@ -1,0 +1,146 @@
+"""Taking a statement or block out of a source file without leaving a trace."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.program.index import FunctionNode
+from stethoscope.program.loss_terms import Fix
+from stethoscope.program.values import Site
+from stethoscope.run import Source
+
+Block = list[ast.stmt]
+
+
+def removal(site: Site, function: FunctionNode | None) -> tuple[Fix, ...]:
+    """The cuts that take out the step at `site`, or none where that is not safe to do blindly.
+
+    A whole `if` goes when it does nothing but this; otherwise each statement of the form `x = step(x)`.
+    """
+    body = function.body if function is not None else site.source.tree.body
+    conditional = _innermost(body, site.node, lambda s: isinstance(s, ast.If) and not s.orelse)
+    if conditional is not None:
+        block, position = conditional
+        if _only_prepares(block[position]) and _is_unused_after(block, position):
+            return (_cut(site.source, _with_preparation(block, position)),)
+        return ()
+    statement = _innermost(body, site.node, _replaces_itself)
+    if statement is None:
+        return ()
+    block, position = statement
+    return tuple(
+        _cut(site.source, [s]) for s in block if _replaces_itself(s) and _same_call(s, block[position])
+    )
+
+
+def _innermost(body: Block, node: ast.AST, wanted: object) -> tuple[Block, int] | None:
+    """The block and position of the deepest wanted statement that holds a node."""
+    line = getattr(node, "lineno", 0)
+    for position, statement in enumerate(body):
+        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+            continue
+        for inner in _blocks(statement):
+            found = _innermost(inner, node, wanted)
+            if found is not None:
+                return found
+        if callable(wanted) and wanted(statement):
+            return body, position
+    return None
+
+
+def _blocks(statement: ast.stmt) -> Iterator[Block]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None)
+        if isinstance(block, list):
+            yield block
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+
+
+def _only_prepares(statement: ast.stmt) -> bool:
+    """Whether a block only assigns: nothing is logged, returned or called for its effect."""
+    return isinstance(statement, ast.If) and all(
+        isinstance(inner, ast.Assign | ast.AnnAssign | ast.AugAssign) for inner in statement.body
+    )
+
+
+def _is_unused_after(block: Block, position: int) -> bool:
+    """Whether the names that only the block defines are not needed behind it."""
+    inside = block[position]
+    made = {n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    before = {
+        n.id
+        for s in block[:position]
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    read_inside = {n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    after = {
+        n.id
+        for s in block[position + 1 :]
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    # A name that the block reads and writes again existed before it: a parameter or an earlier value.
+    return not (made - before - read_inside) & after
+
+
+def _with_preparation(block: Block, position: int) -> list[ast.stmt]:
+    """The block, and the assignments just before it that serve nothing else."""
+    taken = [block[position]]
+    for statement in reversed(block[:position]):
+        if not isinstance(statement, ast.Assign) or not all(_is_name(target) for target in statement.targets):
+            break
+        names = {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        used = {n.id for s in taken for n in ast.walk(s) if isinstance(n, ast.Name)}
+        others = [s for s in block if s not in taken and s is not statement]
+        elsewhere = {n.id for s in others for n in ast.walk(s) if isinstance(n, ast.Name)}
+        if not names & used or names & elsewhere:
+            break
+        taken.insert(0, statement)
+    return taken
+
+
+def _is_name(target: ast.expr) -> bool:
+    if isinstance(target, ast.Tuple):
+        return all(_is_name(element) for element in target.elts)
+    return isinstance(target, ast.Name)
+
+
+def _replaces_itself(statement: ast.stmt) -> bool:
+    """`x = step(x, ...)`."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    call = statement.value
+    if not isinstance(call, ast.Call):
+        return False
+    target = ast.dump(statement.targets[0]).replace("Store()", "Load()")
+    sources = [*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+    return any(ast.dump(source) == target for source in sources)
+
+
+def _same_call(left: ast.stmt, right: ast.stmt) -> bool:
+    return (
+        isinstance(left, ast.Assign)
+        and isinstance(right, ast.Assign)
+        and isinstance(left.value, ast.Call)
+        and isinstance(right.value, ast.Call)
+        and _called(left.value) == _called(right.value)
+    )
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ast.dump(call.func)
+
+
+def _cut(source: Source, statements: list[ast.stmt]) -> Fix:
+    """Whole lines, with the comment right above them."""
+    lines = source.text.split("\n")
+    first = statements[0].lineno - 1
+    last = statements[-1].end_lineno or statements[-1].lineno
+    while first > 0 and lines[first - 1].strip().startswith("#"):
+        first -= 1
+    start = sum(len(line) + 1 for line in lines[:first])
+    end = sum(len(line) + 1 for line in lines[:last])
+    return Fix(source.file, start, min(end, len(source.text)), "")

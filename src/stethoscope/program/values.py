@@ -1,0 +1,259 @@
+"""What an expression stands for when its function is followed without being run.
+
+    Constant     a number, text or flag that is known
+    Leaf         something from outside: a parameter, a batch, an unresolved name
+    Part         an attribute or item of something unresolved
+    Applied      an operator, outside function or unknown callable applied to values
+    Delayed      a call of a pure function of the repository, not yet followed
+    Choice       one of several, depending on a condition that is not known
+    Items, Table lists and dictionaries
+    Instance     an object of a class of the repository
+    Callables    FunctionValue, ClassValue, LambdaValue, PartialValue, Outside, ModuleValue
+
+Values are compared by identity: two calls of one function are two values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from stethoscope.program.index import Class, Function, Module
+from stethoscope.run import Source, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The place in the source that made a value."""
+
+    source: Source
+    node: ast.AST
+
+    @property
+    def where(self) -> Where:
+        """The address to show."""
+        return self.source.where(self.node)
+
+    @property
+    def text(self) -> str:
+        """The source text there."""
+        return ast.get_source_segment(self.source.text, self.node) or ""
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The character offsets of the place in its file."""
+        return span_of(self.source, self.node)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """The base of all values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Value):
+    """A known value; `setting` is the dotted key of the setting it came from, if any."""
+
+    value: object
+    setting: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf(Value):
+    """Something from outside, under the name it has here."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part(Value):
+    """An attribute or item; `key` is "*" for an element of an unknown iterable."""
+
+    base: Value
+    key: str | int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Applied(Value):
+    """A function applied to values.
+
+    `callee` is an operator ("+", "neg", "[]", "==", "not"), a full outside name, ".method" (receiver
+    first), or "()" for an unresolved callable (the callable first). An outside class that was made and
+    then called is "torch.nn.L1Loss()", with the making in `maker`.
+    """
+
+    callee: str
+    args: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+    site: Site
+    maker: Applied | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice(Value):
+    """One of several values."""
+
+    options: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items(Value):
+    """A list, tuple or set as far as its elements are known."""
+
+    items: list[Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table(Value):
+    """A dictionary: entries under known keys, and `rest`, whose keys are not known."""
+
+    entries: dict[object, Value]
+    rest: list[Value] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings(Value):
+    """A section of the settings: a mapping or a list."""
+
+    key: tuple[str | int, ...]
+    tree: dict[str, object] | list[object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance(Value):
+    """An object of a class of the repository. `made_with` are its constructor's arguments."""
+
+    cls: Class
+    attributes: dict[str, Value] = field(default_factory=dict)
+    made_with: dict[str, Value] = field(default_factory=dict)
+    open: bool = False  # made with arguments that are not known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionValue(Value):
+    """A function of the repository, with the object it is bound to and the names around it."""
+
+    function: Function
+    bound: Value | None = None
+    around: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LambdaValue(Value):
+    """A lambda with the names around it."""
+
+    node: ast.Lambda
+    source: Source
+    around: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialValue(Value):
+    """functools.partial."""
+
+    callee: Value
+    args: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassValue(Value):
+    """A class of the repository."""
+
+    cls: Class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleValue(Value):
+    """A module of the repository."""
+
+    module: Module
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outside(Value):
+    """A name from outside the repository."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuperValue(Value):
+    """super() inside a method of `cls`."""
+
+    instance: Value
+    cls: Class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delayed(Value):
+    """A call of a pure function of the repository."""
+
+    callee: FunctionValue | LambdaValue
+    args: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+    site: Site
+
+
+NOTHING = Constant(None)
+
+
+def span_of(source: Source, node: ast.AST) -> tuple[int, int] | None:
+    """The character offsets of a node in its file."""
+    line, column = getattr(node, "lineno", None), getattr(node, "col_offset", None)
+    last, end = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
+    if line is None or column is None or last is None or end is None:
+        return None
+    lines = source.text.split("\n")
+    starts = [0]
+    for text in lines[:last]:
+        starts.append(starts[-1] + len(text) + 1)
+    # The parser counts columns in bytes.
+    first = len(lines[line - 1].encode()[:column].decode(errors="ignore"))
+    final = len(lines[last - 1].encode()[:end].decode(errors="ignore"))
+    return starts[line - 1] + first, starts[last - 1] + final
+
+
+def choice(*options: Value) -> Value:
+    """One of these, flattened; just the value where there is only one."""
+    flat: list[Value] = []
+    for option in options:
+        for single in option.options if isinstance(option, Choice) else (option,):
+            if not any(single is other or _same_constant(single, other) for other in flat):
+                flat.append(single)
+    return flat[0] if len(flat) == 1 else Choice(tuple(flat[:MOST_OPTIONS]))
+
+
+MOST_OPTIONS = 12
+
+
+def inputs(value: Value) -> Iterator[Value]:
+    """The values that a value was made from, one step back."""
+    match value:
+        case Applied(args=args, keywords=keywords, maker=maker):
+            yield from args
+            yield from keywords.values()
+            if maker is not None:
+                yield maker
+        case Delayed(callee=callee, args=args, keywords=keywords):
+            if isinstance(callee, FunctionValue) and callee.bound is not None:
+                yield callee.bound
+            yield from args
+            yield from keywords.values()
+        case Part(base=base):
+            yield base
+        case Choice(options=options):
+            yield from options
+        case Items(items=items):
+            yield from items
+        case Table(entries=entries, rest=rest):
+            yield from entries.values()
+            yield from rest
+
+
+def _same_constant(left: Value, right: Value) -> bool:
+    if not (isinstance(left, Constant) and isinstance(right, Constant)):
+        return False
+    scalar = isinstance(left.value, str | int | float | bool | None)
+    return scalar and type(left.value) is type(right.value) and left.value == right.value
