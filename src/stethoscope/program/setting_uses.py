@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -21,7 +21,7 @@ from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.value_flow import ANY, Code, Spot, acts, read_code, spoken_of, taken_by_name
 from stethoscope.run import Program, Where
 
-MOST_LINES = 200_000  # of a program; a larger one is not a training but a library with one in it
+MOST_LINES = 100_000  # of a program; a larger one is not a training but a library with one in it
 
 # Calls whose result is a settings object, and calls that give what a file holds as one. What is done with
 # globals() is not followed: scripts with constants at their top gather them so, to print and save them.
@@ -128,28 +128,32 @@ def _first(places: Iterable[Where | None]) -> Where | None:
     return next((place for place in places if place is not None), None)
 
 
-def _whole(code: Code, records: Sequence[Class], names: Iterable[str]) -> Iterable[Spot]:
-    """Every expression that is the settings object, or a section of it, as a whole."""
-    holders = {
-        holder for name in names for spot in taken_by_name(name, code) if (holder := _holder(spot, code))
-    }
-    for name in {holder[0] for holder in holders}:
-        if name.lower() in HOLDERS or HOLDS_OPTIONS.search(name):
-            yield from (spot for spot in code.names[name] if (name, code.scope_of(spot.node)) in holders)
-    for name, spots in code.attributes.items():
-        if name.lower() in HOLDERS and name not in code.flags:
-            yield from spots
+def _whole(code: Code, records: Sequence[Class], names: Iterable[str]) -> Iterator[Spot]:
+    """Every expression that is the settings object, or a section of it, as a whole.
+
+    That is what a known setting is taken out of, if it is also called like a settings object, and what
+    parsers and option classes make.
+    """
+    holders = {_holder(spot, code) for name in names for spot in taken_by_name(name, code)}
+    for name in sorted(
+        {name for name, _ in holders if name.lower() in HOLDERS or HOLDS_OPTIONS.search(name)}
+    ):
+        yield from (spot for spot in code.names.get(name, ()) if (name, code.scope_of(spot.node)) in holders)
+        if (name, None) in holders and name not in code.flags:
+            yield from code.attributes.get(name, ())
     for name in (*_PARSERS, *(cls.name for cls in records if HOLDS_OPTIONS.search(cls.name))):
         yield from code.calls.get(name, ())
 
 
-def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST] | None:
-    """The variable that something is taken out of, and the scope it is a variable of."""
+def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST | None]:
+    """The variable that something is taken out of, and its scope; None as scope for an attribute."""
     node = taken.node
     if isinstance(node, ast.Call):
         node = node.func if isinstance(node.func, ast.Attribute) else node.args[0]
     base = node.value if isinstance(node, ast.Attribute | ast.Subscript) else node
-    return (base.id, code.scope_of(base)) if isinstance(base, ast.Name) else None
+    if isinstance(base, ast.Name):
+        return base.id, code.scope_of(base)
+    return str(getattr(base, "attr", "")), None
 
 
 def _is_from_settings(taken: Spot, code: Code) -> bool:

@@ -25,6 +25,7 @@ _NOT_A_CHECKPOINT = re.compile(
 )
 # A count of steps, after the word that says so; else the last number of a name that is not a version.
 _STEPS = re.compile(r"(?:global_?step|steps?|iters?|iterations?|it|updates?)[_=-]?(\d[\d_,]*)", re.IGNORECASE)
+_BASICSR = re.compile(r"^net_?[a-z]+(?:_ema)?_(\d+)$", re.IGNORECASE)
 _COUNT_FIRST = re.compile(r"(\d[\d_,]*)[_-]?(?:k?steps?|iters?|iterations?|its)\b", re.IGNORECASE)
 _EPOCHS = re.compile(r"(?:epochs?|(?<![a-z])ep?)[_=-]?(\d+)", re.IGNORECASE)
 # Unlabelled numbers below 100 are rather epochs, versions or sizes (resnet50).
@@ -71,7 +72,7 @@ def in_checkpoint_folder(path: Path, root: Path) -> bool:
 def step_of(name: str) -> int | None:
     """The step a checkpoint's name gives, or None; an epoch is not a step."""
     stem = name.rsplit(".", 1)[0] if "." in name else name
-    found = _STEPS.search(stem) or _COUNT_FIRST.search(stem)
+    found = _BASICSR.match(stem) or _STEPS.search(stem) or _COUNT_FIRST.search(stem)
     if found is None and not _EPOCHS.search(stem) and not _NOT_STEPS.search(stem):
         found = _LAST_NUMBER.search(stem) or re.fullmatch(r"(\d+)", stem)
     return int(re.sub(r"\D", "", found[found.lastindex or 1])) if found else None
