@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stethoscope.detectors.robust_stats import block_medians, largest_rise, noise_sd, smoothed, tame
+from stethoscope.detectors.robust_stats import (
+    block_medians,
+    largest_rise,
+    median_deviation,
+    noise_sd,
+    smoothed,
+    tame,
+)
 from stethoscope.detectors.trend import trend
 from stethoscope.run import Steps, Values
 
@@ -24,6 +31,9 @@ GAIN_LOST = 0.1  # or a share of all that had been learned
 WORSE = 1.2  # beyond the first level, a smaller rise is already failure
 LEARNED = 10.0  # noise deviations by which the loss must have fallen for its loss to be beyond doubt
 VISIBLE = 0.05
+FAR = 8.0  # noise deviations of single points
+LEAST_LAST = 5  # points in a row, up to the end
+OUTGROWN = 3.0  # so few points must stand so many times above what came before
 KEPT = 0.5  # a rise of which more than half has been made good again is a scar, not a divergence
 WINDOWS = (32, 64, 128, 256)  # points at the end searched for exponential growth
 GROWTH_T = 4.0
@@ -70,14 +80,20 @@ def rise(steps: Steps, values: Values) -> Rise | None:
     """The lasting rise at the end of a series of finite values, if there is one."""
     if len(values) < LEAST_POINTS:
         return None
-    x, y = block_medians(steps, tame(values), MOST_BLOCKS)
+    tamed = tame(values)
+    return _rise_of_level(steps, tamed) or _rise_of_last_points(steps, tamed)
+
+
+def _rise_of_level(steps: Steps, values: Values) -> Rise | None:
+    """A rise that shows in the block medians."""
+    x, y = block_medians(steps, values, MOST_BLOCKS)
     level = smoothed(y, max(2, len(y) // 20))
     best_at = int(np.argmin(level))
     best = float(level[best_at])
-    initial = max(float(y[0]), float(np.median(y[:3])))
+    initial = _initial(y)
     end = float(np.median(y[-max(3, len(y) // 10) :]))
     noise = noise_sd(y)
-    exponential = _grows_exponentially(steps, values, best, initial)
+    exponential = _grows_exponentially(values, best, initial)
     if exponential:
         end = max(end, float(np.median(y[-3:])))
     if end - best <= max(NOISES * noise, 1e-12 * abs(best)):
@@ -91,9 +107,40 @@ def rise(steps: Steps, values: Values) -> Rise | None:
     if initial - best <= LEARNED * noise and not (exponential or _surely_rising(y, end - best, noise)):
         return None
     onset, took = _course(x, level, best_at, best, end)
+    lost = _gain_lost(initial, best, end, noise)
+    return Rise(onset, int(x[best_at]), initial, best, end, noise, lost, took, exponential)
+
+
+def _rise_of_last_points(steps: Steps, values: Values) -> Rise | None:
+    """A rise too late for block medians: the last points, each far above what came before."""
+    recent = max(8, len(values) // 5)
+    history = values[-4 * recent : -recent]
+    if len(history) < LEAST_POINTS // 2:
+        return None
+    before, noise = float(np.median(history)), median_deviation(history)
+    initial = _initial(values)
+    bar = before + max(FAR * noise, (GROWN - 1.0) * abs(before), GAIN_LOST * (initial - before))
+    below = np.flatnonzero(values <= bar)
+    start = int(below[-1]) + 1 if len(below) else len(values)
+    last = values[start:]
+    if len(last) < LEAST_LAST:
+        return None
+    end = float(np.median(last[-max(3, len(last) // 2) :]))
+    grown = end > initial or (before > 0.0 and end > OUTGROWN * before)
+    if not grown and len(last) < LEAST_POINTS:
+        return None
+    lost = _gain_lost(initial, before, end, noise)
+    took = int(steps[-1] - steps[start])
+    return Rise(int(steps[start]), int(steps[start - 1]), initial, before, end, noise, lost, took, grown)
+
+
+def _initial(values: Values) -> float:
+    return max(float(values[0]), float(np.median(values[:3])))
+
+
+def _gain_lost(initial: float, best: float, end: float, noise: float) -> float:
     gain = initial - best
-    lost = (end - best) / gain if gain > noise else math.inf
-    return Rise(onset, int(x[best_at]), initial, best, end, noise, min(lost, 1e9), took, exponential)
+    return min((end - best) / gain, 1e9) if gain > noise else 1e9
 
 
 def _surely_rising(y: Values, height: float, noise: float) -> bool:
@@ -115,9 +162,8 @@ def _course(x: Values, level: Values, best_at: int, best: float, end: float) -> 
     return int(x[onset]), int(x[top] - x[onset])
 
 
-def _grows_exponentially(steps: Steps, values: Values, best: float, initial: float) -> bool:
+def _grows_exponentially(tamed: Values, best: float, initial: float) -> bool:
     """Whether the last points leave the floor at a rate that doubles them within half a window."""
-    tamed = tame(values)
     floor = float(np.quantile(tamed, 0.05))
     for width in WINDOWS:
         if 2 * width > len(tamed):

@@ -10,7 +10,8 @@ Training longer makes such a model worse. The step at which the rise begins sepa
 checkpoint from the useless ones, and says which change to look at.
 
 ## When it is harmless
-A curriculum raises the loss because the task becomes harder. A loss term that is switched on, or a
+A curriculum raises the loss because the task becomes harder; a validation metric that improves meanwhile
+says so even where no difficulty was logged. A loss term that is switched on, or a
 regulariser that grows by design, adds to the total. The losses of a generator and a discriminator rise and
 fall against each other, and those of reinforcement learning do not measure progress: both are left alone.
 
@@ -24,12 +25,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.divergence import LEAST_POINTS, Rise, rise
+from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import RISES_BY_DESIGN, TrainLoss, words
 from stethoscope.signals.turning_points import TurningPoints
+from stethoscope.signals.validation import Validation
 
 RULE = Rule(code="LOS102", since="0.1", severity=Severity.CRITICAL)
 
@@ -37,10 +41,17 @@ LEAST_RATIO = 1.2  # a smaller rise is drift
 LEAST_GAIN_LOST = 0.05
 FOLLOWS = 0.8  # correlation of loss and difficulty at which one explains the other
 CARRIED = 0.7  # share of the rise that one term must carry to explain it
+LEAST_EVALUATIONS = 4
+IMPROVES = 0.02  # relative; the metric's gain since the loss began to rise
 NEAR = 0.03  # of the run's length
 
 
-def examine(loss: TrainLoss, changes: TurningPoints | None, rates: LearningRate | None) -> Iterator[Finding]:
+def examine(
+    loss: TrainLoss,
+    changes: TurningPoints | None,
+    rates: LearningRate | None,
+    validation: Validation | None,
+) -> Iterator[Finding]:
     """Fire on a lasting rise, as a note where something else explains it."""
     series = loss.series.finite()
     if len(series) < LEAST_POINTS:
@@ -50,7 +61,7 @@ def examine(loss: TrainLoss, changes: TurningPoints | None, rates: LearningRate 
     seen = rise(series.steps, series.values)
     if seen is None or not _matters(seen):
         return
-    why = _explanation(seen, loss, changes, rates)
+    why = _explanation(seen, loss, changes, rates) or _better_meanwhile(seen, series, validation)
     yield _finding(seen, series, changes, why)
 
 
@@ -103,6 +114,23 @@ def _carried_by(seen: Rise, loss: TrainLoss) -> str:
         then = series.finite().between(seen.best_step, seen.best_step + 10 * max(1, series.cadence())).values
         if len(late) and len(then) and np.median(late) - np.median(then) > CARRIED * (seen.end - seen.best):
             return name
+    return ""
+
+
+def _better_meanwhile(seen: Rise, loss: Series, validation: Validation | None) -> str:
+    """A validation metric that improves while the loss rises: then the training task became harder."""
+    for name, metric in (validation.judged if validation else {}).items():
+        steps = on_axis_of(metric.series, loss)
+        values = metric.sign * metric.series.values
+        after = values[steps >= seen.onset]
+        before = values[steps < seen.onset]
+        if len(after) < LEAST_EVALUATIONS or len(before) == 0:
+            continue
+        gained = float(np.median(after[-3:]) - np.median(before[-3:]))
+        line = trend(np.arange(len(after)), after)
+        rising = line.p_rising < 0.05 if line else bool(np.all(np.diff(after) > 0.0))
+        if rising and gained > IMPROVES * abs(float(np.median(before[-3:]))):
+            return f"a harder task: {name} improves meanwhile"
     return ""
 
 
