@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from stethoscope.prescription.edits.diff import diff, spliced
 from stethoscope.prescription.edits.yaml_edit import removed, replaced
-from stethoscope.prescription.remedy import Splice
 from stethoscope.recipe import read_settings
-from stethoscope.run import ConfigFile
+from stethoscope.run import ConfigFile, Splice
 
 CONFIG = """\
 train:

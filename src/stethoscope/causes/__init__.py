@@ -95,24 +95,28 @@ def _arguments(cause: Cause, examination: Examination) -> Iterable[Argument]:
                 rule = clear[evidence.rule]
                 yield Argument(evidence.weight, evidence.reason, rule.name, rule.family)
             continue
-        strongest = _strongest(evidence, examination)
-        if strongest:
+        fitting = _fitting(evidence, examination)
+        if fitting:
+            clearest, *others = fitting
+            weight = evidence.weight * clearest.finding.strength
             yield Argument(
-                evidence.weight * strongest.finding.strength,
+                weight,
                 evidence.reason,
                 evidence.rule,
-                strongest.rule.family,
-                strongest.finding,
+                clearest.rule.family,
+                clearest.finding,
+                tuple(found.finding for found in others),
             )
 
 
-def _strongest(evidence: Evidence, examination: Examination) -> Found | None:
+def _fitting(evidence: Evidence, examination: Examination) -> list[Found]:
+    """The findings that this evidence speaks of, the clearest first."""
     fitting = [
         found
         for found in examination.found
         if found.rule.name == evidence.rule and (evidence.when is None or evidence.when(found.finding))
     ]
-    return max(fitting, key=lambda found: found.finding.strength, default=None)
+    return sorted(fitting, key=lambda found: -found.finding.strength)
 
 
 def _total(arguments: Iterable[Argument]) -> float:
@@ -210,7 +214,7 @@ def _healthy(symptoms: tuple[Found, ...]) -> float:
 
 def _unknown(symptoms: tuple[Found, ...], causes: tuple[RankedCause, ...]) -> float:
     """The chance that something is wrong which no named cause accounts for."""
-    explained = {a.finding for cause in causes if _stands(cause) for a in cause.arguments_for}
+    explained = {f for cause in causes if _stands(cause) for a in cause.arguments_for for f in a.findings}
     left = [_weight_of(found) for found in symptoms if found.finding not in explained]
     return _chance(UNKNOWN_PRIOR + sum(left))
 

@@ -83,18 +83,24 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One piece of evidence as it was met in this run."""
+    """One piece of evidence as it was met in this run: its clearest finding, and any others like it."""
 
     weight: float
     reason: str
     rule: str
     family: str
     finding: Finding | None = None
+    others: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings it rests on, the clearest first; none for a rule that was clear."""
+        return (self.finding, *self.others) if self.finding else ()
 
     @property
     def where(self) -> tuple[Where, ...]:
-        """Where the reader can see it; nowhere for a rule that was clear."""
-        return self.finding.places if self.finding else ()
+        """Where the reader can see it."""
+        return tuple(place for finding in self.findings for place in finding.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,10 @@ class RankedCause:
     def name(self) -> str:
         """The cause's slug."""
         return self.entry.name
+
+    def findings(self, rule: str) -> tuple[Finding, ...]:
+        """What a rule found that speaks for this cause."""
+        return tuple(f for a in self.arguments_for if a.rule == rule for f in a.findings)
 
     @property
     def where(self) -> tuple[Where, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stethoscope.run import Where
+from stethoscope.run import Splice, Where
 from stethoscope.signals import Missing
 
 
@@ -40,7 +40,8 @@ class Finding:
     """What a rule saw, and where.
 
     `strength` in 0..1 says how clearly it was seen; `onset` is the step it began at; `proof` says by
-    what argument it is certain, where it is; `severity` overrides the rule's.
+    what argument it is certain, where it is; `severity` overrides the rule's; `fixes` are the spans of
+    source that would mend it, where the rule can tell.
     """
 
     where: tuple[Where, ...] | Where
@@ -50,6 +51,7 @@ class Finding:
     onset: int | None = None
     proof: str = ""
     severity: Severity | None = None
+    fixes: tuple[Splice, ...] = ()
 
     @property
     def places(self) -> tuple[Where, ...]:

@@ -23,9 +23,8 @@ from stethoscope.prescription.remedy import (
     Prescription,
     Remedy,
     RemedyEntry,
-    Splice,
 )
-from stethoscope.run import Run
+from stethoscope.run import Run, Splice
 
 __all__ = [
     "CheckpointAdvice",
@@ -34,7 +33,6 @@ __all__ = [
     "NotRecommended",
     "Prescription",
     "Remedy",
-    "Splice",
     "catalogue",
     "prescribe",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stethoscope.causes import RankedCause
-from stethoscope.run import Run, Where
+from stethoscope.run import Run, Splice, Where
 
 
 class Level(StrEnum):
@@ -29,16 +29,6 @@ class Remedy:
     cures: tuple[str, ...]
     level: Level
     proof: str = UNPROVED
-
-
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """Characters start..end of a file replaced by a text; nothing else of the file changes."""
-
-    file: str
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

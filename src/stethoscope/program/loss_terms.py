@@ -30,17 +30,7 @@ from stethoscope.program.values import (
     inputs,
     span_of,
 )
-from stethoscope.run import Program, Recipe, Source, Where
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """Characters start..end of a source file, and the text that mends them."""
-
-    file: str
-    start: int
-    end: int
-    text: str
+from stethoscope.run import Program, Recipe, Source, Splice, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +53,7 @@ class LossTerm:
     path: tuple[Where, ...] = ()
     proof: str = ""
     strength: float = 1.0
-    fix: Fix | None = None
+    fix: Splice | None = None
     returned: bool = False  # the line returns it, rather than computing it for a sum
 
     @property
@@ -426,7 +416,7 @@ def _fix(
     place: Applied | Delayed,
     function: Function | None,
     returns: list[ast.Return],
-) -> Fix | None:
+) -> Splice | None:
     tried = contribution.tried
     unbounded = tried.alike > LARGEST_BOUNDED if tried is not None else contribution.kind in {"PSNR", "SNR"}
     bounded = not unbounded and contribution.orientation > 0
@@ -440,7 +430,7 @@ def _fix(
     return _negated(site.source, site.node, bounded, inside=True) if isinstance(site.node, ast.expr) else None
 
 
-def _negated(source: Source, node: ast.expr, bounded: bool, inside: bool) -> Fix | None:
+def _negated(source: Source, node: ast.expr, bounded: bool, inside: bool) -> Splice | None:
     span = span_of(source, node)
     if span is None:
         return None
@@ -450,4 +440,4 @@ def _negated(source: Source, node: ast.expr, bounded: bool, inside: bool) -> Fix
     )
     inner = f"({text})" if loose else text
     mended = f"1 - {inner}" if bounded else f"-{inner}"
-    return Fix(source.file, *span, f"({mended})" if inside else mended)
+    return Splice(source.file, *span, f"({mended})" if inside else mended)

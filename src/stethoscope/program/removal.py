@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.index import FunctionNode
-from stethoscope.program.loss_terms import Fix
 from stethoscope.program.values import Site
-from stethoscope.run import Source
+from stethoscope.run import Source, Splice
 
 Block = list[ast.stmt]
 
 
-def removal(site: Site, function: FunctionNode | None) -> tuple[Fix, ...]:
+def removal(site: Site, function: FunctionNode | None) -> tuple[Splice, ...]:
     """The cuts that take out the step at `site`, or none where that is not safe to do blindly.
 
     A whole `if` goes when it does nothing but this; otherwise each statement of the form `x = step(x)`.
@@ -134,7 +133,7 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ast.dump(call.func)
 
 
-def _cut(source: Source, statements: list[ast.stmt]) -> Fix:
+def _cut(source: Source, statements: list[ast.stmt]) -> Splice:
     """Whole lines, with the comment right above them."""
     lines = source.text.split("\n")
     first = statements[0].lineno - 1
@@ -143,4 +142,4 @@ def _cut(source: Source, statements: list[ast.stmt]) -> Fix:
         first -= 1
     start = sum(len(line) + 1 for line in lines[:first])
     end = sum(len(line) + 1 for line in lines[:last])
-    return Fix(source.file, start, min(end, len(source.text)), "")
+    return Splice(source.file, start, min(end, len(source.text)), "")

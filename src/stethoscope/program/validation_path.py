@@ -14,7 +14,6 @@ from stethoscope.program.execution import Execution, Exhausted, Record
 from stethoscope.program.extents import Mark, Picture, Ruler
 from stethoscope.program.index import Function, Index, Module, dotted, index
 from stethoscope.program.likenesses import LIKENESS_WORDS, words
-from stethoscope.program.loss_terms import Fix
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.orientation import spoken_name
 from stethoscope.program.removal import removal
@@ -32,7 +31,7 @@ from stethoscope.program.values import (
     Value,
     inputs,
 )
-from stethoscope.run import Program, Recipe, Where
+from stethoscope.run import Program, Recipe, Splice, Where
 
 MOST_ENTRIES = 40
 MOST_SHARE = 0.6  # of the area; above this it is a border or a multiple of the scale
@@ -84,7 +83,7 @@ class Shrinking:
     smooth: bool
     where: Where
     compared_at: Where
-    fixes: tuple[Fix, ...] = ()
+    fixes: tuple[Splice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

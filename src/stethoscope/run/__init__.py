@@ -6,6 +6,7 @@ from stethoscope.run.program import Program, Source
 from stethoscope.run.recipe import ConfigFile, Key, Recipe, Setting
 from stethoscope.run.run import Run
 from stethoscope.run.series import Aggregation, Series, Steps, Values
+from stethoscope.run.splice import Splice
 from stethoscope.run.where import Where
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Series",
     "Setting",
     "Source",
+    "Splice",
     "Steps",
     "Unread",
     "Values",

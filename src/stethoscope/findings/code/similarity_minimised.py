@@ -44,6 +44,7 @@ def examine(objective: ObjectiveTerms) -> Iterator[Finding]:
             strength=term.strength,
             proof=term.proof,
             severity=None if term.strength >= SURE else Severity.WARNING,
+            fixes=(term.fix,) if term.fix else (),
         )
 
 
@@ -64,11 +65,4 @@ def _evidence(term: LossTerm) -> dict[str, object]:
     evidence: dict[str, object] = {"component": term.component, "measure": term.kind, "sign": term.sign}
     if term.weight is not None:
         evidence["weight"] = term.weight
-    if term.fix is not None:
-        evidence |= {
-            "fix_file": term.fix.file,
-            "fix_start": term.fix.start,
-            "fix_end": term.fix.end,
-            "fix_text": term.fix.text,
-        }
     return evidence

@@ -43,6 +43,7 @@ def examine(yardstick: Yardstick) -> Iterator[Finding]:
             evidence=_evidence(shrinking),
             strength=CROP_STRENGTH if is_crop else 1.0,
             severity=Severity.WARNING if is_crop else None,
+            fixes=shrinking.fixes,
         )
 
 
@@ -57,19 +58,10 @@ def _message(shrinking: Shrinking) -> str:
 
 
 def _evidence(shrinking: Shrinking) -> dict[str, object]:
-    evidence: dict[str, object] = {
+    return {
         "kind": shrinking.kind,
         "call": shrinking.call,
         "longest_side": shrinking.longest,
         "conditional": shrinking.conditional,
         "antialias": shrinking.smooth,
     }
-    for number, fix in enumerate(shrinking.fixes):
-        suffix = f"_{number}" if number else ""
-        evidence |= {
-            f"fix_file{suffix}": fix.file,
-            f"fix_start{suffix}": fix.start,
-            f"fix_end{suffix}": fix.end,
-            f"fix_text{suffix}": fix.text,
-        }
-    return evidence

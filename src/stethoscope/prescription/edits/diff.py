@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import unified_diff
 
-from stethoscope.prescription.remedy import Splice
+from stethoscope.run import Splice
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from stethoscope.prescription.remedy import Splice
-from stethoscope.run import ConfigFile, Setting
+from stethoscope.run import ConfigFile, Setting, Splice
 
 
 def replaced(setting: Setting, text: str) -> Splice | None:

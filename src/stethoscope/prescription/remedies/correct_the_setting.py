@@ -13,6 +13,6 @@ REMEDY = Remedy(cures=("setting-ignored",), level=Level.DISPLAY)
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:
     """One sentence per setting: which, where, and what to do."""
-    for argument in cause.arguments_for:
-        if argument.finding and argument.rule in {"unknown-setting", "setting-never-used"}:
-            yield f"{argument.finding.message} ({argument.finding.places[0]})"
+    for rule in ("unknown-setting", "setting-never-used"):
+        for finding in cause.findings(rule):
+            yield f"{finding.message} ({finding.places[0]})"

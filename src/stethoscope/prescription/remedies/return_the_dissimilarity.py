@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.remedy import Level, Remedy, Splice
-from stethoscope.run import Run
+from stethoscope.prescription.remedy import Level, Remedy
+from stethoscope.run import Run, Splice
 
 REMEDY = Remedy(
     cures=("loss-sign-inverted",),
     level=Level.SAFE,
-    proof="recorded pair examples/nano-sr and examples/nano-sr-cured",
+    proof="recorded: at full size nano-sr ends at 18.73 dB with the wrong sign, 26.74 dB with the right one",
 )
 
 
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
-    """Turn each returned similarity into its distance."""
-    yield from ()
+    """Turn each similarity that is minimised into its distance."""
+    for finding in cause.findings("similarity-minimised"):
+        yield from finding.fixes
 
 
 def expect(cause: RankedCause, run: Run) -> Iterator[str]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.remedy import Level, Remedy, Splice
-from stethoscope.run import Run
+from stethoscope.prescription.remedy import Level, Remedy
+from stethoscope.run import Run, Splice
 
 REMEDY = Remedy(
     cures=("validation-not-comparable",),
     level=Level.SAFE,
-    proof="recorded pair examples/nano-sr and examples/nano-sr-cured",
+    proof="recorded: nano-sr's cured weights score below bicubic when shrunk and above it when not",
 )
 
 
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
     """Take the shrinking out of the validation path."""
-    yield from ()
+    for finding in cause.findings("validation-resizes"):
+        yield from finding.fixes
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
 from stethoscope.prescription.edits.yaml_edit import replaced
-from stethoscope.prescription.remedy import Level, Remedy, Splice
-from stethoscope.run import Run, Setting
+from stethoscope.prescription.remedy import Level, Remedy
+from stethoscope.run import Run, Setting, Splice
 
 REMEDY = Remedy(
     cures=("setting-ignored",),
@@ -18,12 +18,8 @@ REMEDY = Remedy(
 
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
     """Replace each such value by its spelling with a dot."""
-    lines = {
-        (place.file, place.line)
-        for argument in cause.arguments_for
-        if argument.rule == "number-is-a-string"
-        for place in argument.where
-    }
+    found = cause.findings("number-is-a-string")
+    lines = {(place.file, place.line) for finding in found for place in finding.places}
     for setting in run.recipe or ():
         if (setting.where.file, setting.where.line) in lines and isinstance(setting.value, str):
             splice = replaced(setting, _with_dot(setting))
