@@ -49,9 +49,9 @@ class Series:
         """The address of these steps; of the whole series when none are given."""
         if len(self) == 0:
             return Where(self.file, series=self.name)
-        start = int(self.steps[0]) if first is None else int(first)
-        end = int(self.steps[-1]) if last is None and first is None else int(last if last is not None else start)
-        return Where(self.file, series=self.name, steps=(start, end))
+        if first is None:
+            first, last = int(self.steps[0]), int(self.steps[-1])
+        return Where(self.file, series=self.name, steps=(int(first), int(first if last is None else last)))
 
     def finite(self) -> Series:
         """The points whose value is finite."""

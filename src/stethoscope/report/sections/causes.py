@@ -17,16 +17,18 @@ from stethoscope.report.short_list import short_list
 from stethoscope.report.words import certainty, chance
 
 LIKELY = 0.3  # the chance from which a merely plausible cause is shown with its evidence
+FINDINGS_SHOWN = 4  # of one rule; a person reads the first few
 
 
 def probable(explanation: Explanation, verbose: bool) -> Iterator[Line]:
     """The causes that stand or are likely, with what speaks for and against each."""
-    told: set[Finding | None] = set()
+    told: set[Finding] = set()
     for number, cause in enumerate(filter(is_probable, explanation.causes), start=1):
         if number > 1:
             yield BLANK
         yield from _cause(number, cause, told, verbose)
-        told |= {argument.finding for argument in (*cause.arguments_for, *cause.arguments_against)}
+        for argument in (*cause.arguments_for, *cause.arguments_against):
+            told.update(argument.findings)
 
 
 def heading(explanation: Explanation) -> str:
@@ -51,26 +53,32 @@ def is_probable(cause: RankedCause) -> bool:
     return stands(cause) or (cause.standing is Standing.PLAUSIBLE and cause.probability >= LIKELY and seen)
 
 
-def _cause(number: int, cause: RankedCause, told: Set[Finding | None], verbose: bool) -> Iterator[Line]:
+def _cause(number: int, cause: RankedCause, told: Set[Finding], verbose: bool) -> Iterator[Line]:
     yield Line(Text(title_of(cause), style=HEADING), indent=2, bullet=f"{number}. ")
     root = f", a consequence of {cause.consequence_of}" if cause.consequence_of else ""
     yield Line(Text(f"{cause.name}: {cause.standing.value} ({chance(cause.probability)}){root}"), indent=5)
     for argument in (*cause.arguments_for, *cause.arguments_against):
-        yield from _argument(argument, argument.finding in told, verbose)
-    yield Line(Text(f"To confirm: {one_line(cause.entry.cause.confirm_by)}"), indent=5, hang=2)
+        yield from _argument(argument, told, verbose)
+    if cause.standing is not Standing.PROVED:
+        yield Line(Text(f"To confirm: {one_line(cause.entry.cause.confirm_by)}"), indent=5, hang=2)
 
 
-def _argument(argument: Argument, told: bool, verbose: bool) -> Iterator[Line]:
-    """What speaks for or against a cause; a finding that was told above only by its address."""
+def _argument(argument: Argument, told: Set[Finding], verbose: bool) -> Iterator[Line]:
+    """What speaks for or against a cause; findings that were told above only by their address."""
     sign, colour = ("+ ", FOR) if argument.weight > 0 else ("- ", AGAINST)
     weight = f" ({argument.rule}, weight {argument.weight:+.1f})" if verbose else ""
     reason = Text.assemble((sign, colour), one_line(argument.reason), weight)
-    place = address(argument.where, verbose)
-    if argument.finding is None or told:
-        yield Line(reason + place, indent=5, hang=2)
-    else:
-        yield Line(reason, indent=5, hang=2)
-        yield Line(Text(one_line(argument.finding.message)) + place, indent=7)
+    untold = [finding for finding in argument.findings if finding not in told]
+    if not untold:
+        yield Line(reason + address(argument.where, verbose), indent=5, hang=2)
+        return
+    yield Line(reason, indent=5, hang=2)
+    for finding in untold if verbose else untold[:FINDINGS_SHOWN]:
+        yield Line(Text(one_line(finding.message)) + address(finding.places, verbose), indent=7)
+        if finding.proof:
+            yield Line(Text(f"proof: {one_line(finding.proof)}"), indent=7, hang=2)
+    if len(untold) > FINDINGS_SHOWN and not verbose:
+        yield Line(Text(f"and {len(untold) - FINDINGS_SHOWN} more; --verbose shows them"), indent=7)
 
 
 def _did_not_carry(cause: RankedCause) -> Iterator[Line]:
