@@ -45,7 +45,7 @@ def declared_options(index: Index) -> tuple[Option, ...]:
         if _TRAINS.search(source.text):
             found.extend(_constants(source))
     for cls in index.classes:
-        if is_option_class(cls, index):
+        if is_option_class(cls, index) or is_plain_option_class(cls):
             found.extend(_fields(cls))
     return tuple(found)
 
@@ -53,6 +53,16 @@ def declared_options(index: Index) -> tuple[Option, ...]:
 def is_option_class(cls: Class, index: Index) -> bool:
     """Whether a class is a record of options: by its name, and as a dataclass, struct or model."""
     return bool(HOLDS_OPTIONS.search(cls.name)) and is_record_class(cls, index)
+
+
+def is_plain_option_class(cls: Class) -> bool:
+    """Whether a class is nothing but a list of constants: `class CFG: lr = 1e-3`."""
+    return (
+        bool(HOLDS_OPTIONS.search(cls.name))
+        and not cls.methods
+        and not cls.bases
+        and len(field_names(cls)) > 1
+    )
 
 
 def is_record_class(cls: Class, index: Index) -> bool:
@@ -67,16 +77,29 @@ def is_record_class(cls: Class, index: Index) -> bool:
 
 def field_names(cls: Class) -> tuple[str, ...]:
     """The names of a record's own fields."""
-    return tuple(
-        statement.target.id
-        for statement in cls.node.body
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-    )
+    return tuple(name for name, _ in _assigned(cls))
+
+
+def _assigned(cls: Class) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
+    """The fields of a class: annotated names, and in a list of constants plain ones."""
+    annotated = any(isinstance(statement, ast.AnnAssign) for statement in cls.node.body)
+    for statement in cls.node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if "ClassVar" not in ast.unparse(statement.annotation):
+                yield statement.target.id, statement
+        elif (
+            isinstance(statement, ast.Assign) and not annotated and isinstance(statement.targets[0], ast.Name)
+        ):
+            yield statement.targets[0].id, statement
 
 
 def _flag(call: ast.Call, source: Source) -> Iterator[Option]:
-    """`parser.add_argument("--name", ...)`, absl's and click's likes."""
+    """`parser.add_argument("--name", ...)` and absl's likes."""
     name = (dotted(call.func) or str(getattr(call.func, "attr", ""))).rpartition(".")[2]
+    if name and re.search(
+        rf"(?:^|;)\s*{re.escape(name)} = [\w.]+\.add_argument\s*(?:$|;)", source.text, re.MULTILINE
+    ):
+        name = "add_argument"  # add = parser.add_argument
     texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if not texts:
         return
@@ -122,12 +145,8 @@ def _constants(source: Source) -> Iterator[Option]:
 
 
 def _fields(cls: Class) -> Iterator[Option]:
-    for statement in cls.node.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if "ClassVar" in ast.unparse(statement.annotation):
-                continue
-            default = _field_default(statement.value)
-            yield Option(statement.target.id, cls.source.where(statement), "field", default)
+    for name, statement in _assigned(cls):
+        yield Option(name, cls.source.where(statement), "field", _field_default(statement.value))
 
 
 def _field_default(value: ast.expr | None) -> object:

@@ -14,6 +14,7 @@ from stethoscope.program.declared_options import (
     Option,
     declared_options,
     field_names,
+    is_plain_option_class,
     is_record_class,
 )
 from stethoscope.program.index import Class, index
@@ -86,9 +87,8 @@ class SettingUses:
 
     def takes(self, name: str) -> bool:
         """Whether the program takes something of this name out of its settings."""
-        return name in self.fields or any(
-            _is_from_settings(s, self.code) for s in taken_by_name(name, self.code)
-        )
+        spots = taken_by_name(name, self.code)
+        return name in self.fields or any(_is_by_text(s) or _is_from_settings(s, self.code) for s in spots)
 
     def of_constant(self, name: str) -> Usage:
         """What becomes of a module's constant, which is read by its bare name."""
@@ -114,7 +114,7 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
     known = index(program)
     options = declared_options(known)
     code = read_code(known, frozenset(option.name for option in options if option.kind == "flag"))
-    records = [cls for cls in known.classes if is_record_class(cls, known)]
+    records = [cls for cls in known.classes if is_record_class(cls, known) or is_plain_option_class(cls)]
     fields = frozenset(name for cls in records for name in field_names(cls))
     names = written | fields | {option.name for option in options}
     reads_files = any(_LOADS_FILES.search(source.text) for source in program)
@@ -138,11 +138,26 @@ def _whole(code: Code, records: Sequence[Class], names: Iterable[str]) -> Iterat
     for name in sorted(
         {name for name, _ in holders if name.lower() in HOLDERS or HOLDS_OPTIONS.search(name)}
     ):
-        yield from (spot for spot in code.names.get(name, ()) if (name, code.scope_of(spot.node)) in holders)
+        for spot in code.names.get(name, ()):
+            scope = code.scope_of(spot.node)
+            if (name, scope) in holders and not _is_handed_in(name, scope, code):
+                yield spot
         if (name, None) in holders and name not in code.flags:
             yield from code.attributes.get(name, ())
     for name in (*_PARSERS, *(cls.name for cls in records if HOLDS_OPTIONS.search(cls.name))):
         yield from code.calls.get(name, ())
+
+
+def _is_handed_in(name: str, scope: ast.AST, code: Code) -> bool:
+    """Whether a variable is a parameter that callers in the repository fill; it is followed from there."""
+    if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    spec = scope.args
+    if name not in {parameter.arg for parameter in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}:
+        return False
+    around = code.scope_of(scope)
+    called = around.name if scope.name == "__init__" and isinstance(around, ast.ClassDef) else scope.name
+    return called in code.calls
 
 
 def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST | None]:
@@ -154,6 +169,10 @@ def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST | None]:
     if isinstance(base, ast.Name):
         return base.id, code.scope_of(base)
     return str(getattr(base, "attr", "")), None
+
+
+def _is_by_text(taken: Spot) -> bool:
+    return not isinstance(taken.node, ast.Attribute)
 
 
 def _is_from_settings(taken: Spot, code: Code) -> bool:

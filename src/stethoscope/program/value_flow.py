@@ -138,6 +138,7 @@ _COMMON_METHODS = frozenset(
         ),
     }
 )
+_BAGS = frozenset({"dict", "UserDict", "OrderedDict", "Namespace", "SimpleNamespace", "Munch", "object"})
 # Calls that run a function elsewhere with the arguments they are given.
 _STARTERS = frozenset({"spawn", "Process", "Thread", "launch", "start_processes", "partial", "submit"})
 # Bases that read no attributes which a derived class might set.
@@ -370,6 +371,8 @@ class _Following:
             return False  # then it was no settings object but the path of its file
         if leaf.key == ANY and last in _STARTERS and self.starts_ours(call, leaf.spot.source):
             return False
+        if leaf.key == ANY and last == "__init__" and self.fills_a_dict(call):
+            return False
         targets = self.targets(call, leaf.spot.source)
         if targets:
             return any(self.handed(target, call, given, leaf) for target in targets)
@@ -384,6 +387,19 @@ class _Following:
         index = self.code.index
         names = filter(None, map(dotted, given))
         return any(isinstance(index.resolve(index.module_of(source), name), Function) for name in names)
+
+    def fills_a_dict(self, call: ast.Call) -> bool:
+        """Whether `super().__init__(settings)` fills a class that is a dict or a bag of attributes."""
+        cls = self.class_around(call)
+        bases = self.code.index.outside_bases(cls) if cls is not None else ()
+        return bool(bases) and all(base.rpartition(".")[2] in _BAGS for base in bases)
+
+    def class_around(self, node: ast.AST) -> Class | None:
+        """The class that a node stands in."""
+        scope = node
+        while not isinstance(scope, ast.ClassDef | ast.Module):
+            scope = self.code.scope_of(scope)
+        return next((cls for cls in self.code.index.classes if cls.node is scope), None)
 
     def is_print(self, call: ast.Call, name: str, given: ast.expr | ast.keyword) -> bool:
         """Whether a call only prints, logs or saves what it is given, or stops the program over it."""
@@ -408,20 +424,32 @@ class _Following:
                 return [found]
             if "." not in name:
                 return [f for f in index.functions_named(name) if f.source is source and f.owner is None]
+        if isinstance(call.func, ast.Subscript | ast.Call):
+            return self.registered(call.func, source)
         if not isinstance(call.func, ast.Attribute):
             return []
         if _is_super(call.func.value):
-            return self.inherited(call, call.func.attr, source)
+            return self.inherited(call, call.func.attr)
         if call.func.attr in _COMMON_METHODS and not self.is_ours(call.func.value, source):
             return []
         return list(index.functions_named(call.func.attr))
 
-    def inherited(self, call: ast.Call, name: str, source: Source) -> list[Function | Class]:
+    def registered(self, chosen: ast.Subscript | ast.Call, source: Source) -> list[Function | Class]:
+        """What `MODELS[name](...)` or `MODELS.get(name)(...)` may call, where all that is in the repository."""
+        base = chosen.value if isinstance(chosen, ast.Subscript) else getattr(chosen.func, "value", None)
+        name = (dotted(base) or "").rpartition(".")[2] if base is not None else ""
+        index = self.code.index
+        if name in index.registries:
+            return list(index.registries[name].values())
+        tables = [spot for spot in self.code.given.get(name, ()) if isinstance(spot.node, ast.Dict)]
+        values = [(value, spot.source) for spot in tables for value in getattr(spot.node, "values", ())]
+        found = [index.resolve(index.module_of(home), dotted(value) or "") for value, home in values]
+        ours = [target for target in found if isinstance(target, Function | Class)]
+        return ours if len(ours) == len(found) else []
+
+    def inherited(self, call: ast.Call, name: str) -> list[Function | Class]:
         """The method that `super()` finds, where all bases are in the repository."""
-        scope: ast.AST = call
-        while not isinstance(scope, ast.ClassDef | ast.Module):
-            scope = self.code.scope_of(scope)
-        cls = next((one for one in self.code.index.classes if one.node is scope), None)
+        cls = self.class_around(call)
         if cls is None or self.code.index.outside_bases(cls):
             return []
         lineage = self.code.index.lineage(cls)[1:]
@@ -542,10 +570,7 @@ class _Following:
         """Whether the attribute is of an object whose bases do not read it behind our back."""
         if not (isinstance(target.value, ast.Name) and target.value.id in {"self", "cls"}):
             return False
-        scope: ast.AST = target
-        while not isinstance(scope, ast.ClassDef | ast.Module):
-            scope = self.code.scope_of(scope)
-        cls = next((one for one in self.code.index.classes if one.node is scope), None)
+        cls = self.class_around(target)
         return cls is not None and all(_PLAIN_BASES.search(b) for b in self.code.index.outside_bases(cls))
 
     def put(self, target: ast.Subscript, leaf: _Leaf) -> bool:
