@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from stethoscope.detectors.robust_stats import (
+    autocorrelation,
     block_medians,
     largest_rise,
     median_deviation,
     noise_sd,
     smoothed,
     tame,
+    variance_inflation,
 )
 from stethoscope.detectors.trend import trend
 from stethoscope.run import Steps, Values
@@ -34,6 +36,8 @@ VISIBLE = 0.05
 FAR = 8.0  # noise deviations of single points
 LEAST_LAST = 5  # points in a row, up to the end
 OUTGROWN = 3.0  # so few points must stand so many times above what came before
+FAR_ABOVE = 2.0  # times the first level: worse than useless, whatever the curve does up there
+PARTS = 8  # stretches after the best level, compared with each other
 KEPT = 0.5  # a rise of which more than half has been made good again is a scar, not a divergence
 WINDOWS = (32, 64, 128, 256)  # points at the end searched for exponential growth
 GROWTH_T = 4.0
@@ -81,13 +85,18 @@ def rise(steps: Steps, values: Values) -> Rise | None:
     if len(values) < LEAST_POINTS:
         return None
     tamed = tame(values)
-    return _rise_of_level(steps, tamed) or _rise_of_last_points(steps, tamed)
+    return (
+        _rise_of_level(steps, tamed)
+        or _rise_of_last_points(steps, tamed)
+        or _rise_far_above_the_start(steps, tamed)
+    )
 
 
 def _rise_of_level(steps: Steps, values: Values) -> Rise | None:
     """A rise that shows in the block medians."""
     x, y = block_medians(steps, values, MOST_BLOCKS)
-    level = smoothed(y, max(2, len(y) // 20))
+    window = max(2, len(y) // 20)
+    level = smoothed(y, window)
     best_at = int(np.argmin(level))
     best = float(level[best_at])
     initial = _initial(y)
@@ -96,19 +105,53 @@ def _rise_of_level(steps: Steps, values: Values) -> Rise | None:
     exponential = _grows_exponentially(values, best, initial)
     if exponential:
         end = max(end, float(np.median(y[-3:])))
-    if end - best <= max(NOISES * noise, 1e-12 * abs(best)):
+    after = y[best_at:]
+    if end - best <= max(noise, 1e-12 * abs(best)) or _comes_back(after, end - best):
         return None
-    highest = float(level[best_at:].max())
-    if end - best < KEPT * (highest - best) or largest_rise(-level[best_at:]) > KEPT * (end - best):
-        return None
-    if not (exponential or _surely_rising(y[best_at:], end - best, noise)):
+    if not (exponential or _surely_rising(after, end - best, window)):
         return None
     # Where nothing had been learned, the whole curve must rise: a wandering level has a lowest point, too.
-    if initial - best <= LEARNED * noise and not (exponential or _surely_rising(y, end - best, noise)):
+    if initial - best <= LEARNED * noise and not (exponential or _surely_rising(y, end - best, window)):
         return None
     onset, took = _course(x, level, best_at, best, end)
     lost = _gain_lost(initial, best, end, noise)
     return Rise(onset, int(x[best_at]), initial, best, end, noise, lost, took, exponential)
+
+
+def _comes_back(after: Values, height: float) -> bool:
+    """Whether a good part of the rise has been made good again, spikes aside."""
+    parts = np.array([np.median(part) for part in np.array_split(after, PARTS) if len(part)])
+    return largest_rise(-parts) > KEPT * height
+
+
+def _surely_rising(after: Values, height: float, window: int) -> bool:
+    """An upward trend, or a step up that is large beside the noise of the level it led to."""
+    line = trend(np.arange(len(after)), after)
+    if line is not None and line.p_rising < SURELY:
+        return True
+    late = after[len(after) // 2 :]
+    if len(late) < 4:
+        return False
+    rest = late - np.median(late)
+    sd = max(median_deviation(late), noise_sd(late)) * math.sqrt(variance_inflation(autocorrelation(rest)))
+    stays = float(np.quantile(late, 0.1)) > float(np.median(late)) - KEPT * height
+    return stays and height > NOISES * sd * math.sqrt(2.0 / min(window, len(late)))
+
+
+def _rise_far_above_the_start(steps: Steps, values: Values) -> Rise | None:
+    """A loss that wanders, but far above where it began: noise and direction no longer matter."""
+    initial = _initial(values)
+    late = values[-max(LEAST_POINTS // 2, len(values) // 4) :]
+    if initial <= 0.0 or float(np.quantile(late, 0.05)) < FAR_ABOVE * initial:
+        return None
+    below = np.flatnonzero(values < FAR_ABOVE * initial)
+    at = int(below[-1]) if len(below) else 0
+    best_at = int(np.argmin(values))
+    best, end = float(values[best_at]), float(np.median(late))
+    noise = median_deviation(late)
+    lost = _gain_lost(initial, best, end, noise)
+    took = int(steps[-1] - steps[at])
+    return Rise(int(steps[at]), int(steps[best_at]), initial, best, end, noise, lost, took, False)
 
 
 def _rise_of_last_points(steps: Steps, values: Values) -> Rise | None:
@@ -141,15 +184,6 @@ def _initial(values: Values) -> float:
 def _gain_lost(initial: float, best: float, end: float, noise: float) -> float:
     gain = initial - best
     return min((end - best) / gain, 1e9) if gain > noise else 1e9
-
-
-def _surely_rising(y: Values, height: float, noise: float) -> bool:
-    """An upward trend since the best level, or a jump far beyond the noise."""
-    line = trend(np.arange(len(y)), y)
-    if line is not None and line.p_rising < SURELY:
-        return True
-    late = y[-max(3, len(y) // 3) :]
-    return len(y) >= 4 and height > 2.0 * NOISES * noise and float(late.min()) > float(y[0]) + 0.5 * height
 
 
 def _course(x: Values, level: Values, best_at: int, best: float, end: float) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stethoscope.detectors.robust_stats import tame
 from stethoscope.run import Steps, Values
 
 JUMP = 1.3  # a smaller factor does no harm
@@ -36,6 +37,7 @@ class Jump:
 
 def jumps(steps: Steps, rates: Values) -> list[Jump]:
     """All leaps after the first way up, of finite rates."""
+    rates = tame(rates)
     if len(rates) < 3 or _is_rounded(rates):
         return []
     top = np.maximum.accumulate(rates)

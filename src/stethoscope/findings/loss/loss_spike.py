@@ -80,9 +80,10 @@ def _ordinary(judged: SpikeScan, spikes: list[Aftermath]) -> Values:
 
 def _is_beyond(usual: tail.Tail | None, spike: Aftermath, judged: SpikeScan) -> bool:
     """Whether so large a value is not to be expected once in a series of this length."""
-    distance = float(judged.distance[spike.at])
-    if usual is None or not np.isfinite(distance):
+    episode = judged.distance[spike.at : spike.until]
+    if usual is None or not np.all(np.isfinite(episode)):
         return True
+    distance = float(episode.max())
     return usual.chance(distance) * len(judged.distance) < FALSE_ALARMS
 
 
