@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
 from stethoscope.errors import NothingToRead, UnreadableFile
 from stethoscope.logs import Head, head_of, read_log, recognised, splice
 from stethoscope.program import in_use as source_in_use
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.run import Log, Program, Recipe, Run, Series, Unread
 from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folder, is_checkpoint
-from stethoscope.run.file_times import LogFile
+from stethoscope.run.file_times import LogFile, told_by_themselves
 from stethoscope.run.folder import Entry, Folder, entry_of, walk
 from stethoscope.run.repository import is_project, repository_of
 
@@ -30,6 +32,10 @@ MOST_STDIN_BYTES = 8 << 30
 NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
 
 FEW_DIGITS = 8  # in the first lines of a text: with fewer it tells no numbers
+
+SHARED_STEPS = 0.5  # of the shorter of two logs, from which on they are two runs or one told twice
+FEWEST_COMMON = 3  # steps; two values may agree by chance
+SAME_VALUE = 0.02  # relative; one log may print fewer digits than the other
 
 LOOKED_FOR = "CSV and JSONL tables, trainer_state.json, text logs, .yml and .json settings, .py source"
 
@@ -149,7 +155,8 @@ def _logs(place: _Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
         if len(files) >= MOST_LOGS:
             unread.append(Unread(place.shown, f"only the first {MOST_LOGS} logs were read"))
             break
-    return _one_run(_latest_state(files, place.root), unread), unread
+    own = _one_run(_latest_state(files, place.root), unread)
+    return told_by_themselves(own, place.folder.files), unread
 
 
 def _log_candidates(place: _Place, unread: list[Unread]) -> Iterator[Entry]:
@@ -221,25 +228,32 @@ def _one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...]:
 
 
 def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
-    """Whether two folders tell the same quantities of the same steps, in the same format."""
-    for mine in one:
-        for theirs in other:
-            if mine.log.format == theirs.log.format and _overlap(mine.log, theirs.log):
-                return True
-    return False
+    """Whether two folders tell different values of the same quantity over the same steps."""
+    return any(_contradict(mine.log, theirs.log) for mine in one for theirs in other)
 
 
-def _overlap(one: Log, other: Log) -> bool:
-    theirs = {series.name: series for series in other.series if len(series)}
-    return any(
-        len(mine) and mine.name in theirs and _share_steps(mine, theirs[mine.name]) for mine in one.series
-    )
+def _contradict(one: Log, other: Log) -> bool:
+    if one.format != other.format:
+        return False
+    theirs = {series.name: series for series in other.series if len(series) > 1}
+    pairs = [(mine, theirs[mine.name]) for mine in one.series if len(mine) > 1 and mine.name in theirs]
+    return any(_share_steps(*pair) for pair in pairs) and not any(_tell_the_same(*pair) for pair in pairs)
 
 
 def _share_steps(one: Series, other: Series) -> bool:
-    return bool(one.steps.min() <= other.steps.min() <= one.steps.max()) or bool(
-        other.steps.min() <= one.steps.min() <= other.steps.max()
-    )
+    """Whether most of the shorter range of steps is in both; a resumed run overlaps by less."""
+    first = max(one.steps.min(), other.steps.min())
+    last = min(one.steps.max(), other.steps.max())
+    shorter = min(np.ptp(one.steps), np.ptp(other.steps))
+    return bool(last - first > SHARED_STEPS * shorter)
+
+
+def _tell_the_same(one: Series, other: Series) -> bool:
+    """Whether two series agree at their common steps: a log and its copy."""
+    _, mine, theirs = np.intersect1d(one.steps, other.steps, return_indices=True)
+    if len(mine) < FEWEST_COMMON or one.name in ("epoch", "lr"):
+        return False
+    return bool(np.allclose(one.values[mine], other.values[theirs], rtol=SAME_VALUE, equal_nan=True))
 
 
 def _when(files: list[LogFile]) -> float:
@@ -250,7 +264,8 @@ def _recipe(
     place: _Place, logs: Sequence[LogFile], given: Path | None
 ) -> tuple[Recipe | None, tuple[Unread, ...]]:
     files = _settings_files(place)
-    around = settings_in_use.Surroundings(place.root, files, logs, _heads(logs), ())
+    lone_log = place.only is not None and bool(logs)
+    around = settings_in_use.Surroundings(place.root, files, logs, _heads(logs), lone_log=lone_log)
     if given is not None:
         return settings_in_use.given_recipe(entry_of(given, str(given)), around)
     repository = _repository(place)
@@ -299,9 +314,7 @@ def _program(
 ) -> tuple[Program | None, tuple[Unread, ...]]:
     if given is not None:
         return _given_program(given, logs)
-    files = [entry for entry in place.folder.files if source_in_use.is_training_code(entry, place.root)]
-    if place.only is not None and place.only.name.endswith(".py"):
-        files = [place.only]
+    files = _own_source(place)
     if files:
         return _own_program(place, files, logs)
     repository = _repository(place)
@@ -311,6 +324,19 @@ def _program(
     sources = tuple(entry for entry in entries if source_in_use.is_training_code(entry, repository))
     around = _source_surroundings(repository, _shown(repository), sources, logs)
     return source_in_use.program_in_repository(around)
+
+
+def _own_source(place: _Place) -> list[Entry]:
+    """The Python files kept with the run. Beside a named log, only a training or a snapshot is its own."""
+    files = [entry for entry in place.folder.files if source_in_use.is_training_code(entry, place.root)]
+    if place.only is None:
+        return files
+    if place.only.name.endswith(".py"):
+        return [place.only]
+    near = [e for e in files if e.path.parent == place.root and source_in_use.trains(e)]
+    beside = [e for e in files if e.path.parent == place.root]
+    kept = [e for e in files if source_in_use.SNAPSHOTS.match(e.path.relative_to(place.root).parts[0])]
+    return beside if near else kept
 
 
 def _given_program(given: Path, logs: Sequence[LogFile]) -> tuple[Program | None, tuple[Unread, ...]]:

@@ -192,6 +192,15 @@ def test_of_several_runs_below_a_folder_the_newest_is_read(tmp_path: Path) -> No
     assert reasons(run) == {"version_0": "holds another run's log; examine it by itself"}
 
 
+def test_a_copy_of_the_log_and_a_resumed_log_are_the_same_run(tmp_path: Path) -> None:
+    write(tmp_path / "train.csv", CSV)
+    write(tmp_path / "wandb" / "run-1" / "files" / "output.csv", CSV)
+    write(tmp_path / "resumed" / "train.csv", "step,loss\n20,0.7\n30,0.6\n40,0.5\n50,0.4\n")
+    run = read(tmp_path)
+    assert len(run.logs) == 3
+    assert list(run.series["loss"].steps) == [0, 10, 20, 30, 40, 50]
+
+
 def test_given_settings_and_source_win(tmp_path: Path) -> None:
     run_folder = put(tmp_path / "run", train_csv=CSV, train_yml="lr: 1\n")
     write(run_folder / "train.py", TRAIN)

@@ -177,3 +177,26 @@ def test_the_times_of_a_fresh_clone_tell_nothing(tmp_path: Path) -> None:
 def test_a_key_set_twice_is_noted(tmp_path: Path) -> None:
     write(tmp_path / "train.yml", "lr: 1\nlr: 2\n")
     assert files(read(tmp_path))[0].note == "lr is set on lines 1 and 2; the last one counts"
+
+
+def test_the_settings_that_wandb_kept_are_unwrapped(tmp_path: Path) -> None:
+    write(tmp_path / "train.csv", CSV)
+    kept = "version: 1\n_wandb: {value: {cli: 1}}\nlr:\n  desc: null\n  value: 0.1\nnet: {value: {dim: 4}}\n"
+    write(tmp_path / "wandb" / "run-1" / "files" / "config.yaml", kept)
+    run = read(tmp_path)
+    assert run.recipe is not None
+    assert [(s.dotted, s.value, s.where.line) for s in run.recipe] == [("lr", 0.1, 5), ("net.dim", 4, 6)]
+    assert not files(run)[0].maintained
+
+
+def test_beside_one_log_only_settings_tied_to_it_are_taken(tmp_path: Path) -> None:
+    log = write(tmp_path / "a.csv", CSV)
+    write(tmp_path / "b.csv", CSV)
+    write(tmp_path / "one.yml", "lr: 1\n")
+    write(tmp_path / "deeper" / "other.py", "loss.backward()\n")
+    run = read(log)
+    assert [Path(one.file).name for one in run.logs] == ["a.csv"]
+    assert [Path(file.file).name for file in files(run)] == ["one.yml"]
+    assert run.program is None
+    write(tmp_path / "two.yml", "lr: 2\n")
+    assert read(log).recipe is None

@@ -99,6 +99,14 @@ def is_training_code(entry: Entry, root: Path) -> bool:
     )
 
 
+def trains(entry: Entry) -> bool:
+    """Whether a file takes gradients, or hands over to something that does."""
+    try:
+        return bool(_TRAINS.search(entry.path.read_text(encoding="utf-8", errors="replace")))
+    except OSError:
+        return False
+
+
 def _module(entry: Entry, root: Path) -> str:
     relative = entry.path.relative_to(root) if root in entry.path.parents else Path(entry.name)
     return module_name(PurePosixPath(relative.as_posix()))

@@ -435,7 +435,7 @@ class _Following:
         return list(index.functions_named(call.func.attr))
 
     def registered(self, chosen: ast.Subscript | ast.Call, source: Source) -> list[Function | Class]:
-        """What `MODELS[name](...)` or `MODELS.get(name)(...)` may call, where all that is in the repository."""
+        """What `MODELS[name](...)` or `MODELS.get(name)(...)` may call, if all of it is in the repository."""
         base = chosen.value if isinstance(chosen, ast.Subscript) else getattr(chosen.func, "value", None)
         name = (dotted(base) or "").rpartition(".")[2] if base is not None else ""
         index = self.code.index

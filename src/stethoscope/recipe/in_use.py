@@ -13,6 +13,7 @@ from stethoscope.run import ConfigFile, Document, Recipe, Setting, Unread
 from stethoscope.run.checkpoint_files import in_checkpoint_folder
 from stethoscope.run.file_times import LogFile, changed_after
 from stethoscope.run.folder import Entry
+from stethoscope.run.repository import is_project
 
 MAX_BYTES = 1 << 20  # longer than any settings file people write
 MOST_FILES = 50
@@ -48,7 +49,8 @@ _RECORD_FOLDERS = re.compile(
 class Surroundings:
     """What there is to choose from: the run's folder and files, its logs, and its repository's settings.
 
-    `heads` is the beginning of the logs, where a run often names its settings file.
+    `heads` is the beginning of the logs, where a run often names its settings file. `lone_log` says that
+    one log was named and its folder may hold other runs' files.
     """
 
     root: Path
@@ -56,6 +58,7 @@ class Surroundings:
     logs: Sequence[LogFile] = ()
     heads: str = ""
     repository: Sequence[Entry] = ()
+    lone_log: bool = False
 
 
 def looks_like_settings(entry: Entry) -> bool:
@@ -156,8 +159,8 @@ def is_record(entry: Entry, root: Path) -> bool:
     if _RECORDS.match(entry.name):
         return True
     below = entry.path.parent.relative_to(root).parts if root in entry.path.parents else ()
-    above = root.absolute().parts[-3:]
-    return any(_RECORD_FOLDERS.match(part) for part in (*below, *above[:-1]))
+    above = () if is_project(root) else root.absolute().parts[-3:-1]
+    return any(_RECORD_FOLDERS.match(part) for part in (*below, *above))
 
 
 def _load(
@@ -168,7 +171,7 @@ def _load(
         if entry.size > MAX_BYTES:
             raise UnreadableFile(f"{entry.size:,} bytes are too many for a settings file")
         text = entry.path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-        settings = read_settings(text, entry.file, syntax)
+        settings = _unwrapped(read_settings(text, entry.file, syntax), entry)
     except OSError as problem:
         unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
         return None
@@ -178,6 +181,14 @@ def _load(
     changed = changed_after(around.logs, [entry])
     config = ConfigFile(entry.file, text, origin, syntax, maintained, changed, _repeated(settings))
     return _Loaded(config, settings, entry)
+
+
+def _unwrapped(settings: tuple[Setting, ...], entry: Entry) -> tuple[Setting, ...]:
+    """The settings as the run knew them: Weights & Biases keeps each below `value`, beside a description."""
+    if "wandb" not in entry.path.parts or entry.name != "config.yaml":
+        return settings
+    own = (s for s in settings if len(s.key) > 1 and s.key[1] == "value" and s.key[0] != "_wandb")
+    return tuple(replace(s, key=(s.key[0], *s.key[2:])) for s in own)
 
 
 def _repeated(settings: Iterable[Setting]) -> str:
@@ -202,7 +213,7 @@ def _chosen(
         return tied
     at_top = [one for one in candidates if one.entry is not None and one.entry.path.parent == around.root]
     records = [one for one in candidates if not one.config.maintained and one not in at_top]
-    if at_top or records or len(candidates) <= 1:
+    if len(candidates) <= 1 or (not around.lone_log and (at_top or records)):
         return [*records, *at_top] or candidates
     names = ", ".join(one.config.file for one in candidates[:3])
     reason = f"{len(candidates)} settings files ({names} ...) and no sign which one ran; give it by --config"

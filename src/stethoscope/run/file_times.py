@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.run.folder import Entry
 from stethoscope.run.log import Log
@@ -19,6 +19,8 @@ ZONE_STEP = 15 * 60.0
 WIDEST_ZONE = 14 * 3600.0
 SLACK = 90.0  # seconds between the start of a program and its first line, and rounding
 SAME_MOMENT = 5 * 60.0  # files whose times lie closer together were written by one clone or copy
+
+FEW_FILES = 2  # in a folder: of so few, all may have been written just now
 
 _IN_NAME = re.compile(r"(20\d\d)-?([01]\d)-?([0-3]\d)[_T/-]?([0-2]\d)[-:]?([0-5]\d)[-:]?([0-5]\d)")
 
@@ -41,6 +43,18 @@ def changed_after(logs: Sequence[LogFile], files: Iterable[Entry]) -> bool | Non
     if all(abs(moment - newest_log) < SAME_MOMENT for moment in times):
         return None
     return any(moment > start + SLACK for moment in times)
+
+
+def told_by_themselves(logs: Sequence[LogFile], files: Iterable[Entry]) -> tuple[LogFile, ...]:
+    """The logs without the times that a clone or copy gave their files: they say nothing about the run."""
+    times = [entry.changed for entry in files]
+    told = []
+    for file in logs:
+        of_the_file = file.log.last_written == file.entry.changed
+        same = [abs(moment - file.entry.changed) < SAME_MOMENT for moment in times]
+        copied = of_the_file and len(same) > FEW_FILES and all(same)
+        told.append(replace(file, log=replace(file.log, last_written=None)) if copied else file)
+    return tuple(told)
 
 
 def started(logs: Sequence[LogFile]) -> float | None:
