@@ -49,5 +49,6 @@ def _finding(one: AskedCheckpoint, settings: Settings) -> Finding:
         one.setting.where,
         message,
         evidence={"key": one.setting.dotted, "path": one.path, "took_steps_with_it": gone_since},
+        strength=0.0 if gone_since else 1.0,  # a note is no evidence of harm
         severity=Severity.NOTE if gone_since else None,
     )

@@ -91,6 +91,7 @@ def _finding(setting: Setting, settings: Settings) -> Finding:
         setting.where,
         message,
         evidence={"key": setting.dotted, "text": text, "write": number, "took_steps_with_it": harmless},
+        strength=0.0 if harmless else 1.0,  # a note is no evidence of harm
         proof="YAML 1.1 defines numbers with an exponent by a pattern that this text does not match",
         severity=Severity.NOTE if harmless else None,
     )

@@ -56,6 +56,7 @@ def _finding(setting: UnusedSetting) -> Finding:
             "mentions": len(setting.mentions),
             "asked_for": setting.is_set,
         },
+        strength=1.0 if setting.is_set else 0.0,  # a note is no evidence of harm
         proof="every path of the value through the source ends in a print-out, a log, a record or nowhere",
         severity=None if setting.is_set else Severity.NOTE,
     )
@@ -76,5 +77,6 @@ def _shared_note(settings: list[UnusedSetting]) -> Finding:
         tuple(setting.where[0] for setting in settings[:COSMETIC_NAMED]),
         f"nothing in the source reads {names}{more}",
         evidence={"settings": len(settings)},
+        strength=0.0,
         severity=Severity.NOTE,
     )

@@ -54,5 +54,6 @@ def _finding(one: UnknownSetting) -> Finding:
             "strict": one.strict,
             "took_steps_with_it": one.took_steps,
         },
+        strength=1.0 if one.version_known else 0.0,  # a note is no evidence of harm
         severity=None if one.version_known else Severity.NOTE,
     )
