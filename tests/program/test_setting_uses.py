@@ -1,0 +1,154 @@
+"""What becomes of a setting: it acts, it is only told, or it goes where we cannot look."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from pathlib import Path
+
+import pytest
+
+from stethoscope.program.option_schemas import matching, option_schemas
+from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.run import Program, Source
+
+
+def program(**files: str) -> Program:
+    sources = tuple(
+        Source(f"{name.replace('__', '/')}.py", name.replace("__", "."), text, ast.parse(text))
+        for name, text in files.items()
+    )
+    return Program("repo", sources)
+
+
+def uses(text: str, *names: str, **files: str) -> SettingUses:
+    found = setting_uses(program(train=text, **files), frozenset(names))
+    assert found is not None
+    return found
+
+
+def use(text: str, name: str = "clip", **files: str) -> Use:
+    return uses(text, name, **files).of(name).use
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(args.clip)",
+        "print(f'{args.clip:.1f}')",
+        "logger.info('clip %s', args.clip)",
+        "x = args.clip * 2\nprint(x)",
+        "self.clip = args.clip",
+        "assert args.clip > 0",
+        "if args.clip < 0:\n    raise ValueError(args.clip)",
+        "if args.clip:\n    print('on')\nelse:\n    print('off')",
+        "d = {'clip': args.clip}\njson.dump(d, f)",
+        "wandb.init(config={'clip': args.clip})",
+        "torch.save({'args': {'clip': args.clip}}, 'a.pt')",
+        "def told(a):\n    print(a)\ntold(args.clip)",
+        "def told(a):\n    return a\nprint(told(args.clip))",
+        "x, y = args.clip, 1\nprint(x)",
+        "for k, v in vars(args).items():\n    print(k, v)",
+        "d = {}\nd['clip'] = args.clip\nprint(d)",
+        "class A:\n    def __init__(self, o):\n        self.o = o\n        print(self.o.clip)\nA(args)",
+        "del args.clip",
+        "args.clip = 3",
+    ],
+)
+def test_telling_is_not_using(line: str) -> None:
+    assert use(f"import json, torch, wandb\nargs = parser.parse_args()\n{line}\n") is Use.UNUSED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "clip_grad_norm_(params, args.clip)",
+        "x = args.clip\nf(x)",
+        "x = getattr(args, 'clip', None)\nf(x)",
+        "x = vars(args)['clip']\nf(x)",
+        "x = args.get('clip')\nf(max=x)",
+        "y = float(args.clip or 1)\nf(y)",
+        "if args.clip:\n    f()",
+        "while step < args.clip:\n    step += 1",
+        "for _ in range(args.clip):\n    f()",
+        "group['max'] = args.clip",
+        "optimizer.max_norm = args.clip",
+        "f(**{'max': args.clip})",
+        "kwargs = {}\nkwargs['m'] = args.clip\nf(**kwargs)",
+        "kwargs = dict(m=args.clip)\nf(**kwargs)",
+        "def inner(a):\n    f(a)\ninner(args.clip)",
+        "def made():\n    return args.clip\nf(made())",
+        "class A:\n    def __init__(self, c):\n        self.c = c\n    def go(self): f(self.c)\nA(args.clip)",
+        "class A(Base):\n    def __init__(self, c):\n        super().__init__(c)\nA(args.clip)",
+        "x = {'a': 1}[args.clip]",
+        "h = lambda v: v * args.clip",
+        "with scope(args.clip):\n    pass",
+        "def g(a=args.clip):\n    pass",
+        "scheduler.step(args.clip)\ndef step(a):\n    print(a)",
+        "y = [args.clip for _ in range(3)]\nf(y)",
+    ],
+)
+def test_acting_is_using(line: str) -> None:
+    assert use(f"args = parser.parse_args()\n{line}\n") is Use.USED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "f(args)",
+        "f(**vars(args))",
+        "f(getattr(args, name))",
+        "f(args[key])",
+        "for k in args:\n    setattr(model, k, args[k])",
+        "registry.get(args.kind)(args)",
+        "print(args.other)\nfor key in ('clip',):\n    f(key)",
+        "OmegaConf.select(args, 'train.clip')",
+    ],
+)
+def test_what_goes_where_we_cannot_look_is_not_called_unused(line: str) -> None:
+    text = f"args = parser.parse_args()\nf(args.kind)\n{line}\n"
+    assert uses(text, "clip", "kind").of("clip").use is Use.ESCAPED
+
+
+def test_a_parameter_is_followed_into_another_file() -> None:
+    text = "from helper import build\nargs = parser.parse_args()\nbuild(args.clip)\n"
+    assert use(text, helper="def build(limit):\n    print(limit)\n") is Use.UNUSED
+    assert use(text, helper="def build(limit):\n    clip_(limit)\n") is Use.USED
+
+
+def test_a_section_is_followed_by_its_own_name() -> None:
+    text = "cfg = yaml.safe_load(f)\nt = cfg['train']\n{}\n"
+    for line, expected in [("g(t)", Use.ESCAPED), ("print(t)", Use.UNUSED), ("g(t['clip'])", Use.USED)]:
+        found = uses(text.format(line), "train", "clip")
+        assert found.of("clip", ["train"]).use is expected
+
+
+def test_mentions_are_listed() -> None:
+    usage = uses("args = parser.parse_args()\nprint(args.clip)\n\nprint(args.clip)\n", "clip").of("clip")
+    assert [place.line for place in usage.mentions] == [2, 4]
+
+
+def test_the_schema_that_knows_most_keys_is_chosen() -> None:
+    text = (
+        "from dataclasses import dataclass\n"
+        "@dataclass\nclass Model:\n    dim: int\n    depth: int\n"
+        "@dataclass\nclass Train:\n    lr: float\n    steps: int\n    model: 'Model | None' = None\n"
+        "    models: list[Model] = ()\n"
+    )
+    schemas = option_schemas(program(train=text))
+    found = matching(schemas, {"lr", "steps", "typo"})
+    assert found is not None
+    assert (found.title, set(found.below), set(found.each)) == ("Train", {"model"}, {"models"})
+    assert matching(schemas, {"a", "b", "lr"}) is None
+
+
+def test_it_survives_real_programs() -> None:
+    library = sorted(Path(argparse.__file__).parent.glob("[ab]*.py"))
+    for path in library:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = setting_uses(program(module=text), frozenset({"name", "prog"}))
+        assert found is not None
+        for name in ("name", "prog", "default", "self", "args"):
+            found.of(name, ["config", "options"])
+            found.of_constant(name)
+        option_schemas(program(module=text))
