@@ -69,7 +69,7 @@ class Rise:
     @property
     def above_start(self) -> bool:
         """Whether the end is worse than the beginning."""
-        return self.end > self.initial + 3.0 * self.noise
+        return self.end > self.initial + 3.0 * self.noise or 0.0 < FAR_ABOVE * self.initial <= self.end
 
     @property
     def severe(self) -> bool:

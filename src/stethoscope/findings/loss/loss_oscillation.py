@@ -61,11 +61,19 @@ def examine(
     relative = math.expm1(min(seen.amplitude, 50.0)) if positive else seen.amplitude / max(level, 1e-300)
     if relative < LARGE:
         return
-    known = _known_periods(rates, epochs, validation)
-    match = next((name for name, period in known.items() if abs(seen.period / period - 1.0) < SAME), "")
-    if not match and "epoch" in known and seen.period < known["epoch"]:
-        match = WITHIN_EPOCH
-    yield _finding(seen, relative, late, match)
+    yield _finding(seen, relative, late, _match(seen.period, _known_periods(rates, epochs, validation)))
+
+
+def _match(period: float, known: dict[str, float]) -> str:
+    """What else in this run has the same period."""
+    for name, other in known.items():
+        if abs(period / other - 1.0) < SAME:
+            return name
+    epoch = known.get("epoch", 0.0)
+    # Data in a fixed order can repeat a shape two or three times in each epoch.
+    if any(abs(parts * period / epoch - 1.0) < SAME / parts for parts in (2, 3) if epoch):
+        return "epoch"
+    return WITHIN_EPOCH if period < epoch else ""
 
 
 def _known_periods(
@@ -86,7 +94,7 @@ def _known_periods(
 
 def _finding(seen: Swing, relative: float, series: Series, match: str) -> Finding:
     message = f"{series.name} swings by {min(relative, 99.0):.0%} of its level every {seen.period:,.0f} steps"
-    message += f", the length of one {match}" if match and match != WITHIN_EPOCH else ""
+    message += f", in time with the {match}" if match else ""
     return Finding(
         series.where(),
         message,
