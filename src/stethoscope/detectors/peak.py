@@ -67,7 +67,7 @@ def peak(steps: Steps, values: Values) -> Peak | None:
     sd, rho = _noise(y)
     p = _chance(y, drop, window, sd, rho)
     errors = drop / (sd * math.sqrt(2.0 / window)) if sd > 0.0 else (math.inf if drop > 0.0 else 0.0)
-    confirmed = errors > CLEAR or _falls_after(x, y, at + window - 1)
+    confirmed = errors > CLEAR or _falls_after(y, at + window - 1)
     # A curve that wanders has fallen and climbed as far before; one that peaked has not.
     wandered = max(largest_rise(-means[: at + 1]), largest_rise(means[at:]))
     return Peak(
@@ -131,7 +131,7 @@ def _chance(y: Values, drop: float, window: int, sd: float, rho: float) -> float
     return float((1 + np.count_nonzero(drops >= drop)) / (1 + RESAMPLES))
 
 
-def _falls_after(x: Values, y: Values, at: int) -> bool:
+def _falls_after(y: Values, at: int) -> bool:
     """Whether the metric has a falling trend from the peak on."""
     line = trend(np.arange(len(y) - at), y[at:])
     return line is not None and line.p_falling < SLOPE_LEVEL
