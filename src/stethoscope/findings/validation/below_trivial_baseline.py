@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.robust_stats import noise_sd, smoothed
+from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.baseline import Baseline, common_size
@@ -97,7 +98,9 @@ def _never_beats_its_start(metric: Metric) -> bool:
     values = metric.sign * metric.series.values
     later = values[1:]
     end = float(np.median(later[-max(2, len(later) // 4) :]))
-    return bool(values[0] >= _best(_later(metric)) and values[0] - end > NOISES * noise_sd(later))
+    line = trend(np.arange(len(later)), later)
+    noise = max(noise_sd(later), line.residual_sd if line else 0.0)
+    return bool(values[0] >= _best(_later(metric)) and values[0] - end > NOISES * noise)
 
 
 def _began_at_zero(series: Series) -> bool:
