@@ -82,3 +82,12 @@ def test_nothing_is_taken_from_above_without_a_project(tmp_path: Path) -> None:
     write(tmp_path / "train.py", TRAIN)
     write(tmp_path / "runs" / "x" / "train.csv", CSV)
     assert modules(tmp_path / "runs" / "x") is None
+
+
+def test_a_script_buried_in_a_library_is_not_taken_without_a_sign(tmp_path: Path) -> None:
+    write(tmp_path / "pyproject.toml")
+    write(tmp_path / "src" / "library" / "extras" / "cases" / "train.py", TRAIN)
+    write(tmp_path / "runs" / "x" / "train.csv", CSV)
+    assert modules(tmp_path / "runs" / "x") is None
+    write(tmp_path / "src" / "library" / "extras" / "cases" / "train.py", TRAIN + "NAME = 'weird_name'\n")
+    assert modules(tmp_path / "runs" / "x") == ("repository", ["src.library.extras.cases.train"], True)

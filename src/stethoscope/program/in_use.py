@@ -15,6 +15,7 @@ from stethoscope.run.file_times import LogFile, changed_after
 from stethoscope.run.folder import Entry
 
 MOST_FILES = 400  # of one program; import closures of real trainings are below 200
+PLAIN_SIGHT = 2  # folders below the root; a script buried deeper is one of many things a repository does
 NOT_TRAINING = frozenset({"tests", "test", "docs", "doc", "notebooks", "benchmarks", "third_party", "vendor"})
 # Folders in which a run keeps a copy of the source that ran.
 SNAPSHOTS = re.compile(
@@ -113,9 +114,11 @@ def _module(entry: Entry, root: Path) -> str:
 
 
 def _pointed_to(scripts: dict[str, tuple[Source, ...]], around: Surroundings) -> str | None:
-    """The only training script there is, or the one that most of the run's words point to."""
+    """The script that most of the run's words point to, or the only one there is, if it is in plain sight."""
     if len(scripts) == 1:
-        return next(iter(scripts))
+        only, sources = next(iter(scripts.items()))
+        if any(source.file == only and source.module.count(".") <= PLAIN_SIGHT for source in sources):
+            return only
     points = {file: _points(file, sources, around) for file, sources in scripts.items()}
     best = max(points, key=lambda file: points[file])
     rivals = [file for file in points if points[file] == points[best]]
