@@ -3,9 +3,10 @@
 ## What it checks
 The best stretch of each validation metric against, in this order: the score of a trivial method logged
 beside it (bicubic, identity, majority); the score before the first step; the cross-entropy or accuracy of
-guessing, where the settings give the number of classes or tokens; and, weakly, for super-resolution, the
-PSNR that plain interpolation reaches on natural images (23 dB and more at twice the size) and that a single
-flat colour reaches (18 dB at most).
+guessing, where the settings give the number of classes or tokens; for a masked diffusion the loss of uniform
+guesses at the difficulty of each step; and, weakly, for super-resolution, the PSNR that plain interpolation
+reaches on natural images (23 dB and more at twice the size) and that a single flat colour reaches (18 dB at
+most).
 
 ## Why it matters
 It decides where to look. A model that cannot beat doing nothing does not suffer from its schedule: the
@@ -28,10 +29,12 @@ import numpy as np
 from stethoscope.detectors.robust_stats import noise_sd, smoothed
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Series
+from stethoscope.run import Series, Values
 from stethoscope.signals.baseline import Baseline, common_size
+from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss, words
+from stethoscope.signals.masked_diffusion import MaskedDiffusion
 from stethoscope.signals.validation import Metric, Validation
 
 RULE = Rule(code="VAL103", since="0.1", severity=Severity.WARNING)
@@ -44,10 +47,17 @@ SUBSTANTIAL_POINTS = 100
 NEAR_CHANCE = 0.02
 STARTS_LIKE_GUESSING = 0.3  # a cross-entropy begins within this share of ln C
 ACCURACY_MARGIN = 1.3  # times chance
+LEAST_LOSSES = 5
+FAR_ABOVE_CHANCE = 3.0  # a loss above this is on another scale than the formula
 
 
 def examine(
-    baseline: Baseline, validation: Validation | None, loss: TrainLoss | None, rates: LearningRate | None
+    baseline: Baseline,
+    validation: Validation | None,
+    loss: TrainLoss | None,
+    rates: LearningRate | None,
+    diffusion: MaskedDiffusion | None,
+    curriculum: Curriculum | None,
 ) -> Iterator[Finding]:
     """Fire on the first comparison that the run loses."""
     metrics = validation.judged if validation else {}
@@ -61,7 +71,10 @@ def examine(
             yield found
             return
     if loss is not None and not (rates is not None and rates.still_warming_up):
-        found = _against_guessing(loss, baseline, metrics)
+        if diffusion is not None:
+            found = _against_knowing_nothing(loss, diffusion, curriculum)
+        else:
+            found = _against_guessing(loss, baseline, metrics)
         if found is not None:
             yield found
 
@@ -151,6 +164,39 @@ def _against_guessing(loss: TrainLoss, baseline: Baseline, metrics: dict[str, Me
     if best < (1.0 - NEAR_CHANCE) * chance:
         return None
     return _finding(series, best, chance, f"what guessing costs ({_choices(baseline, size)})", "chance", 0.8)
+
+
+def _against_knowing_nothing(
+    loss: TrainLoss, diffusion: MaskedDiffusion, curriculum: Curriculum | None
+) -> Finding | None:
+    """A masked diffusion's loss against that of uniform guesses at the same difficulty."""
+    series = loss.series.finite()
+    if len(series) < LEAST_LOSSES:
+        return None
+    difficulty = np.ones(len(series))
+    if curriculum is not None:
+        if curriculum.difficulty is None:
+            return None  # the loss follows a difficulty that nobody logged
+        difficulty = np.interp(series.steps, curriculum.difficulty.steps, curriculum.difficulty.values)
+    ratio = series.values / np.maximum(diffusion.chance(difficulty), 1e-12)
+    level = float(np.median(ratio[len(ratio) // 2 :])) / _summed_over(ratio, diffusion.length)
+    if not 1.0 - NEAR_CHANCE <= level <= FAR_ABOVE_CHANCE:
+        return None
+    text = (
+        f"times the loss of a model that knows nothing ({diffusion.tokens.dotted}: {diffusion.tokens.value})"
+    )
+    return Finding(
+        series.where(),
+        f"{series.name} stays at {level:.2f} {text}, at the difficulty of each step",
+        {"metric": series.name, "best": level, "baseline": 1.0, "kind": "masked diffusion"},
+        strength=0.8,
+        onset=int(series.steps[0]),
+    )
+
+
+def _summed_over(ratio: Values, length: int | None) -> int:
+    """The number of tokens that the loss is summed over; 1 where it is their mean."""
+    return length if length is not None and float(np.median(ratio)) > 0.5 * length else 1
 
 
 def _choices(baseline: Baseline, size: int | None) -> str:
