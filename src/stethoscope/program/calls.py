@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +88,11 @@ LEARNING_LAYERS = (
     "Transformer",
 )
 REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})
-MOST_VISITED = 4_000
+# fmt: off
+DETACHING = frozenset({
+    "detach", "detach_", "item", "float", "int", "numpy", "tolist", "data", "argmax", "eq", "round",
+})
+# fmt: on
 # Callables that make or move things rather than predict.
 NO_MODEL_WORDS = frozenset(
     {
@@ -249,25 +254,47 @@ def is_model_call(index: Index, value: Value) -> bool:
     return not NO_MODEL_WORDS.intersection(words(callable_name(value.args[0])))
 
 
-def comes_from_model(index: Index, value: Value, blocked: Callable[[Applied], bool] | None = None) -> bool:
-    """Whether a value was made from a network's output; `blocked` calls are not looked behind."""
-    seen: set[int] = set()
-    waiting = [value]
-    while waiting and len(seen) < MOST_VISITED:
-        current = waiting.pop()
-        if id(current) in seen or isinstance(current, Instance | FunctionValue):
-            continue
-        seen.add(id(current))
-        if isinstance(current, Applied) and blocked is not None and blocked(current):
-            continue
-        if is_model_call(index, current):
-            return True
-        if isinstance(current, Part) and current.key == "*" and not _is_named_model(index, current.base):
-            continue  # an element of a data set, however that was made
-        if _is_about_shape(current):
-            continue
-        waiting.extend(inputs(current))
-    return False
+def comes_from_model(run: Execution, value: Value, detached_counts: bool = True) -> bool:
+    """Whether a value was made from a network's output; optionally only where gradients still reach it."""
+    known = run.from_model if detached_counts else run.with_gradient
+    waiting: list[tuple[Value, bool]] = [(value, False)]
+    while waiting:
+        current, is_done = waiting.pop()
+        if is_done:
+            # Keys are ids, so the value is kept alive beside the answer.
+            known[id(current)] = (
+                any(known[id(i)][0] for i in _leading(run, current) if id(i) in known),
+                current,
+            )
+        elif id(current) not in known:
+            known[id(current)] = (_is_output(run, current, detached_counts), current)
+            if not known[id(current)][0] and not _is_barrier(current, detached_counts):
+                waiting.append((current, True))
+                waiting.extend((i, False) for i in _leading(run, current) if id(i) not in known)
+    return known[id(value)][0]
+
+
+def _is_output(run: Execution, value: Value, detached_counts: bool) -> bool:
+    return not _is_barrier(value, detached_counts) and is_model_call(run.index, value)
+
+
+def _is_barrier(value: Value, detached_counts: bool) -> bool:
+    """Values behind which a network's output does not show."""
+    if isinstance(value, Instance | FunctionValue) or _is_about_shape(value):
+        return True
+    return not detached_counts and isinstance(value, Applied) and detaches(value)
+
+
+def _leading(run: Execution, value: Value) -> Iterator[Value]:
+    """The inputs of a value that matter for what it holds."""
+    if isinstance(value, Part) and value.key == "*" and not _is_named_model(run.index, value.base):
+        return  # an element of a data set, however that was made
+    yield from inputs(value)
+
+
+def detaches(value: Applied) -> bool:
+    """Whether a call cuts gradients off."""
+    return value.callee.rpartition(".")[2] in DETACHING
 
 
 def _is_about_shape(value: Value) -> bool:
@@ -302,6 +329,7 @@ def _is_named_model(index: Index, value: Value) -> bool:
     return is_call and bool(MODEL_WORDS.intersection(words(callable_name(value.args[0]))))  # type: ignore[attr-defined]
 
 
+@lru_cache(maxsize=4096)
 def learns(index: Index, cls: Class) -> bool:
     """Whether a class makes layers with weights."""
     for ancestor in index.lineage(cls):
@@ -700,7 +728,9 @@ def _zip(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], s
     columns = [run.elements(arg) for arg in args]
     longest = max((len(column) for column in columns), default=0)
     # An unknown partner of a known list gives one unknown element for each.
-    padded = [column if len(column) == longest else column[:1] * longest for column in columns]
+    padded = [
+        column if len(column) == longest else (column or [Leaf("item")])[:1] * longest for column in columns
+    ]
     return Items([Items(list(row)) for row in zip(*padded, strict=True)])
 
 

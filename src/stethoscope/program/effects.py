@@ -32,12 +32,13 @@ def effects(index: Index) -> Effects:
     direct: list[Function] = []
     minimising: set[Function] = set()
     for function in index.functions:
-        called = {name for name in _called_names(function.node) if index.functions_named(name)}
+        nodes = list(own_nodes(function.node))
+        called = {name for name in _called_names(nodes) if index.functions_named(name)}
         for name in called:
             callers.setdefault(name, []).append(function)
-        if _has_backward(function.node):
+        if _has_backward(nodes):
             minimising.add(function)
-        if function in minimising or _changes_something(function):
+        if function in minimising or _changes_something(function, nodes):
             direct.append(function)
     return Effects(frozenset(_with_callers(direct, callers)), frozenset(minimising), callers)
 
@@ -68,8 +69,8 @@ def _with_callers(direct: list[Function], callers: dict[str, list[Function]]) ->
     return found
 
 
-def _called_names(node: FunctionNode) -> Iterator[str]:
-    for inner in own_nodes(node):
+def _called_names(nodes: list[ast.AST]) -> Iterator[str]:
+    for inner in nodes:
         if isinstance(inner, ast.Call):
             if isinstance(inner.func, ast.Name):
                 yield inner.func.id
@@ -77,13 +78,13 @@ def _called_names(node: FunctionNode) -> Iterator[str]:
                 yield inner.func.attr
 
 
-def _has_backward(node: FunctionNode) -> bool:
+def _has_backward(nodes: list[ast.AST]) -> bool:
     return any(
         isinstance(inner, ast.Call)
         and isinstance(inner.func, ast.Attribute)
         and inner.func.attr in BACKWARD
         and not (isinstance(inner.func.value, ast.Call) and _is_super(inner.func.value))
-        for inner in own_nodes(node)
+        for inner in nodes
     )
 
 
@@ -91,11 +92,11 @@ def _is_super(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
-def _changes_something(function: Function) -> bool:
+def _changes_something(function: Function, nodes: list[ast.AST]) -> bool:
     if function.name == "__init__":
         return False
     parameters = set(function.parameters)
-    for node in own_nodes(function.node):
+    for node in nodes:
         if isinstance(node, ast.Global | ast.Nonlocal):
             return True
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):

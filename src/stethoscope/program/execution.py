@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,7 +43,7 @@ from stethoscope.program.values import (
     choice,
 )
 
-STEPS = 60_000  # expressions and statements followed from one entry: well under a second
+STEPS = 30_000  # expressions and statements followed from one entry: about half a second
 DEPTH = 40  # calls inside calls
 UNROLLED = 24  # elements of a known container that a loop visits
 LOOP_ROUNDS = 4  # rounds of `for i in range(4)` that are followed one by one
@@ -96,6 +97,8 @@ class Execution:
         self.records: list[Record] = []
         self.entered: set[Function] = set()
         self.stack: list[Function] = []
+        self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of calls.comes_from_model
+        self.with_gradient: dict[int, tuple[bool, Value]] = {}
         self._effects = effects(index)
         self._journal: list[tuple[dict[object, Value], object, Value | None]] = []
         self._parts: dict[tuple[int, str | int], Part] = {}
@@ -103,6 +106,7 @@ class Execution:
         self._expanded: dict[Delayed, Value] = {}
         self._globals: dict[tuple[str, str], Value] = {}
         self._setting_up: set[tuple[Instance, str]] = set()
+        self._unmade: dict[Instance, tuple[Function, tuple[Value, ...], Mapping[str, Value]]] = {}
         self._kept: list[Value] = []  # keeps the values alive whose id() is a key
 
     # Entries
@@ -137,8 +141,21 @@ class Execution:
             instance.attributes.update(keywords)
             return instance
         instance.made_with.update(self._bind(init, instance, args, keywords))
-        self.follow(FunctionValue(init, instance), args, keywords)
+        # Most objects, networks above all, are never looked into.
+        self._unmade[instance] = (init, tuple(args), keywords)
         return instance
+
+    def initialise(self, instance: Instance) -> None:
+        """Follow the __init__ of an object that is about to be looked into."""
+        pending = self._unmade.pop(instance, None)
+        if pending is None:
+            return
+        init, args, keywords = pending
+        journal, self._journal = self._journal, []  # the object was made before any fork we are in
+        try:
+            self.follow(FunctionValue(init, instance), args, keywords)
+        finally:
+            self._journal = journal
 
     def follow(self, callee: FunctionValue, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
         """Follow a call of a function of the repository; give what it returns."""
@@ -384,6 +401,7 @@ class Execution:
         """`base.name = value`."""
         match base:
             case Instance(attributes=attributes):
+                self.initialise(base)
                 self.write(attributes, name, value)  # type: ignore[arg-type]
             case Choice(options=options):
                 for option in options:
@@ -544,6 +562,7 @@ class Execution:
         return self.part(base, name)
 
     def _instance_attribute(self, instance: Instance, name: str) -> Value:
+        self.initialise(instance)
         if name in instance.attributes:
             return instance.attributes[name]
         found = self._class_attribute(instance.cls, name, instance)
@@ -575,14 +594,13 @@ class Execution:
             return False
         self._setting_up.add((instance, name))
         for ancestor in self.index.lineage(instance.cls):
-            for method in ancestor.methods.values():
-                if method.name.lstrip("_").startswith(SETUP_NAMES) and _assigns(method, name):
-                    if method in self.stack or method.name == "__init__":
-                        continue
-                    keywords = {p: self._entry_value(method, p) for p in _entry_parameters(method)}
-                    self.follow(FunctionValue(method, instance), (), keywords)
-                    if name in instance.attributes:
-                        return True
+            for method in _setup_methods(ancestor).get(name, ()):
+                if method in self.stack:
+                    continue
+                keywords = {p: self._entry_value(method, p) for p in _entry_parameters(method)}
+                self.follow(FunctionValue(method, instance), (), keywords)
+                if name in instance.attributes:
+                    return True
         return False
 
     def part(self, base: Value, key: str | int) -> Value:
@@ -839,14 +857,18 @@ def _fields(cls: Class) -> list[str]:
     ]
 
 
-def _assigns(method: Function, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and node.attr == name
-        and dotted(node.value) == "self"
-        for node in own_nodes(method.node)
-    )
+@lru_cache(maxsize=1024)
+def _setup_methods(cls: Class) -> dict[str, list[Function]]:
+    """The methods that set something up, by the attributes they assign."""
+    found: dict[str, list[Function]] = {}
+    for method in cls.methods.values():
+        if method.name == "__init__" or not method.name.lstrip("_").startswith(SETUP_NAMES):
+            continue
+        for node in own_nodes(method.node):
+            is_own = isinstance(node, ast.Attribute) and dotted(node.value) == "self"
+            if is_own and isinstance(node.ctx, ast.Store):  # type: ignore[attr-defined]
+                found.setdefault(node.attr, []).append(method)  # type: ignore[attr-defined]
+    return found
 
 
 def _joined_names(states: list[dict[str, Value]]) -> dict[str, Value]:

@@ -10,10 +10,12 @@ from functools import lru_cache
 
 from stethoscope.program.calls import comes_from_model
 from stethoscope.program.effects import own_nodes
+from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Function, Index, index
 from stethoscope.program.likenesses import ANGLES, APART, ATTACK, LIKENESS_WORDS, is_target_like, words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.orientation import LARGEST_BOUNDED, Contribution, Reader, spoken_name
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree, settings_tree
 from stethoscope.program.values import (
     Applied,
@@ -70,7 +72,7 @@ class LossTerms:
     sinks: int
 
 
-@lru_cache(maxsize=4)
+@remembered
 def loss_terms(program: Program, recipe: Recipe | None = None) -> LossTerms:
     """Read the terms of everything that a program minimises."""
     names = index(program)
@@ -88,10 +90,11 @@ def loss_terms(program: Program, recipe: Recipe | None = None) -> LossTerms:
 
 
 def _terms(one: Minimised, names: Index, settings: SettingsTree) -> Iterator[LossTerm]:
+    one.run.steps = max(one.run.steps, STEPS // 2)  # following cost some; reading has its own share
     reader = Reader(one.run)
     try:
         contributions = reader.contributions(one.sink.value)
-    except RecursionError:
+    except (Exhausted, RecursionError):
         return
     # The same likeness with both signs is a contrast: near the one, far from the other.
     contrasted = {c.kind for c in contributions if c.orientation > 0 > _signed(c, names, settings)}
@@ -208,7 +211,7 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
     if contribution.kind in ANGLES:
         if APART.search(about):
             return False
-        plain = [not comes_from_model(reader.run.index, operand) for operand in operands]
+        plain = [not comes_from_model(reader.run, operand) for operand in operands]
         return sum(learning) == 1 and (any(targets) or any(plain))
     if not operands:
         return named

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stethoscope.program.effects import BACKWARD, Effects, effects
-from stethoscope.program.execution import Execution, Exhausted, Sink
+from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import Applied, Items, Site, Table, Value, choice
 
-MOST_WALKS = 24  # entries followed; each has its own budget of steps
+MOST_WALKS = 24  # entries followed
+ALL_STEPS = 300_000  # for all walks together: a few seconds
 MOST_ANCESTORS = 200
 TRAINER_BASES = ("Trainer", "SFTTrainer", "Seq2SeqTrainer")
 
@@ -25,16 +27,19 @@ class Minimised:
     sink: Sink
 
 
+@remembered
 def minimised(index: Index, settings: SettingsTree) -> list[Minimised]:
     """Walk the program from its outermost functions inwards until every backward pass was met."""
     known = effects(index)
     wanted = set(known.minimising)
     found: list[Minimised] = []
+    left = ALL_STEPS
     for entry in _entries(index, known):
         if not wanted.intersection(entry.reaches) and entry.reaches:
             continue
-        run = Execution(index, settings)
+        run = Execution(index, settings, min(STEPS, left))
         _walk(run, entry)
+        left -= min(STEPS, left) - max(run.steps, 0)
         found.extend(Minimised(run, sink) for sink in run.sinks)
         wanted -= {function for sink in run.sinks for function in sink.within}
     found.extend(_framework_sinks(index, settings))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from stethoscope.program import calls
 from stethoscope.program.execution import Execution
 from stethoscope.program.likenesses import likeness_named, outside_orientation
-from stethoscope.program.probe import Probe, operands_of, probe
+from stethoscope.program.probe import Probe, is_operand, operands_of, probe
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -42,9 +42,6 @@ KEEPING = frozenset({
 # fmt: on
 TURNING = frozenset({"neg", "negative", "reciprocal", "rsqrt"})
 EVEN = frozenset({"abs", "square"})
-DETACHING = frozenset(
-    {"detach", "item", "float_", "numpy", "tolist", "detach_", "data", "argmax", "eq", "round"}
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +82,7 @@ class Reader:
     """Takes values apart; remembers what it tried."""
 
     run: Execution
+    _found: dict[int, list[Contribution]] = field(default_factory=dict)
     _tried: dict[int, Probe | None] = field(default_factory=dict)
     _operands: dict[int, tuple[Value, Value] | None] = field(default_factory=dict)
     _kept: list[Value] = field(default_factory=list)
@@ -94,6 +92,13 @@ class Reader:
         """The likenesses and distances that a value is made of."""
         if depth <= 0:
             return []
+        if id(value) not in self._found:
+            self._kept.append(value)
+            self._found[id(value)] = []  # while it is being taken apart
+            self._found[id(value)] = self._contributions(value, depth)
+        return self._found[id(value)]
+
+    def _contributions(self, value: Value, depth: int) -> list[Contribution]:
         match value:
             case Choice(options=options):
                 return self._of_choice(options, depth)
@@ -118,7 +123,7 @@ class Reader:
 
     def carries_gradient(self, value: Value) -> bool:
         """Whether a network's output reaches the value without being detached."""
-        return calls.comes_from_model(self.run.index, value, _detaches)
+        return calls.comes_from_model(self.run, value, detached_counts=False)
 
     def trial(self, value: Value) -> Probe | None:
         """The value tried on numbers, where it compares two things."""
@@ -186,7 +191,7 @@ class Reader:
 
     def _of_function(self, value: Applied, depth: int) -> list[Contribution]:
         last, args = _last(value.callee), value.args
-        if last in DETACHING or not args:
+        if calls.detaches(value) or not args:
             return []
         orientation, kind = outside_orientation(value.callee) if value.callee[0] != "." else (0, "")
         if orientation:
@@ -224,6 +229,8 @@ class Reader:
             if inner:
                 turn, sizes = _without_sign(weights)
                 return [replace(one, sign=one.sign * turn, weights=(*sizes, *one.weights)) for one in inner]
+        if any(is_operand(self.run.index, factor) for factor in (*tensors, *weights)):
+            return []  # a bare factor is a weight or an unknown, not one half of a comparison
         whole = self._whole(value, "")
         if whole or not tensors:
             return whole
@@ -233,7 +240,7 @@ class Reader:
         return []
 
     def _is_tensor(self, factor: Value) -> bool:
-        return self.carries_gradient(factor) or bool(self.contributions(factor, 4))
+        return self.carries_gradient(factor) or bool(self.contributions(factor))
 
     def _quotient(self, value: Applied, top: Value, bottom: Value, depth: int) -> list[Contribution]:
         if not self._is_tensor(bottom):
@@ -332,10 +339,6 @@ def _factors(value: Value) -> Iterator[Value]:
             yield from _factors(arg)
     else:
         yield value
-
-
-def _detaches(value: Applied) -> bool:
-    return _last(value.callee) in DETACHING or value.callee in {"float", "int"}
 
 
 def _last(callee: str) -> str:

@@ -37,7 +37,8 @@ from stethoscope.program.values import (
 )
 
 Array = npt.NDArray[np.float64]
-Pairs = list[tuple[Array, Array]]  # prediction and target, best agreement first
+# Prediction and target: equal, near twice, far twice (once to either side), unrelated.
+Pairs = list[tuple[Array, Array]]
 
 STEPS = 20_000  # for one pair
 DRAWS = 3
@@ -91,7 +92,7 @@ def operands_of(index: Index, value: Value, given: frozenset[int] = frozenset())
         if id(current) in seen:
             continue
         seen.add(id(current))
-        if id(current) in given or _is_atom(index, current):
+        if id(current) in given or is_operand(index, current):
             found.append(current)
         elif not isinstance(current, Instance):
             waiting.extend(inputs(current))
@@ -101,7 +102,8 @@ def operands_of(index: Index, value: Value, given: frozenset[int] = frozenset())
 MOST_VISITED = 2_000
 
 
-def _is_atom(index: Index, value: Value) -> bool:
+def is_operand(index: Index, value: Value) -> bool:
+    """Whether a value cannot be computed itself: data, a network's output, an unknown call."""
     match value:
         case Leaf():
             return True
@@ -125,7 +127,7 @@ def _is_computed_part(index: Index, value: Part) -> bool:
         if base.key in SHAPE_WORDS:
             return True
         base = base.base
-    return not isinstance(base, Leaf | Instance) and not _is_atom(index, base)
+    return not isinstance(base, Leaf | Instance) and not is_operand(index, base)
 
 
 def _try(
@@ -152,12 +154,12 @@ def _try(
 
 
 def _sign(scores: list[float]) -> int:
-    """+1 where the scores fall as agreement falls, -1 where they rise, else 0."""
-    best, near, far, unrelated = scores
-    gap = SMALLEST_GAP * max(1.0, abs(far))
-    if best > near > far and best - far > gap and best > unrelated:
+    """+1 where the scores fall as agreement falls, whichever way one departs; -1 where they rise; else 0."""
+    best, near, far, unrelated = scores[0], scores[1:3], scores[3:5], scores[5]
+    gap = SMALLEST_GAP * max(1.0, abs(far[0]))
+    if best > max(near) and min(near) > max(far) and best - max(far) > gap and best > unrelated:
         return 1
-    if best < near < far and far - best > gap and best < unrelated:
+    if best < min(near) and max(near) < min(far) and min(far) - best > gap and best < unrelated:
         return -1
     return 0
 
@@ -262,10 +264,9 @@ def _rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Val
 
 def _images(seed: int, shape: tuple[int, ...] = (2, 3, 32, 32)) -> Pairs:
     rng = np.random.default_rng(seed)
-    target = rng.uniform(0.2, 0.8, shape)
-    noise = rng.normal(size=shape)
-    steps = (0.0, 0.05, 0.2)
-    return [*((target + step * noise, target) for step in steps), (rng.uniform(0.2, 0.8, shape), target)]
+    target, noise = rng.uniform(0.2, 0.8, shape), rng.normal(size=shape)
+    unrelated = rng.uniform(0.2, 0.8, shape)
+    return [*((target + step * noise, target) for step in (0.0, 0.05, -0.05, 0.2, -0.2)), (unrelated, target)]
 
 
 def _gray_images(seed: int) -> Pairs:
@@ -279,7 +280,8 @@ def _large_images(seed: int) -> Pairs:
 def _vectors(seed: int, shape: tuple[int, ...] = (8, 16)) -> Pairs:
     rng = np.random.default_rng(seed)
     target, noise = rng.normal(size=shape), rng.normal(size=shape)
-    return [*((target + step * noise, target) for step in (0.0, 0.3, 1.0)), (rng.normal(size=shape), target)]
+    unrelated = rng.normal(size=shape)
+    return [*((target + step * noise, target) for step in (0.0, 0.3, -0.3, 1.0, -1.0)), (unrelated, target)]
 
 
 def _signals(seed: int) -> Pairs:
@@ -298,18 +300,17 @@ def _flipped(seed: int, shown: Callable[[Array], Array]) -> Iterator[tuple[Array
     rng = np.random.default_rng(seed)
     shape = (2, 1, 32, 32)
     target = (rng.uniform(size=shape) < 0.4).astype(np.float64)
-    order = rng.uniform(size=shape)
-    for share in (0.0, 0.1, 0.3, 0.5):
-        yield shown(np.where(order < share, 1 - target, target)), target
+    for share in (0.0, 0.1, 0.1, 0.3, 0.3, 0.5):
+        flipped = rng.uniform(size=shape) < share
+        yield shown(np.where(flipped, 1 - target, target)), target
 
 
-def _classes(seed: int, extent: tuple[int, ...] = (), count: int = 40) -> Pairs:
+def _classes(seed: int, extent: tuple[int, ...] = (), count: int = 200) -> Pairs:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 4, (count, *extent))
-    order = rng.uniform(size=labels.shape)
     pairs: Pairs = []
-    for share in (0.0, 0.1, 0.3, 0.6):
-        shown = np.where(order < share, (labels + 1) % 4, labels)
+    for share in (0.0, 0.1, 0.1, 0.4, 0.4, 0.7):
+        shown = np.where(rng.uniform(size=labels.shape) < share, (labels + 1) % 4, labels)
         logits = np.moveaxis(np.eye(4)[shown], -1, 1) * 8.0
         pairs.append((logits, labels.astype(np.float64)))
     return pairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from stethoscope.program.remembered import remembered
 from stethoscope.run import Key, Recipe
 
 Tree = dict[str, object] | list[object]
@@ -51,6 +52,7 @@ class SettingsTree:
         return (value for value in self.nodes.values() if isinstance(value, str))
 
 
+@remembered
 def settings_tree(recipe: Recipe | None) -> SettingsTree:
     """Arrange the settings of a recipe; where two files set one key, the first wins."""
     tree = SettingsTree()

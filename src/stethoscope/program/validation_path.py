@@ -6,16 +6,16 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from stethoscope.program import calls
 from stethoscope.program.effects import effects, own_nodes
-from stethoscope.program.execution import Execution, Exhausted, Record
+from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
 from stethoscope.program.extents import Mark, Picture, Ruler
 from stethoscope.program.index import Function, Index, Module, dotted, index
 from stethoscope.program.likenesses import LIKENESS_WORDS, words
-from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.minimised import ALL_STEPS, Minimised, minimised
 from stethoscope.program.orientation import spoken_name
+from stethoscope.program.remembered import remembered
 from stethoscope.program.removal import removal
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.values import (
@@ -60,6 +60,8 @@ SEALED_WORDS = frozenset({
     "ssim", "msssim", "mssim", "vif", "fsim", "gmsd", "iwssim", "cwssim", "save", "plot", "visualize",
 })
 # fmt: on
+# What makes a difference an error rather than a residual that is added back.
+ERROR = re.compile(r"\*\*\s*2|abs|square|pow\(|norm|mse|mae|err|diff|loss|psnr", re.IGNORECASE)
 PROGRESS = re.compile(
     r"^(global_?|cur_?|current_?|train_?|n_?|num_?)*(step|steps|iter|iters|iteration|epoch)$|^progress$"
 )
@@ -107,7 +109,7 @@ class ValidationPath:
     followings: tuple[Following, ...]
 
 
-@lru_cache(maxsize=4)
+@remembered
 def validation_path(program: Program, recipe: Recipe | None = None) -> ValidationPath:
     """Follow every function that validates."""
     names = index(program)
@@ -117,8 +119,9 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
     followings: dict[Where, Following] = {}
     entries = evaluation_entries(names)[:MOST_ENTRIES]
     compared = 0
+    left = ALL_STEPS
     for entry in entries:
-        run = Execution(names, settings)
+        run = Execution(names, settings, min(STEPS, left))
         _enter(run, entry)
         comparisons = list(_comparisons(run, entry))
         compared += len(comparisons)
@@ -128,6 +131,7 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
                 shrinkings.setdefault(shrinking.where, shrinking)
         for following in _followings(run, comparisons, entry):
             followings.setdefault(following.where, following)
+        left -= min(STEPS, left) - max(run.steps, 0)
     spoken = tuple(e.start.spoken if isinstance(e.start, Function) else e.start.name for e in entries)
     return ValidationPath(spoken, compared, tuple(shrinkings.values()), tuple(followings.values()))
 
@@ -311,13 +315,20 @@ def _measures(run: Execution, value: Applied | Delayed) -> bool:
     parts = set(words(name))
     if parts & PERCEPTUAL_WORDS:
         return False
-    if isinstance(value, Applied) and value.callee in {"-", "==", "()"}:
-        return not parts & SHOWING_WORDS or bool(parts & MEASURE_WORDS)
-    if parts & MEASURE_WORDS:
+    if isinstance(value, Applied) and value.callee == "-":
+        return bool(ERROR.search(_line_of(value)))
+    if isinstance(value, Applied) and value.callee == "==":
         return True
-    if isinstance(value, Applied):
-        return value.callee in {".update", ".forward", ".add_batch", ".__call__"}
-    return not parts & SHOWING_WORDS and not calls.is_network_pass(run.index, value)
+    return bool(parts & MEASURE_WORDS) or (
+        isinstance(value, Applied) and value.callee in {".update", ".add_batch"}
+    )
+
+
+def _line_of(value: Applied) -> str:
+    """The lines that an expression stands on."""
+    first = getattr(value.site.node, "lineno", 1)
+    last = getattr(value.site.node, "end_lineno", first)
+    return "\n".join(value.site.source.text.split("\n")[first - 1 : last])
 
 
 def _spoken_callee(value: Applied) -> str:
@@ -346,7 +357,7 @@ def _flattened(value: Value) -> Iterator[Value]:
 
 
 def _is_predicted(run: Execution, value: Value) -> bool:
-    return calls.comes_from_model(run.index, value)
+    return calls.comes_from_model(run, value)
 
 
 # Shrinking
