@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+from stethoscope.errors import UnreadableFile
 from stethoscope.logs import read_log
 from stethoscope.run import Aggregation, EventKind, Log, Series
 from tests.fixtures.logs.make import HERE, fixtures
@@ -377,3 +378,21 @@ def test_a_bar_that_begins_again_goes_on(tmp_path: Path) -> None:
 def test_an_emptied_log_that_begins_with_zero_bytes_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"\0" * 4000 + (HERE / "nanogpt.log").read_bytes())
     assert len(series(read_log(tmp_path / "a.log"), "loss")) == 6
+
+
+# --- output -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["slurm-123.out", "train.err", "nohup.out", "job.e4711", "stderr.txt"])
+def test_the_output_of_a_job_is_kept_for_how_it_ended(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(
+        "loading data\nslurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2024 DUE TO TIME LIMIT ***\n"
+    )
+    log = read_log(tmp_path / name)
+    assert (log.series, [(e.kind, e.line) for e in log.events]) == ((), [(EventKind.KILLED, 2)])
+
+
+def test_output_that_says_nothing_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "nohup.out").write_text("loading data\nhello\n")
+    with pytest.raises(UnreadableFile, match="not a log format known here"):
+        read_log(tmp_path / "nohup.out")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from stethoscope.logs import formats, head_of, read_log, recognised, splice
 from stethoscope.run import Log
 from tests.fixtures.logs.make import HERE, fixtures
 
+SOON = 5.0  # seconds for three lines of megabytes; a pattern that runs wild takes minutes
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".log", ".txt", ".out", "")
 # Pieces of real formats, so that chance finds its way into every reader.
 PIECES = [
@@ -142,7 +144,7 @@ def test_half_a_log_still_gives_its_first_half(folder: Path, name: str) -> None:
     [
         ("a.log", b"", "empty"),
         ("a.log", b"\x00\x01\x02" * 1000, "binary"),
-        ("a.csv.gz", gzip.compress(b"step,loss\n0,1\n"), "gzip archive: unpack it first"),
+        ("a.csv.gz", gzip.compress(b"step,loss\n0,1\n", mtime=0), "gzip archive: unpack it first"),
         (
             "events.out.tfevents.1.host.1",
             b"\x18\0\0\0\0\0\0\0",
@@ -192,6 +194,39 @@ def test_utf_16_and_latin_1_are_read(tmp_path: Path) -> None:
     for name in ("a.csv", "b.log"):
         (loss,) = [s for s in read_log(tmp_path / name).series if s.name == "loss"]
         assert loss.values[0] == 3.5
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "a" * 10**6,
+        "a." * 10**6,
+        "{a:" * 10**6,
+        "1 " * 10**6,
+        "1" * 10**6,
+        " " * 10**6,
+        "x: 1 " * 10**5,
+        "[" * 10**6,
+    ],
+    ids=["a word", "dots", "braces", "numbers", "digits", "blanks", "pairs", "brackets"],
+)
+@pytest.mark.parametrize(
+    "start",
+    [
+        "2024-01-01 00:00:00,000 INFO: [epoch: 1, iter: 1,000, lr:(1e-4,)] [eta: 1 2 3 4] l_pix: 1e-2 ",
+        "iter 1: loss 2, training ",
+        "step:1/2 train_loss:3 ",
+        "step 00001 | loss: 1 | ",
+        "\r 1%|#| 1/9 [00:01<00:02, 1it/s, loss=2, ",
+        "step,loss\n1,2\n1,",
+        '{"step": 1, "loss": 2}\n{"step": 2, "loss": 2}\nTraining is ',
+    ],
+    ids=["basicsr", "nanogpt", "modded", "nanochat", "bar", "csv", "jsonl"],
+)
+def test_a_line_made_to_be_slow_is_not(tmp_path: Path, start: str, tail: str) -> None:
+    before = time.process_time()
+    readable_or_refused(tmp_path / "a.log", (start + "1\n" + start + tail + "\n" + start + "1\n").encode())
+    assert time.process_time() - before < SOON
 
 
 def test_one_line_of_megabytes_is_read(tmp_path: Path) -> None:

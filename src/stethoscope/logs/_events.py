@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from stethoscope.run import Event, EventKind
 
 LONGEST_MESSAGE = 300  # characters
+FURTHEST_LOOK = 2_000  # characters of a line that are searched
 MOST_OF_A_KIND = 10_000  # a log that prints an overflow every step has said enough
 
 
@@ -230,6 +231,7 @@ class _Traceback:
 
 def kind_of(line: str) -> EventKind | None:
     """What a line announces; None for nothing."""
+    line = line[:FURTHEST_LOOK]
     lowered = line.lower()
     for sign in _SIGNS:
         if any(word in lowered for word in sign.words) and sign.pattern.search(line):

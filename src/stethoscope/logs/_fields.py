@@ -12,17 +12,21 @@ Field = tuple[str, float]
 
 _NAME = r"[A-Za-z][\w./%-]*(?: [A-Za-z][\w./%-]*)*"
 _NAMED = re.compile(
-    rf"\s*(?P<name>{_NAME})\s*[:= ]\s*(?P<value>{NUMBER})\s*(?P<unit>ms|s|m|h|%|GB|MiB|MB)?\s*(?:\(.*\))?\s*"
+    rf"(?P<name>{_NAME})(?:\s*+[:=]\s*+|\s++)(?P<value>{NUMBER})"
+    r"\s*+(?P<unit>ms|s|m|h|%|GB|MiB|MB)?\s*+(?:\([^()]*\))?"
 )
-_MEASURED = re.compile(rf"\s*(?P<value>{NUMBER})\s*%?\s*(?P<name>ms|tok/s|it/s|(?:\w+ )?MFU)\s*")
-_TIGHT = re.compile(rf"(?P<name>[A-Za-z_][\w./-]*)[:=](?P<value>{NUMBER})(?P<unit>ms|s|%)?(?=[\s,]|$)")
+_MEASURED = re.compile(rf"(?P<value>{NUMBER})\s*+%?\s*+(?P<name>ms|tok/s|it/s|(?:\w+ )?MFU)")
+_TIGHT = re.compile(
+    rf"(?<![\w./-])(?P<name>[A-Za-z_][\w./-]*+)[:=](?P<value>{NUMBER})(?P<unit>ms|s|%)?(?=[\s,]|$)"
+)
 # A time that is not a number is a mean over no steps yet, not a sick run.
 _TIMES = frozenset({"ms", "s", "m", "h"})
 
 
 def separated(text: str, separator: str) -> Iterator[Field]:
     """One value between separators: `loss 3.21, time 12.3ms, mfu 40%` or `loss: nan | lr 6e-06 | 3519 ms`."""
-    for part in text.split(separator):
+    for padded in text.split(separator):
+        part = padded.strip()
         found = _NAMED.fullmatch(part) or _MEASURED.fullmatch(part)
         if found is None:
             continue

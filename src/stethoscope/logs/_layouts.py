@@ -64,6 +64,6 @@ def _learnt(line: str, places: list[Place]) -> Layout:
 def _loosened(text: str) -> str:
     """A pattern for text between values: its blanks and numbers may differ, its words may not."""
     return "".join(
-        r"\s*" if blank else r"[\d.,:]+" if digits else re.escape(other)
+        r"\s++" if blank else r"[\d.,:]++" if digits else re.escape(other)
         for blank, digits, other in _LOOSE.findall(text)
     )

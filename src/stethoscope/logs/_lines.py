@@ -9,6 +9,8 @@ from stethoscope.logs._head import Head
 
 LONGEST_LINE = 1 << 24  # characters; a longer "line" is cut here, so that memory stays bounded
 
+LONGEST_RECORD = 8_000  # characters of a text log's line that are read; the longest known are of 1,000
+
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 

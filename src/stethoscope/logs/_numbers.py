@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-# A number with an optional exponent, or one of the spellings of "not a number" and infinity.
-NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN]a[nN]|[iI]nf(?:inity)?)"
+_EXPONENT = r"(?:[eE][-+]?\d++)?"
+_REST = rf"(?:\.\d*+)?{_EXPONENT}|\.\d++{_EXPONENT}|[nN]a[nN]|[iI]nf(?:inity)?"
+# A number, or one of the spellings of "not a number" and infinity; NUMBER may have thousands separators.
+PLAIN_NUMBER = rf"[-+]?(?:\d++{_REST})"
+NUMBER = rf"[-+]?(?:\d++(?:,\d{{3}}(?!\d))*+{_REST})"
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 _WORDS = {
     "nan": math.nan,

@@ -8,7 +8,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._clock import stamp_in_name, stamp_of
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
-from stethoscope.logs._lines import numbered_lines, plain
+from stethoscope.logs._lines import LONGEST_RECORD, numbered_lines, plain
 from stethoscope.logs._numbers import LAST_STEP
 from stethoscope.logs._points import MAX_SERIES, Points
 from stethoscope.run import Aggregation, Log
@@ -25,7 +25,7 @@ def step_lines(head: Head, grammar: Grammar, enough: int = 3) -> int:
         return 0
     found = 0
     for line in head.ends.replace("\r", "\n").split("\n"):
-        found += grammar(plain(line), None) is not None
+        found += grammar(plain(line[:LONGEST_RECORD]), None) is not None
         if found >= enough:
             break
     return found
@@ -42,7 +42,8 @@ def read_text(head: Head, name: str, grammar: Grammar, aggregation: Aggregation 
     step: int | None = None
     total: int | None = None
     started = last = None
-    for number, line in numbered_lines(head):
+    for number, whole_line in numbered_lines(head):
+        line = whole_line[:LONGEST_RECORD]
         found = grammar(line, step or 0)
         if found is None:
             scanner.see(number, line, step)

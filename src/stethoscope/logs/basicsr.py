@@ -25,8 +25,8 @@ from stethoscope.logs._dumped_settings import settings_in
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
 from stethoscope.logs._layouts import Layout, Layouts, Place
-from stethoscope.logs._lines import numbered_lines
-from stethoscope.logs._numbers import LAST_STEP, NUMBER, number
+from stethoscope.logs._lines import LONGEST_RECORD, numbered_lines
+from stethoscope.logs._numbers import LAST_STEP, NUMBER, PLAIN_NUMBER, number
 from stethoscope.logs._points import MAX_SERIES, Points
 from stethoscope.run import Aggregation, Document, Log, Series
 from stethoscope.run.names import canonical
@@ -43,7 +43,7 @@ _RATES = re.compile(r"lr:\s*\(?(?P<rates>[^)\]>]*)")
 _TIMES = re.compile(r"time \(data\): (?P<step>[\d.]+) \((?P<data>[\d.]+)\)")
 _SPEED = re.compile(r"perf(?:ormance)?: (?P<speed>[\d.,]+) it/s")
 _PEAK = re.compile(r"peak VRAM: (?P<peak>[\d.]+) GB")
-_PAIR = re.compile(rf"([A-Za-z_][\w./-]*)\s?:\s*({NUMBER})(?=[\s,\]]|$)")
+_PAIR = re.compile(rf"(?<![\w./-])([A-Za-z_][\w./-]*+)\s?:\s*({NUMBER})(?=[\s,\]]|$)")
 _VALIDATION = re.compile(r"Validation (?P<set>[^\s,#]+)[\s,]*(?=#|$)")
 _METRIC = re.compile(rf"#\s*(?P<name>[\w.+@-]+)\s*:\s*(?P<value>{NUMBER})")
 _BEST = re.compile(r"Best:\s*\S+\s*@\s*(?P<iter>\d[\d,]*)\s*iter")
@@ -69,7 +69,7 @@ def read(head: Head) -> Log:
     """Every iteration line, validation record, event and settings dump of the log."""
     reader = _Reader(head)
     for at, line in numbered_lines(head):
-        reader.take(at, line)
+        reader.take(at, line[:LONGEST_RECORD])
     return reader.log()
 
 
@@ -257,7 +257,7 @@ def _rates(line: str, at: int) -> list[Place]:
     group = _RATES.search(line, at)
     if group is None:
         return []
-    rates = re.finditer(NUMBER.replace(",", ""), group["rates"])
+    rates = re.finditer(PLAIN_NUMBER, group["rates"])
     start = group.start("rates")
     return [
         ("lr" if nth == 0 else f"lr/{nth}", start + rate.start(), start + rate.end())

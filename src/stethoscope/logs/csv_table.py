@@ -130,10 +130,11 @@ def _is_header(row: list[str]) -> bool:
 
 
 def _signal_names(row: list[str], head: Head) -> list[str]:
-    names: list[str] = []
+    columns: dict[str, None] = {}
     for cell in row:
         name = cell.strip()
-        names.append(name if name not in names else f"{name} ({len(names) + 1})")
+        columns[name if name not in columns else f"{name} (column {len(columns) + 1})"] = None
+    names = [*columns]
     tag = _TAG.search(head.path.name)
     if tag and [name.lower() for name in names] == ["wall time", "step", "value"]:
         return [*names[:2], tag["tag"].replace("_", "/", 1)]
