@@ -69,7 +69,7 @@ def test_what_was_not_examined_is_no_evidence(only) -> None:
     seen = found("x", "code")
     unexamined = only({"a": a}, examination(seen))
     cleared = only({"a": a}, examination(seen, clear=(rule("y", "code"),)))
-    assert unexamined.causes[0].probability > 0.9 > cleared.causes[0].probability
+    assert unexamined.causes[0].probability > 0.95 > cleared.causes[0].probability
 
 
 def test_two_causes_may_both_be_near_certain(only) -> None:
@@ -127,3 +127,19 @@ def test_a_benign_explanation_takes_its_findings_away_from_the_causes(only) -> N
 def test_a_symptom_no_cause_accounts_for_raises_unknown(only) -> None:
     explanation = only({}, examination(found("x", severity=Severity.CRITICAL)))
     assert explanation.unknown > 0.5 > explanation.healthy
+
+
+def test_a_finding_that_is_certain_is_no_mere_shape(only) -> None:
+    certain = found("zero", "amp", proof="a scale of zero makes every gradient NaN")
+    proved = only({"a": cause(Evidence("zero", DECISIVE, ""))}, examination(certain))
+    seen = only({"a": cause(Evidence("zero", DECISIVE, ""))}, examination(found("zero", "amp")))
+    assert proved.causes[0].standing is Standing.PROVED
+    assert proved.causes[0].probability > seen.causes[0].probability
+
+
+def test_a_proof_of_a_lesser_argument_does_not_prove_the_cause(only) -> None:
+    weighed = cause(Evidence("x", DECISIVE, ""), Evidence("y", MODERATE, ""))
+    explanation = only(
+        {"a": weighed}, examination(found("x", "code"), found("y", "code", proof="by algebra"))
+    )
+    assert explanation.causes[0].standing is Standing.SUPPORTED

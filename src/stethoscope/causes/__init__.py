@@ -17,6 +17,7 @@ from types import ModuleType
 
 from stethoscope.causes.cause import (
     CURVE_FAMILIES,
+    DECISIVE,
     STRONG,
     Argument,
     BenignExplanation,
@@ -46,7 +47,7 @@ FAMILY_CAP = 3.0  # what one family of curves can add or take away, in log-odds
 CURVES_CAP = 4.0  # what all curves together can
 
 SUPPORTED_FROM = 0.6  # the chance from which a cause counts as supported, given one strong argument
-PLAUSIBLE_FROM = 0.15
+NEARLY = 0.8  # an argument seen this clearly still counts as strong, or decisive
 WORTH_NAMING = 0.05  # below this a cause is named only if the evidence contradicts it
 
 HEALTHY_PRIOR = 2.0  # log-odds that a run nothing was found in is well
@@ -120,15 +121,21 @@ def _fitting(evidence: Evidence, examination: Examination) -> list[Found]:
 
 
 def _total(arguments: Iterable[Argument]) -> float:
-    """The sum of the weights, with the curves capped per family and together."""
-    by_family: dict[str, float] = defaultdict(float)
+    """The sum of the weights, with the shapes of curves capped per family and together."""
+    shapes: dict[str, float] = defaultdict(float)
+    others = 0.0
     for argument in arguments:
-        by_family[argument.family] += argument.weight
-    curves = sum(
-        _capped(weight, FAMILY_CAP) for family, weight in by_family.items() if family in CURVE_FAMILIES
-    )
-    others = sum(weight for family, weight in by_family.items() if family not in CURVE_FAMILIES)
-    return _capped(curves, CURVES_CAP) + others
+        if argument.family in CURVE_FAMILIES and not _is_proof(argument):
+            shapes[argument.family] += argument.weight
+        else:
+            others += argument.weight
+    return _capped(sum(_capped(weight, FAMILY_CAP) for weight in shapes.values()), CURVES_CAP) + others
+
+
+def _is_proof(argument: Argument) -> bool:
+    """Whether a finding that is certain decides by itself: a scale of exactly zero is no mere shape."""
+    certain = argument.finding is not None and bool(argument.finding.proof)
+    return certain and abs(argument.weight) >= DECISIVE * NEARLY
 
 
 def _capped(value: float, cap: float) -> float:
@@ -142,10 +149,9 @@ def _chance(log_odds: float) -> float:
 def _standing(
     probability: float, speaking_for: tuple[Argument, ...], speaking_against: tuple[Argument, ...]
 ) -> Standing:
-    proofs = [argument for argument in speaking_for if argument.finding and argument.finding.proof]
-    if proofs and probability >= SUPPORTED_FROM:
+    if probability >= SUPPORTED_FROM and any(map(_is_proof, speaking_for)):
         return Standing.PROVED
-    if probability >= SUPPORTED_FROM and any(a.weight >= STRONG * 0.8 for a in speaking_for):
+    if probability >= SUPPORTED_FROM and any(a.weight >= STRONG * NEARLY for a in speaking_for):
         return Standing.SUPPORTED
     outweighed = _total(speaking_for) + _total(speaking_against) < 0
     return Standing.CONTRADICTED if speaking_against and outweighed else Standing.PLAUSIBLE

@@ -18,9 +18,8 @@ DECISIVE = 6.0
 # How common a cause is among runs that somebody worries about, in log-odds. What is benign starts even:
 # its rule fires only on the harmless form.
 EVEN = 0.0
-EVERYDAY = -2.3
-COMMON = -3.0
-OCCASIONAL = -4.0
+COMMON = -2.3
+OCCASIONAL = -3.5
 RARE = -5.0
 
 

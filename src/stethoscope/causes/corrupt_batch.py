@@ -5,7 +5,8 @@ A NaN, an infinity, an empty or an absurdly scaled sample. One such batch gives 
 protection one step can be enough.
 
 ## How to tell it from its look-alikes
-Replay the batch on older weights: a bad batch is bad there too, a bad state is not.
+Replay the batch on older weights: a bad batch is bad there too, a bad state is not. A learning rate that is
+too high takes many steps to carry the loss away; a bad batch takes one.
 
 ## What cures it
 Find and drop the samples; skip steps whose gradients are not finite, and count the skips.
@@ -13,29 +14,37 @@ Find and drop the samples; skip steps whose gradients are not finite, and count 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _sporadic(finding: Finding) -> bool:
+    return finding.evidence.get("pattern") == "sporadic"
+
+
+def _all_at_once(finding: Finding) -> bool:
+    alone = finding.evidence.get("only_component") or finding.evidence.get("first_component")
+    return finding.evidence.get("pattern") == "permanent" and not alone
+
+
+def _in_one_step(finding: Finding) -> bool:
+    return finding.evidence.get("one_step") is True and finding.evidence.get("at_restart") is not True
+
+
+def _over_many_steps(finding: Finding) -> bool:
+    return finding.evidence.get("one_step") is not True
+
 
 CAUSE = Cause(
     title="A corrupt or extreme batch",
     prior=COMMON,
     evidence=(
-        Evidence(
-            "non-finite-values",
-            MODERATE,
-            "values are not finite now and then, not for good",
-            when=lambda finding: finding.evidence.get("pattern") == "sporadic",
-        ),
-        Evidence("loss-spike", WEAK, "single steps stand out and are forgotten"),
-        Evidence(
-            "non-finite-values",
-            MODERATE,
-            "everything is NaN from one step on, without warning before it",
-            when=lambda finding: (
-                finding.evidence.get("pattern") == "permanent" and not finding.evidence.get("only_component")
-            ),
-        ),
-        Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
-        Evidence("divergence", -MODERATE, "the loss ran away first, so it was no single batch"),
+        Evidence("divergence", STRONG, "one step carried the loss away", when=_in_one_step),
+        Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
+        Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
+        Evidence("loss-spike", WEAK, "single steps stand out"),
+        Evidence("non-finite-values", -WEAK, "every logged value is finite", outcome=Outcome.CLEAR),
+        Evidence("divergence", -STRONG, "the loss ran away over many steps", when=_over_many_steps),
     ),
     confirm_by="replay the batch at the onset on an older checkpoint",
 )

@@ -15,7 +15,7 @@ Run the overflowing module in fp32 (cast its inputs and switch autocast off arou
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import EVERYDAY, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -23,9 +23,13 @@ def _not_backward(finding: Finding) -> bool:
     return finding.evidence.get("overflow_in") != "backward"
 
 
+def _in_half_precision(finding: Finding) -> bool:
+    return finding.evidence.get("scaler_logged") is True
+
+
 CAUSE = Cause(
     title="fp16 overflows in the forward pass",
-    prior=EVERYDAY,
+    prior=COMMON,
     evidence=(
         Evidence(
             "loss-scale-collapse",
@@ -34,7 +38,9 @@ CAUSE = Cause(
             when=_not_backward,
         ),
         Evidence("loss-scale-at-zero", MODERATE, "the scale reached zero, where nothing can bring it back"),
-        Evidence("non-finite-values", MODERATE, "values are not finite while the scaler skips"),
+        Evidence(
+            "non-finite-values", MODERATE, "values are not finite in half precision", when=_in_half_precision
+        ),
         Evidence("loss-scale-collapse", -STRONG, "the scale does not collapse", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay a recorded bad batch in fp32: finite there and not in fp16 means forward overflow",

@@ -6,7 +6,8 @@ exponentially or jumps to the level of an untrained model and stays; gradients r
 
 ## How to tell it from its look-alikes
 A curriculum or a change of data raises the loss too, but not the loss at fixed difficulty. Overfitting leaves
-the training loss falling. A jump of the rate itself has its own name.
+the training loss falling. One bad batch carries the loss away in one step, a resume that lost the weights at
+a restart. A jump of the rate itself has its own name.
 
 ## What cures it
 A third to a tenth of the rate, a warm-up, clipping; resume from before the onset.
@@ -14,21 +15,33 @@ A third to a tenth of the rate, a warm-up, clipping; resume from before the onse
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import EVERYDAY, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _over_many_steps(finding: Finding) -> bool:
+    return finding.evidence.get("one_step") is not True
+
+
+def _at_restart(finding: Finding) -> bool:
+    return finding.evidence.get("at_restart") is True
+
+
+def _lasting(finding: Finding) -> bool:
+    return finding.evidence.get("grade") in {"S2", "S3"}
+
 
 CAUSE = Cause(
     title="The learning rate is too high",
-    prior=EVERYDAY,
+    prior=COMMON,
     evidence=(
-        Evidence("divergence", STRONG, "the training loss runs away"),
-        Evidence(
-            "loss-spike",
-            MODERATE,
-            "spikes that do not recover",
-            when=lambda finding: finding.evidence.get("grade") in {"S2", "S3"},
-        ),
+        Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
+        Evidence("loss-spike", MODERATE, "spikes that do not recover", when=_lasting),
         Evidence("non-finite-values", WEAK, "the run ends in values that are not finite"),
-        Evidence("divergence", -MODERATE, "the training loss does not run away", outcome=Outcome.CLEAR),
+        Evidence("peak-then-decline", WEAK, "validation goes with it"),
+        Evidence("divergence", -MODERATE, "the rise begins at a restart", when=_at_restart),
+        Evidence("learning-rate-jump", -MODERATE, "the rate itself jumps where nobody meant it to"),
+        Evidence("divergence", -STRONG, "the training loss does not run away", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",
     leads_to=("gradient-growth", "forward-overflow"),

@@ -12,7 +12,7 @@ Three to ten times the rate, or a longer schedule.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import EVERYDAY, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 # Below what even careful fine-tuning uses (1e-6 and up); models trained from scratch take 1e-4 and more.
@@ -26,9 +26,11 @@ def _rate_is_tiny(finding: Finding) -> bool:
 
 CAUSE = Cause(
     title="The learning rate is too low",
-    prior=EVERYDAY,
+    prior=COMMON,
     evidence=(
-        Evidence("loss-plateau", STRONG, "the loss stays where it began, at a tiny rate", when=_rate_is_tiny),
+        Evidence(
+            "loss-plateau", DECISIVE, "the loss stays where it began, at a tiny rate", when=_rate_is_tiny
+        ),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
         Evidence("divergence", -STRONG, "the loss runs away, which small steps cannot do"),

@@ -21,8 +21,10 @@ CAUSE = Cause(
         Evidence(
             "non-finite-values",
             STRONG,
-            "one loss term alone is not finite",
-            when=lambda finding: bool(finding.evidence.get("only_component")),
+            "one loss term is not finite, alone or before the others",
+            when=lambda finding: bool(
+                finding.evidence.get("only_component") or finding.evidence.get("first_component")
+            ),
         ),
         Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
     ),

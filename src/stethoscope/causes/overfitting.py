@@ -13,13 +13,15 @@ The checkpoint at the minimum; then more data, augmentation, regularisation, or 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import EVERYDAY, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Overfitting",
-    prior=EVERYDAY,
+    prior=COMMON,
     evidence=(
         Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
+        Evidence("peak-then-decline", WEAK, "the validation metric turns"),
+        Evidence("below-trivial-baseline", -MODERATE, "validation never was better than doing nothing"),
         Evidence("divergence", MODERATE, "the training loss itself does not run away", outcome=Outcome.CLEAR),
         Evidence("divergence", -STRONG, "the training loss runs away too"),
         Evidence(

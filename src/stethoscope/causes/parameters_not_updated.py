@@ -13,7 +13,7 @@ Build the optimizer after the model is wrapped and moved; check which parameters
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Parameters are not updated",
@@ -21,7 +21,7 @@ CAUSE = Cause(
     evidence=(
         Evidence(
             "loss-plateau",
-            STRONG,
+            DECISIVE,
             "the loss does not move at all",
             when=lambda finding: finding.evidence.get("frozen") is True,
         ),

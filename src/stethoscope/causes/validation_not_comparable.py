@@ -14,7 +14,7 @@ Evaluate at full resolution and at the fixed target difficulty, then evaluate th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Validation does not measure the task",
@@ -25,6 +25,12 @@ CAUSE = Cause(
             "validation-follows-curriculum",
             DECISIVE,
             "validation takes its difficulty from the training step",
+        ),
+        Evidence(
+            "peak-then-decline",
+            STRONG,
+            "the metric falls as the logged difficulty rises",
+            when=lambda finding: finding.evidence.get("follows_difficulty") is True,
         ),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence("peak-then-decline", WEAK, "the metric peaks early and declines, as such a yardstick does"),

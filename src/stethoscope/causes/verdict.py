@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from stethoscope.causes.cause import CURVE_FAMILIES, Explanation, RankedCause, Standing
+from stethoscope.causes.cause import Explanation, RankedCause, Standing
 from stethoscope.run import Run
+
+# Where harm shows. A learning rate is what was asked for, not what came of it.
+HARMED = frozenset({"numerics", "amp", "loss", "validation"})
 
 ENOUGH_POINTS = 5  # fewer values of a loss or metric say nothing about health
 
@@ -36,7 +39,7 @@ def stands(cause: RankedCause) -> bool:
 
 def shows_harm(explanation: Explanation) -> bool:
     """Whether a metric, a loss or the updates show that something is wrong."""
-    return any(found.rule.family in CURVE_FAMILIES for found in explanation.symptoms)
+    return any(found.rule.family in HARMED for found in explanation.symptoms)
 
 
 def _was_watched(run: Run) -> bool:

@@ -14,7 +14,18 @@ Load strictly, and compare the first loss after a resume with the last one befor
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence
+from stethoscope.findings import Finding
+
+
+def _jumps_at_restart(finding: Finding) -> bool:
+    aligned = "restart" in str(finding.evidence.get("aligned_with", ""))
+    return (aligned or finding.evidence.get("at_restart") is True) and finding.evidence.get("grade") != "S0"
+
+
+def _back_to_start(finding: Finding) -> bool:
+    return _jumps_at_restart(finding) and finding.evidence.get("back_to_start") is True
+
 
 CAUSE = Cause(
     title="A resume did not restore the weights",
@@ -22,14 +33,13 @@ CAUSE = Cause(
     evidence=(
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
         Evidence(
-            "loss-spike",
-            STRONG,
-            "the loss jumps at a restart and stays",
-            when=lambda finding: (
-                "restart" in str(finding.evidence.get("aligned_with", ""))
-                and finding.evidence.get("grade") in {"S2", "S3"}
-            ),
+            "loss-spike", STRONG, "the loss returns to its starting level at a restart", when=_back_to_start
         ),
+        Evidence("loss-spike", MODERATE, "the loss jumps at a restart", when=_jumps_at_restart),
+        Evidence(
+            "divergence", STRONG, "the loss returns to its starting level at a restart", when=_back_to_start
+        ),
+        Evidence("divergence", MODERATE, "the loss rises at a restart", when=_jumps_at_restart),
     ),
     confirm_by="load the checkpoint with strict=True and evaluate it before the first step",
 )

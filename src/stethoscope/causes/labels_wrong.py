@@ -1,0 +1,33 @@
+"""Labels do not belong to their inputs.
+
+## How it works
+Shuffled, shifted or mostly wrong labels can be learnt by heart and never generalise: the training loss may
+fall while validation stays at the level of guessing.
+
+## How to tell it from its look-alikes
+An overfitted model was better than guessing before it turned; here validation never was.
+
+## What cures it
+Look at a few samples with their labels as the model receives them, after every augmentation.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _at_chance(finding: Finding) -> bool:
+    return finding.evidence.get("kind") == "chance"
+
+
+CAUSE = Cause(
+    title="Labels do not belong to their inputs",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
+        Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
+        Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="look at a few samples with their labels as the model receives them",
+)
