@@ -30,7 +30,8 @@ STEP_COLUMNS = (
         "step_num",
     ),
     *("optimizer_step", "opt_step", "it", "total_timesteps", "time/total_timesteps", "totalenvinteracts"),
-    *("batch", "_step"),
+    *("global_iteration", "global_iter", "train/iteration", "train/iterations", "progress/iteration"),
+    *("progress/step", "progress/global_step", "batch", "batch_idx", "global_batch", "_step"),
 )
 EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep")
 KIMG_COLUMNS = ("progress/kimg", "kimg")
@@ -199,7 +200,7 @@ def _all(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> list[str]:
 
 
 def _spoken(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
+    return name.strip().lower().replace(" ", "_").replace("-", "_").replace(".", "/")
 
 
 def _find(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> str | None:
@@ -252,7 +253,9 @@ DEEPEST = 8  # levels of nesting that are looked into
 LONGEST_LIST = 32  # longer lists are data (a histogram, a batch), not signals
 TAG_KEYS = ("tag", "metric", "name", "key", "metric_name")  # beside "value" in a record of one value
 _ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset"})
-_HELD_OUT = re.compile(r"(val|valid|validation|eval|evaluation|test|dev)\b", re.IGNORECASE)
+_HELD_OUT = re.compile(
+    r"(val|valid|validation|eval|evaluation|test|dev|hold[-_]?out|held[-_]?out)\b", re.IGNORECASE
+)
 
 
 def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:

@@ -95,7 +95,9 @@ def _fineness(logged: str, points: int) -> tuple[int, int, int, int]:
 
 _TRAIN = frozenset({"train", "training", "trn"})
 _TEST = frozenset({"test", "testing"})
-_VALIDATION = frozenset({"val", "valid", "validation", "eval", "evaluation", "dev"}) | _TEST
+_VALIDATION = (
+    frozenset({"val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "heldout"}) | _TEST
+)
 _PER_STEP = frozenset({"step", "iter", "batch"})
 _COARSE = frozenset({"epoch", "avg", "average", "running", "smooth", "smoothed", "ema"})
 _TOTAL = frozenset({"total", "overall"})
@@ -143,7 +145,11 @@ def _named(logged: str) -> str | None:
         _ABBREVIATIONS.get(logged)
         or _axis(rest)
         or _housekeeping(rest, validated)
-        or (None if _RECORDS.intersection(rest) else _loss(rest, role) or _metric(rest, role, tokens))
+        or (
+            None
+            if _RECORDS.intersection(rest)
+            else _loss(rest, role) or _objective(rest, role) or _metric(rest, role, tokens)
+        )
     )
 
 
@@ -328,6 +334,10 @@ MINIMISED = frozenset(
         "ms_ssim",
         "xent",
         "cross_entropy",
+        "crossentropy",
+        "smooth_l1",
+        "nelbo",
+        "neg_elbo",
         "data",
     ]
 )
@@ -352,6 +362,33 @@ def _loss(rest: tuple[str, ...], role: str) -> str | None:
     part = _component(rest)
     head = "val/loss" if role == "val" else "loss"
     return f"{head}/{part}" if part else head
+
+
+# Names of what is minimised that do not say "loss": alone, and beside a word for training or validation.
+_OBJECTIVES = frozenset(
+    {("cost",), ("objective",), ("xent",), ("crossentropy",), ("cross", "entropy"), ("ce",), ("bce",)}
+)
+_OBJECTIVES_OF_A_ROLE = frozenset(
+    {
+        ("l1",),
+        ("l2",),
+        ("huber",),
+        ("charbonnier",),
+        ("smooth", "l1"),
+        ("focal",),
+        ("nelbo",),
+        ("neg", "elbo"),
+    }
+)
+
+
+def _objective(rest: tuple[str, ...], role: str) -> str | None:
+    """A loss by another name: xent, train_bce, cost."""
+    kept = tuple(t for t in rest if t not in _NAMESPACES | _PER_STEP | (_COARSE - {"smooth"}))
+    if kept not in _OBJECTIVES and not (role and kept in _OBJECTIVES_OF_A_ROLE):
+        return None
+    head = "val/loss" if role == "val" else "loss"
+    return head if kept in {("cost",), ("objective",)} else f"{head}/{'_'.join(kept)}"
 
 
 def _component(rest: tuple[str, ...]) -> str:

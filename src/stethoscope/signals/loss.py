@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stethoscope.run import Run, Series
+from stethoscope.run.names import LOWER, better
 from stethoscope.signals.missing import Missing
 
 LOG_THIS = 'log({"step": step, "loss": loss.item()})'
@@ -46,18 +47,32 @@ class TrainLoss:
 
 
 def measure(run: Run) -> TrainLoss | Missing:
-    """Find the total loss, or the largest term that measures progress."""
+    """Find the total loss, the largest term that measures progress, or an error that stands for it."""
     terms = {name: one for name, one in run.family("loss").items() if len(one.finite())}
     total = run.series.get("loss")
     if total is None or len(total) == 0:
-        honest = [one for name, one in terms.items() if not words(name) & ADVERSARIAL]
-        if not honest:
+        total = _largest_honest(terms) or _error_in_training(run.series)
+        if total is None:
             return Missing("the training loss was not logged", LOG_THIS)
-        total = max(honest, key=lambda one: float(np.median(np.abs(one.finite().values))))
         adversarial = False
     else:
         adversarial = any(words(name) & ADVERSARIAL for name in terms)
     return TrainLoss(total, terms, adversarial, _reinforced(run.series))
+
+
+def _largest_honest(terms: Mapping[str, Series]) -> Series | None:
+    honest = [one for name, one in terms.items() if not words(name) & ADVERSARIAL]
+    return max(honest, key=lambda one: float(np.median(np.abs(one.finite().values))), default=None)
+
+
+def _error_in_training(series: Mapping[str, Series]) -> Series | None:
+    """The error on training data that was logged most often: train/mse, train/nll, train/perplexity."""
+    errors = [
+        one
+        for name, one in series.items()
+        if name.startswith("train/") and better(name) == LOWER and len(one)
+    ]
+    return max(errors, key=len, default=None)
 
 
 def words(name: str) -> frozenset[str]:

@@ -4,7 +4,8 @@
 Every logged series, for NaN, infinity and values beyond 1e30. It names the series that went bad first and
 the step, says whether only one loss term is bad, and tells a few lost values from a run that never
 recovers. A loss of exactly 0.0 beside a gradient norm that is NaN is a NaN in disguise: some trainers
-print it that way.
+print it that way. A series that is no loss counts when it was a number and is none to the end: a score on
+held-out data always, any other where no loss shows that the model is well.
 
 ## Why it matters
 NaN is contagious: one NaN in the loss puts NaN into every gradient, one update later into every weight,
@@ -32,13 +33,16 @@ import numpy as np
 from stethoscope.detectors.non_finite import NonFinite, Pattern, scan
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.run import EventKind, Series, Steps, Where
+from stethoscope.run.names import LOWER, better
 from stethoscope.signals.announcements import Announcements
 from stethoscope.signals.every_series import EverySeries
+from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.skipped_steps import SkippedSteps
 
 RULE = Rule(code="NUM101", since="0.1", severity=Severity.CRITICAL)
 
 OFTEN = 0.05  # a share of lost values above this is more than an accident
+FEW = 3  # evaluations in a row that are NaN
 LONG = 8  # so many bad values in a row are an episode, not an outlier
 DISGUISED = 3  # zeros beside NaN gradients; one or two may be a skipped first step
 # Quantities that do not describe the model: their NaN is a division by zero in the logger.
@@ -71,14 +75,18 @@ class Bad:
 
 
 def examine(
-    every: EverySeries, skipped: SkippedSteps | None, announcements: Announcements | None
+    every: EverySeries,
+    loss: TrainLoss | None,
+    skipped: SkippedSteps | None,
+    announcements: Announcements | None,
 ) -> Iterator[Finding]:
     """Name the first bad series where it does lasting harm; otherwise note what was lost."""
     empty = _empty_rows(every)
     judged = [_without(series, empty) for name, series in every.series.items() if _describes_the_model(name)]
     bad = [Bad(series, seen) for series in judged if (seen := scan(series.values)).count]
     disguised = _disguised(every)
-    fatal = sorted((one for one in bad if _is_fatal(one, every)), key=_order)
+    total = loss.series.name if loss else "loss"
+    fatal = sorted((one for one in bad if _is_fatal(one, every, total)), key=_order)
     if fatal:
         yield _lasting(fatal, every, bool(disguised))
     elif disguised is not None:
@@ -109,28 +117,48 @@ def _is_loss(name: str) -> bool:
     return name == "loss" or name.startswith("loss/") or name == "val/loss"
 
 
+def _is_error(name: str) -> bool:
+    """Whether this is a loss, or a metric of which less is better: a loss by another name."""
+    return _is_loss(name) or (name.startswith(("train/", "val/")) and better(name) == LOWER)
+
+
 def _is_gradient(name: str) -> bool:
     return name.startswith(("grad_norm", "update_ratio", "param_norm"))
 
 
-def _is_fatal(one: Bad, every: EverySeries) -> bool:
+def _is_fatal(one: Bad, every: EverySeries, total: str) -> bool:
+    """Whether a series is lost to the end, and the model with it as far as the curves tell."""
     name = one.series.name
-    if not one.lasting or not (_is_loss(name) or _is_gradient(name)):
+    if not one.lasting:
         return False
     if one.seen.pattern is Pattern.ALL:
         # A column that never held a number was never measured, unless it is the loss of the run itself.
         terms_are_fine = _finite_losses(every) and not _bad_terms(every)
-        return name == "loss" and not terms_are_fine
+        return name == total and not terms_are_fine
+    if _is_error(name):
+        return True
     if _is_gradient(name):
         return one.seen.longest >= LONG
-    return True
+    return _is_lost(one, every, total)
+
+
+def _is_lost(one: Bad, every: EverySeries, total: str) -> bool:
+    """Whether a quantity that was a number is none to the end, and no loss says that the model is well."""
+    last = one.series.values[one.seen.onset or 0 :]
+    if np.isinf(last).all():
+        return False  # an infinite score may be a perfect one
+    if one.series.name.startswith("val/"):
+        return len(last) >= FEW and one.seen.count == len(last)
+    well = total in every.series and scan(every.series[total].values).pattern is Pattern.NONE
+    return len(last) >= LONG and one.seen.count == len(last) and not well
 
 
 def _order(one: Bad) -> tuple[int, int]:
     """Earliest first; at the same step the single term explains the total, and the total the gradients."""
     name = one.series.name
-    rank = 0 if name.startswith("loss/") else 1 if name == "loss" else 2 if _is_gradient(name) else 3
-    return one.step, rank
+    if name.startswith(("loss/", "train/")):
+        return one.step, 0
+    return one.step, 1 if name == "loss" else 2 if _is_gradient(name) else 3
 
 
 def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool) -> Finding:
@@ -160,7 +188,13 @@ def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool) -> Finding:
             "finite_until_end": ", ".join(_finite_losses(every)[:6]),
         },
         onset=first.step,
+        severity=Severity.CRITICAL if _is_the_model(fatal) else Severity.WARNING,
     )
+
+
+def _is_the_model(fatal: list[Bad]) -> bool:
+    names = [one.series.name for one in fatal]
+    return any(_is_error(name) or _is_gradient(name) for name in names)
 
 
 def _lone_term(fatal: list[Bad], every: EverySeries) -> str:
