@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.detectors.robust_stats import (
     autocorrelation,
@@ -36,8 +37,12 @@ VISIBLE = 0.05
 FAR = 8.0  # noise deviations of single points
 LEAST_LAST = 5  # points in a row, up to the end
 OUTGROWN = 3.0  # so few points must stand so many times above what came before
+EARLY = 5  # values from which the start is read; an explosion may follow at once
+EXPLODED = 10.0  # times the start is no longer a bump
+LASTS = 3  # values in a row; a single one so high may be a rare batch
 FAR_ABOVE = 2.0  # times the first level: worse than useless, whatever the curve does up there
 PARTS = 8  # stretches after the best level, compared with each other
+STILL_FALLS = 0.2  # p-value of a fall at the end that is not to be overlooked
 KEPT = 0.5  # a rise of which more than half has been made good again is a scar, not a divergence
 WINDOWS = (32, 64, 128, 256)  # points at the end searched for exponential growth
 GROWTH_T = 4.0
@@ -48,7 +53,8 @@ class Rise:
     """A lasting rise: where it began, the levels, and how fast it went.
 
     `gain_lost` is the share of the earlier improvement that is gone (above 1: worse than at the start);
-    `steps_to_rise` is the time from a tenth to nine tenths of it.
+    `steps_to_rise` is the time from a tenth to nine tenths of it; `exploded` says that on the way the loss
+    stood many times above its start.
     """
 
     onset: int
@@ -60,6 +66,7 @@ class Rise:
     gain_lost: float
     steps_to_rise: int
     exponential: bool
+    exploded: bool = False
 
     @property
     def ratio(self) -> float:
@@ -74,7 +81,7 @@ class Rise:
     @property
     def severe(self) -> bool:
         """Whether so much is lost that the run has failed."""
-        if self.ratio >= GROWN and self.gain_lost >= GAIN_LOST:
+        if (self.exploded and self.above_start) or (self.ratio >= GROWN and self.gain_lost >= GAIN_LOST):
             return True
         learned = self.initial - self.best > LEARNED * self.noise
         return self.above_start and (self.ratio >= WORSE or (learned and self.ratio >= 1.0 + VISIBLE))
@@ -89,6 +96,7 @@ def rise(steps: Steps, values: Values) -> Rise | None:
         _rise_of_level(steps, tamed)
         or _rise_of_last_points(steps, tamed)
         or _rise_far_above_the_start(steps, tamed)
+        or _rise_through_an_explosion(steps, tamed)
     )
 
 
@@ -99,19 +107,22 @@ def _rise_of_level(steps: Steps, values: Values) -> Rise | None:
     level = smoothed(y, window)
     best_at = int(np.argmin(level))
     best = float(level[best_at])
-    initial = _initial(y)
+    initial = _initial_level(values, y)
     end = float(np.median(y[-max(3, len(y) // 10) :]))
     noise = noise_sd(y)
     exponential = _grows_exponentially(values, best, initial)
     if exponential:
         end = max(end, float(np.median(y[-3:])))
     after = y[best_at:]
-    if end - best <= max(noise, 1e-12 * abs(best)) or _comes_back(after, end - best):
+    if end - best <= max(noise, 1e-12 * abs(best)):
+        return None
+    learned = initial - best > LEARNED * noise
+    if _comes_back(after, end - best) and not (learned and _settles_above(y, initial)):
         return None
     if not (exponential or _surely_rising(after, end - best, window)):
         return None
     # Where nothing had been learned, the whole curve must rise: a wandering level has a lowest point, too.
-    if initial - best <= LEARNED * noise and not (exponential or _surely_rising(y, end - best, window)):
+    if not learned and not (exponential or _surely_rising(y, end - best, window)):
         return None
     onset, took = _course(x, level, best_at, best, end)
     lost = _gain_lost(initial, best, end, noise)
@@ -122,6 +133,14 @@ def _comes_back(after: Values, height: float) -> bool:
     """Whether a good part of the rise has been made good again, spikes aside."""
     parts = np.array([np.median(part) for part in np.array_split(after, PARTS) if len(part)])
     return largest_rise(-parts) > KEPT * height
+
+
+def _settles_above(y: Values, initial: float) -> bool:
+    """Whether the last third stands clearly above the start and falls no more."""
+    late = y[-max(LEAST_POINTS // 2, len(y) // 3) :]
+    line = trend(np.arange(len(late)), late)
+    falls = line is None or line.p_falling < STILL_FALLS
+    return initial > 0.0 and not falls and float(np.quantile(late, 0.1)) > WORSE * initial
 
 
 def _surely_rising(after: Values, height: float, window: int) -> bool:
@@ -177,8 +196,44 @@ def _rise_of_last_points(steps: Steps, values: Values) -> Rise | None:
     return Rise(int(steps[start]), int(steps[start - 1]), initial, before, end, noise, lost, took, grown)
 
 
+def _rise_through_an_explosion(steps: Steps, values: Values) -> Rise | None:
+    """A loss that stood many times above its start and came down again, but not as far as the start."""
+    initial = _initial(values[:EARLY])
+    if initial <= 0.0:
+        return None
+    high = values > EXPLODED * initial
+    if _longest(high) < LASTS and float(values.max()) < EXPLODED**3 * initial:
+        return None
+    at = int(np.argmax(high))
+    late = values[-max(LEAST_POINTS // 2, len(values) // 4) :]
+    end = float(np.median(late))
+    noise = median_deviation(late) * math.sqrt(variance_inflation(autocorrelation(late)) / len(late))
+    if at + len(late) >= len(values) or end - 3.0 * noise < (1.0 + VISIBLE) * initial:
+        return None
+    best_at = int(np.argmin(values[: at + 1]))
+    best = float(values[best_at])
+    onset = best_at + int(np.flatnonzero(values[best_at : at + 1] <= FAR_ABOVE * initial)[-1])
+    lost = _gain_lost(initial, best, end, noise)
+    took = int(steps[at] - steps[onset])
+    return Rise(
+        int(steps[onset]), int(steps[best_at]), initial, best, end, noise, lost, took, False, exploded=True
+    )
+
+
+def _longest(high: npt.NDArray[np.bool_]) -> int:
+    """The longest stretch of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], high.astype(np.int8), [0]))))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
+
+
 def _initial(values: Values) -> float:
     return max(float(values[0]), float(np.median(values[:3])))
+
+
+def _initial_level(values: Values, folded: Values) -> float:
+    """The first level of the folded curve; the first values where an explosion fills the first blocks."""
+    first, level = _initial(values), _initial(folded)
+    return first if 0.0 < FAR_ABOVE * first < level else level
 
 
 def _gain_lost(initial: float, best: float, end: float, noise: float) -> float:
