@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.detectors.robust_stats import tame
 from stethoscope.run import Steps, Values
@@ -16,7 +17,12 @@ REGULAR = 0.2  # relative spread of the distances between leaps that still count
 SMALLEST = 1e-12  # no log prints more decimals than this
 PRINTED = 1e-5  # rates are printed with five or six decimals where they are printed with few
 CYCLE_GROWTH = (1.0, 1.5, 2.0)  # each cycle is so many times as long as the one before
+FAR_ABOVE_PEAK = 1.5  # times the highest rate before
+LEAST_RESTART = 0.3  # of the peak; damped restarts halve it
+FEW_AFTER = 4  # points after a leap from which a decay cannot be read
 MANY = 5  # so many leaps are a schedule (or two groups logged under one name), not an accident
+
+Row = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def jumps(steps: Steps, rates: Values) -> list[Jump]:
     leaps = (after > JUMP * before) & (after - before > LEAST_SHARE * highest)
     leaps &= np.arange(1, len(rates)) > _end_of_warm_up(rates)
     at = np.flatnonzero(leaps)
-    cyclic = _is_cycle(int(steps[0]), steps[at + 1], before[at], top[at])
+    cyclic = _is_cycle(steps, rates, at)
     return [
         Jump(int(steps[i + 1]), float(before[i]), float(after[i]), float(top[i]), cyclic) for i in at.tolist()
     ]
@@ -70,17 +76,32 @@ def _end_of_warm_up(rates: Values) -> int:
     return end
 
 
-def _is_cycle(first: int, steps: Steps, before: Values, peaks: Values) -> bool:
-    """Whether the leaps are the restarts of a cyclic schedule that began at step `first`."""
-    if len(steps) == 0:
-        return False
-    if len(steps) >= MANY or bool(np.all(before <= AT_FLOOR * peaks)):
+def _is_cycle(steps: Steps, rates: Values, at: Row) -> bool:
+    """Whether the leaps, each after the index in `at`, are the restarts of a cyclic schedule."""
+    if len(at) == 0 or bool(np.any(rates[at + 1] > FAR_ABOVE_PEAK * np.maximum.accumulate(rates)[at])):
+        return False  # no schedule restarts far above its own peak
+    if len(at) >= MANY:
         return True
-    if len(steps) < 2:
-        return False
-    gaps = np.diff(np.insert(steps, 0, first)).astype(np.float64)
+    from_floor = bool(np.all(rates[at] <= AT_FLOOR * np.maximum.accumulate(rates)[at]))
+    if len(at) == 1:
+        return from_floor and _decays(rates[: int(at[0]) + 1]) and _lands_on_the_peak(rates, int(at[0]))
+    gaps = np.diff(np.insert(steps[at + 1], 0, steps[0])).astype(np.float64)
     growth = gaps[1:] / np.maximum(gaps[:-1], 1.0)
-    return any(bool(np.all(np.abs(growth / factor - 1.0) <= REGULAR)) for factor in CYCLE_GROWTH)
+    return from_floor or any(
+        bool(np.all(np.abs(growth / factor - 1.0) <= REGULAR)) for factor in CYCLE_GROWTH
+    )
+
+
+def _decays(rates: Values) -> bool:
+    """Whether the rate glides down to where it ends; a schedule of steps holds each level for long."""
+    down = rates[int(np.argmax(rates)) :]
+    return len(np.unique(down)) > len(down) // 2
+
+
+def _lands_on_the_peak(rates: Values, at: int) -> bool:
+    """Whether the rate comes back to a peak that a cycle may have, and glides down from it again."""
+    peak, landed = float(rates[: at + 1].max()), rates[at + 1 :]
+    return bool(landed.max() >= LEAST_RESTART * peak) and (len(landed) < FEW_AFTER or _decays(landed))
 
 
 def _is_rounded(rates: Values) -> bool:
