@@ -90,7 +90,7 @@ LEARNING_LAYERS = (
 REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})
 # fmt: off
 DETACHING = frozenset({
-    "detach", "detach_", "item", "float", "int", "numpy", "tolist", "data", "argmax", "eq", "round",
+    "detach", "detach_", "item", "numpy", "tolist", "data", "argmax", "eq", "round",
 })
 # fmt: on
 # Callables that make or move things rather than predict.
@@ -294,7 +294,7 @@ def _leading(run: Execution, value: Value) -> Iterator[Value]:
 
 def detaches(value: Applied) -> bool:
     """Whether a call cuts gradients off."""
-    return value.callee.rpartition(".")[2] in DETACHING
+    return value.callee in {"float", "int"} or value.callee.rpartition(".")[2] in DETACHING
 
 
 def _is_about_shape(value: Value) -> bool:

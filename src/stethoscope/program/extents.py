@@ -77,7 +77,14 @@ RESIZE_MAKERS = frozenset(
 )
 RESIZE_METHODS = frozenset({"resize", "thumbnail", "reduce", "resize_"})
 CROP_CALLS = ("center_crop", "CenterCrop", "functional.crop", "five_crop", "ImageOps.crop")
-POOLINGS = ("avg_pool2d", "max_pool2d", "AvgPool2d", "MaxPool2d")
+POOLINGS = (".avg_pool2d", ".max_pool2d", ".AvgPool2d", ".MaxPool2d")
+
+
+def is_resize(value: Applied) -> bool:
+    """Whether a call changes the size of a picture."""
+    if value.callee in RESIZE_CALLS or value.callee.removesuffix("()") in RESIZE_MAKERS:
+        return True
+    return value.callee.startswith(".") and value.callee[1:] in RESIZE_METHODS and len(value.args) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +103,31 @@ class Mark:
 class Picture:
     """The size of a picture and what made it smaller."""
 
-    height: float = HEIGHT
-    width: float = WIDTH
+    height: float
+    width: float
+    share: float = 1.0  # of the area that is left
     marks: tuple[Mark, ...] = ()
     conditional: bool = False
 
     @property
-    def share(self) -> float:
-        """The part of the area that is left."""
-        return self.height * self.width / (HEIGHT * WIDTH)
+    def longest(self) -> int:
+        """The longest side in pixels."""
+        return round(max(self.height, self.width))
+
+    def resized(self, height: float, width: float, mark: Mark) -> Picture:
+        """The picture at another size."""
+        area = self.height * self.width
+        share = self.share * height * width / area if area else 0.0
+        return Picture(height, width, share, (*self.marks, mark), self.conditional)
 
 
 @dataclass(slots=True)
 class Ruler:
-    """Measures values met in one walk."""
+    """Measures values met in one walk, for a picture of this height and width."""
 
     run: Execution
+    height: float = HEIGHT
+    width: float = WIDTH
     _pictures: dict[int, Picture | None] = field(default_factory=dict)
     _kept: list[Value] = field(default_factory=list)
 
@@ -121,18 +137,18 @@ class Ruler:
             return None
         if id(value) not in self._pictures:
             self._kept.append(value)
-            self._pictures[id(value)] = Picture()  # while it is being measured
+            self._pictures[id(value)] = self._whole()  # while it is being measured
             self._pictures[id(value)] = self._picture(value, depth - 1)
         return self._pictures[id(value)]
 
     def _picture(self, value: Value, depth: int) -> Picture | None:
         match value:
             case Leaf():
-                return Picture()
+                return self._whole()
             case Part(base=base) if isinstance(base, Applied | Delayed | Part | Choice):
                 return self.picture(base, depth)
             case Part():
-                return Picture()
+                return self._whole()
             case Choice(options=options):
                 return self._smallest(options, depth)
             case Items(items=items):
@@ -147,6 +163,9 @@ class Ruler:
             case Applied():
                 return self._applied(value, depth)
         return None
+
+    def _whole(self) -> Picture:
+        return Picture(self.height, self.width)
 
     def _smallest(self, options: Sequence[Value], depth: int) -> Picture | None:
         found = [p for option in options if (p := self.picture(option, depth)) is not None]
@@ -164,9 +183,7 @@ class Ruler:
         callee, args = value.callee, value.args
         if callee == "()":
             return self._first((*args[1:], *value.keywords.values()), depth)
-        if callee in RESIZE_CALLS or callee.removesuffix("()") in RESIZE_MAKERS:
-            return self._resized(value, depth)
-        if callee[1:] in RESIZE_METHODS and len(args) > 1:
+        if is_resize(value):
             return self._resized(value, depth)
         if callee == "[]":
             return self._sliced(value, args[0], args[1], depth)
@@ -187,7 +204,7 @@ class Ruler:
             return before
         longest = round(max(size))
         mark = Mark("resize", value.callee, value.site, longest, _is_fixed(value), _is_smooth(value))
-        return Picture(*size, (*before.marks, mark), before.conditional)
+        return before.resized(*size, mark)
 
     def _size_asked(self, value: Applied, before: Picture, depth: int) -> tuple[float, float] | None:
         asked = value.maker or value
@@ -246,7 +263,7 @@ class Ruler:
         kind = "resize" if strided else "crop"
         fixed = not strided and all(_is_constant_slice(s) for s in pair)
         mark = Mark(kind, "slice", value.site, round(max(size)), fixed, False)
-        return Picture(*size, (*before.marks, mark), before.conditional)
+        return before.resized(*size, mark)
 
     def _slice_length(self, piece: Applied, side: float, depth: int) -> float | None:
         bounds: list[float] = []
@@ -276,7 +293,7 @@ class Ruler:
             return before
         height, width = min(asked_size[0], before.height), min(asked_size[1], before.width)
         mark = Mark("crop", value.callee, value.site, round(max(height, width)), True, False)
-        return Picture(height, width, (*before.marks, mark), before.conditional)
+        return before.resized(height, width, mark)
 
     def _boxed(self, value: Applied, depth: int) -> Picture | None:
         """PIL: image.crop((left, top, right, bottom))."""
@@ -286,7 +303,7 @@ class Ruler:
             return before
         width, height = min(box[2] - box[0], before.width), min(box[3] - box[1], before.height)
         mark = Mark("crop", value.callee, value.site, round(max(height, width)), True, False)
-        return Picture(height, width, (*before.marks, mark), before.conditional)
+        return before.resized(height, width, mark)
 
     # Numbers
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stethoscope.program.effects import BACKWARD, Effects, effects
+from stethoscope.program.effects import BACKWARD, Effects, effects, own_nodes
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module
 from stethoscope.program.remembered import remembered
@@ -14,7 +14,7 @@ from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import Applied, Items, Site, Table, Value, choice
 
 MOST_WALKS = 24  # entries followed
-ALL_STEPS = 300_000  # for all walks together: a few seconds
+ALL_STEPS = 200_000  # for all walks together: a few seconds
 MOST_ANCESTORS = 200
 TRAINER_BASES = ("Trainer", "SFTTrainer", "Seq2SeqTrainer")
 
@@ -141,7 +141,12 @@ def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised
                 continue
             value = _loss_in(run, result)
             if value is not None:
-                yield Minimised(run, Sink(value, Site(method.source, method.node), (method,)))
+                yield Minimised(run, Sink(value, Site(method.source, _return_of(method)), (method,)))
+
+
+def _return_of(method: Function) -> ast.AST:
+    found = [node for node in own_nodes(method.node) if isinstance(node, ast.Return)]
+    return max(found, key=lambda node: node.lineno, default=method.node)
 
 
 def _loss_methods(index: Index, cls: Class) -> Iterator[Function]:

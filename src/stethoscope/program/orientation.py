@@ -27,6 +27,7 @@ from stethoscope.program.values import (
 )
 
 DEPTH = 60
+MOST_TRIALS = 60  # values of one objective that are tried on numbers
 LARGEST_BOUNDED = 1.5  # likenesses end at 1; a ratio in decibels goes far beyond
 
 # Calls that keep the order of values: more stays more. Names without module; the value is the first argument.
@@ -87,6 +88,7 @@ class Reader:
     _operands: dict[int, tuple[Value, Value] | None] = field(default_factory=dict)
     _kept: list[Value] = field(default_factory=list)
     _inside: list[Delayed] = field(default_factory=list)
+    _trials_left: int = MOST_TRIALS
 
     def contributions(self, value: Value, depth: int = DEPTH) -> list[Contribution]:
         """The likenesses and distances that a value is made of."""
@@ -129,7 +131,8 @@ class Reader:
         """The value tried on numbers, where it compares two things."""
         if id(value) not in self._tried:
             self._kept.append(value)
-            operands = self.operands(value)
+            operands = self.operands(value) if self._trials_left > 0 else None
+            self._trials_left -= operands is not None
             self._tried[id(value)] = probe(self.run.index, value, operands) if operands else None
         return self._tried[id(value)]
 
@@ -216,8 +219,11 @@ class Reader:
         return self._whole(value, "")
 
     def _difference(self, value: Applied, left: Value, right: Value, depth: int) -> list[Contribution]:
-        found = self.contributions(left, depth - 1) + _turned(self.contributions(right, depth - 1))
-        return found or self._whole(value, "")
+        if is_operand(self.run.index, left) or is_operand(self.run.index, right):
+            whole = self._whole(value, "")
+            if whole:
+                return whole
+        return self.contributions(left, depth - 1) + _turned(self.contributions(right, depth - 1))
 
     def _product(self, value: Applied, depth: int) -> list[Contribution]:
         tensors: list[Value] = []

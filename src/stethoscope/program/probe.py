@@ -37,12 +37,14 @@ from stethoscope.program.values import (
 )
 
 Array = npt.NDArray[np.float64]
-# Prediction and target: equal, near twice, far twice (once to either side), unrelated.
+# Prediction and target: equal, near twice, far twice (once to either side), and unrelated twice: once
+# with another prediction, once with another target.
 Pairs = list[tuple[Array, Array]]
 
 STEPS = 20_000  # for one pair
 DRAWS = 3
 SMALLEST_GAP = 1e-4  # relative difference that counts as larger
+LARGEST_SPREAD = 0.1  # of perfect agreement from draw to draw, against the gap to no agreement
 SCALES = 3.0  # factor for the test whether only the angle between the operands matters
 SHAPE_WORDS = frozenset({"shape", "ndim", "dtype", "device", "T", "data", "is_cuda"})
 
@@ -68,6 +70,8 @@ def probe(index: Index, value: Value, operands: tuple[Value, Value]) -> Probe | 
     with warnings.catch_warnings():  # empty slices and the like: the result is not a number, which is seen
         warnings.simplefilter("ignore")
         for presentations in PRESENTATIONS:
+            if found is not None and presentations is LARGE:
+                continue  # it could be computed on small ones
             for presentation in presentations:
                 outcome = _try(index, value, operands, presentation)
                 if outcome is not None and found is not None and outcome.orientation * found.orientation < 0:
@@ -139,27 +143,45 @@ def _try(
     angular: list[bool] = []
     for seed in range(DRAWS):
         pairs = presentation(seed)
-        scores = [_score(index, value, operands, pair) for pair in pairs]
-        known = [score for score in scores if score is not None]
-        if len(known) < len(scores):
+        scores = _scored(index, value, operands, pairs)
+        if scores is None:
             return None
-        signs.append(_sign(known))
-        alike.append(known[0])
-        unlike.append(known[-1])
+        signs.append(_sign(scores))
+        alike.append(scores[0])
+        unlike.append(scores[5])
+        if signs[-1] == 0:
+            break  # one exception is enough
         prediction, target = pairs[1]
         scaled = _score(index, value, operands, (prediction * SCALES, target))
-        angular.append(scaled is not None and abs(scaled - known[1]) <= 1e-6 * max(1.0, abs(known[1])))
-    agreed = signs[0] if len(set(signs)) == 1 else 0
-    return Probe(agreed, float(np.mean(alike)), float(np.mean(unlike)), all(angular))
+        angular.append(scaled is not None and abs(scaled - scores[1]) <= 1e-6 * max(1.0, abs(scores[1])))
+    agreed = signs[0] if len(set(signs)) == 1 and _is_settled(alike, unlike) else 0
+    return Probe(agreed, float(np.mean(alike)), float(np.mean(unlike)), bool(angular) and all(angular))
+
+
+def _scored(index: Index, value: Value, operands: tuple[Value, Value], pairs: Pairs) -> list[float] | None:
+    scores: list[float] = []
+    for pair in pairs:
+        score = _score(index, value, operands, pair)
+        if score is None:
+            return None
+        scores.append(score)
+    return scores
+
+
+def _is_settled(best: list[float], unlike: list[float]) -> bool:
+    """Whether perfect agreement gives the same whatever is compared: a plain product of the two does not."""
+    if any(np.isinf(value) for value in best):
+        return all(np.isinf(value) for value in best)
+    return max(best) - min(best) <= LARGEST_SPREAD * abs(float(np.mean(best)) - float(np.mean(unlike)))
 
 
 def _sign(scores: list[float]) -> int:
     """+1 where the scores fall as agreement falls, whichever way one departs; -1 where they rise; else 0."""
-    best, near, far, unrelated = scores[0], scores[1:3], scores[3:5], scores[5]
+    best, near, far, unrelated = scores[0], scores[1:3], scores[3:5], scores[5:]
     gap = SMALLEST_GAP * max(1.0, abs(far[0]))
-    if best > max(near) and min(near) > max(far) and best - max(far) > gap and best > unrelated:
+    if best > max(near) and min(near) > max(far) and best - max(far) > gap and best > max(unrelated):
         return 1
-    if best < min(near) and max(near) < min(far) and min(far) - best > gap and best < unrelated:
+    if best < min(near) and max(near) < min(far) and min(far) - best > gap and best < min(unrelated):
         return -1
     return 0
 
@@ -171,8 +193,8 @@ def _score(
     known: dict[int, Value] = {id(o): Constant(array) for o, array in zip(operands, pair, strict=True)}
     try:
         result = _settle(run, value, known)
-    except (Exhausted, CannotCompute, RecursionError):
-        return None
+    except (Exhausted, CannotCompute, RecursionError, ArithmeticError, LookupError, TypeError, ValueError):
+        return None  # a stranger's shapes and types may fit together in no way at all
     number = result.value if isinstance(result, Constant) else None
     if isinstance(number, bool) or not isinstance(number, int | float | np.ndarray):
         return None
@@ -262,30 +284,35 @@ def _rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Val
 # The kinds of things that losses compare, from perfect agreement to none
 
 
-def _images(seed: int, shape: tuple[int, ...] = (2, 3, 32, 32)) -> Pairs:
+def _images(seed: int, shape: tuple[int, ...] = (2, 3, 20, 20)) -> Pairs:
     rng = np.random.default_rng(seed)
-    target, noise = rng.uniform(0.2, 0.8, shape), rng.normal(size=shape)
-    unrelated = rng.uniform(0.2, 0.8, shape)
-    return [*((target + step * noise, target) for step in (0.0, 0.05, -0.05, 0.2, -0.2)), (unrelated, target)]
+    level = 0.2 + 0.1 * seed
+    target, other = rng.uniform(level, 0.8, shape), rng.uniform(level, 0.8, shape)
+    return _departing(target, other, rng.normal(size=shape), (0.05, 0.2))
 
 
 def _gray_images(seed: int) -> Pairs:
-    return _images(seed, (2, 1, 32, 32))
+    return _images(seed, (2, 1, 20, 20))
 
 
 def _large_images(seed: int) -> Pairs:
     return _images(seed, (1, 3, 192, 192))
 
 
-def _vectors(seed: int, shape: tuple[int, ...] = (8, 16)) -> Pairs:
+def _vectors(seed: int, shape: tuple[int, ...] = (8, 32)) -> Pairs:
     rng = np.random.default_rng(seed)
-    target, noise = rng.normal(size=shape), rng.normal(size=shape)
-    unrelated = rng.normal(size=shape)
-    return [*((target + step * noise, target) for step in (0.0, 0.3, -0.3, 1.0, -1.0)), (unrelated, target)]
+    target, other = (1 + seed) * rng.normal(size=shape), (1 + seed) * rng.normal(size=shape)
+    return _departing(target, other, (1 + seed) * rng.normal(size=shape), (0.3, 1.0))
 
 
 def _signals(seed: int) -> Pairs:
     return _vectors(seed, (2, 1, 256))
+
+
+def _departing(target: Array, other: Array, noise: Array, steps: tuple[float, float]) -> Pairs:
+    small, large = steps
+    shown = [target + step * noise for step in (0.0, small, -small, large, -large)]
+    return [*((prediction, target) for prediction in shown), (other, target), (target, other)]
 
 
 def _masks(seed: int) -> Pairs:
@@ -297,32 +324,43 @@ def _logits(seed: int) -> Pairs:
 
 
 def _flipped(seed: int, shown: Callable[[Array], Array]) -> Iterator[tuple[Array, Array]]:
+    """Masks in which as many points are lost as others are won, so that only the agreement changes."""
     rng = np.random.default_rng(seed)
-    shape = (2, 1, 32, 32)
-    target = (rng.uniform(size=shape) < 0.4).astype(np.float64)
-    for share in (0.0, 0.1, 0.1, 0.3, 0.3, 0.5):
-        flipped = rng.uniform(size=shape) < share
-        yield shown(np.where(flipped, 1 - target, target)), target
+    shape, share = (2, 1, 20, 20), 0.3 + 0.1 * seed
+    target, other = ((rng.uniform(size=shape) < share).astype(np.float64) for _ in range(2))
+    ones, zeros = np.flatnonzero(target), np.flatnonzero(target == 0)
+    for part in (0.0, 0.15, 0.15, 0.5, 0.5):
+        mask = target.copy()
+        count = int(part * min(len(ones), len(zeros)))
+        mask.flat[rng.permutation(ones)[:count]] = 0
+        mask.flat[rng.permutation(zeros)[:count]] = 1
+        yield shown(mask), target
+    yield shown(other), target
+    yield shown(target), other
 
 
 def _classes(seed: int, extent: tuple[int, ...] = (), count: int = 200) -> Pairs:
     rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 4, (count, *extent))
+    labels, other = rng.integers(0, 4, (2, count, *extent))
     pairs: Pairs = []
-    for share in (0.0, 0.1, 0.1, 0.4, 0.4, 0.7):
+    for share in (0.0, 0.1, 0.1, 0.4, 0.4):
         shown = np.where(rng.uniform(size=labels.shape) < share, (labels + 1) % 4, labels)
-        logits = np.moveaxis(np.eye(4)[shown], -1, 1) * 8.0
-        pairs.append((logits, labels.astype(np.float64)))
-    return pairs
+        pairs.append((_scores(shown), labels.astype(np.float64)))
+    return [*pairs, (_scores(other), labels.astype(np.float64)), (_scores(labels), other.astype(np.float64))]
+
+
+def _scores(labels: npt.NDArray[np.int64]) -> Array:
+    return np.asarray(np.moveaxis(np.eye(4)[labels], -1, 1) * 8.0)
 
 
 def _label_maps(seed: int) -> Pairs:
     return _classes(seed, (16, 16), 2)
 
 
+LARGE: tuple[Callable[[int], Pairs], ...] = (_large_images,)
 # Operands of one kind first; scores against labels only where those say nothing.
 PRESENTATIONS: tuple[tuple[Callable[[int], Pairs], ...], ...] = (
     (_images, _gray_images, _masks, _vectors, _signals),
-    (_large_images,),
+    LARGE,
     (_logits, _classes, _label_maps),
 )

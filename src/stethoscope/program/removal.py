@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.index import FunctionNode
-from stethoscope.program.values import Site
+from stethoscope.program.values import Site, lines_of
 from stethoscope.run import Source, Splice
 
 Block = list[ast.stmt]
@@ -135,11 +135,9 @@ def _called(call: ast.Call) -> str:
 
 def _cut(source: Source, statements: list[ast.stmt]) -> Splice:
     """Whole lines, with the comment right above them."""
-    lines = source.text.split("\n")
+    lines, starts = lines_of(source)
     first = statements[0].lineno - 1
     last = statements[-1].end_lineno or statements[-1].lineno
     while first > 0 and lines[first - 1].strip().startswith("#"):
         first -= 1
-    start = sum(len(line) + 1 for line in lines[:first])
-    end = sum(len(line) + 1 for line in lines[:last])
-    return Splice(source.file, start, min(end, len(source.text)), "")
+    return Splice(source.file, starts[first], min(starts[last], len(source.text)), "")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from stethoscope.program import calls
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
-from stethoscope.program.extents import Mark, Picture, Ruler
+from stethoscope.program.extents import HEIGHT, WIDTH, Mark, Picture, Ruler, is_resize
 from stethoscope.program.index import Function, Index, Module, dotted, index
-from stethoscope.program.likenesses import LIKENESS_WORDS, words
+from stethoscope.program.likenesses import LIKENESS_WORDS, is_target_like, words
 from stethoscope.program.minimised import ALL_STEPS, Minimised, minimised
 from stethoscope.program.orientation import spoken_name
 from stethoscope.program.remembered import remembered
@@ -30,10 +30,12 @@ from stethoscope.program.values import (
     Table,
     Value,
     inputs,
+    lines_of,
 )
 from stethoscope.run import Program, Recipe, Splice, Where
 
 MOST_ENTRIES = 40
+MOST_SEEN = 20_000  # values looked at from one entry
 MOST_SHARE = 0.6  # of the area; above this it is a border or a multiple of the scale
 SMALL_CROP = 256  # longest side; a larger centre crop is a usual protocol
 USUAL_SIDE = 224  # from here on, a fixed size is a usual evaluation protocol
@@ -73,18 +75,22 @@ FIXED_DIFFICULTY = re.compile(r"final|full|max|target|last|hardest|fixed|reset",
 class Shrinking:
     """A resize or crop of what validation compares.
 
-    `longest` is the longest side it leaves of a large picture; `conditional` says that small pictures pass
-    unchanged; `smooth` that it is antialiased.
+    `longest` is the longest side it leaves of a large picture, where that does not depend on the picture;
+    `share` is the part of the area it leaves otherwise; `input_longest` is the same for the network's input.
+    `conditional` says that small pictures pass unchanged, `smooth` that it is antialiased. `compared_at` is
+    where the result is measured, None where that was not seen.
     """
 
     kind: str
     function: str
     call: str
-    longest: int
+    longest: int | None
+    share: float
+    input_longest: int | None
     conditional: bool
     smooth: bool
     where: Where
-    compared_at: Where
+    compared_at: Where | None
     fixes: tuple[Splice, ...] = ()
 
 
@@ -125,10 +131,14 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
         _enter(run, entry)
         comparisons = list(_comparisons(run, entry))
         compared += len(comparisons)
-        ruler = Ruler(run)
-        for comparison in comparisons:
-            for shrinking in _shrinkings(comparison, ruler, trained):
-                shrinkings.setdefault(shrinking.where, shrinking)
+        rulers = Rulers.of(run)
+        found = [s for comparison in comparisons for s in _shrinkings(comparison, rulers, trained)]
+        if not comparisons:
+            found = list(_unseen_shrinkings(run, entry, rulers, trained))
+        for shrinking in found:
+            known = shrinkings.get(shrinking.where)
+            if known is None or known.compared_at is None:
+                shrinkings[shrinking.where] = shrinking
         for following in _followings(run, comparisons, entry):
             followings.setdefault(following.where, following)
         left -= min(STEPS, left) - max(run.steps, 0)
@@ -253,6 +263,7 @@ class Comparison:
     """A measurement met in validation, with the target it holds the prediction against."""
 
     value: Applied | Delayed
+    predictions: tuple[Value, ...]
     targets: tuple[Value, ...]
     within: tuple[Function, ...]
 
@@ -262,12 +273,12 @@ def _comparisons(run: Execution, entry: EvaluationEntry) -> Iterator[Comparison]
         if not _measures(run, record.value):
             continue
         operands = list(_operands(run, record.value))
-        predictions = [value for value in operands if _is_predicted(run, value)]
+        predictions = tuple(value for value in operands if _is_predicted(run, value))
         targets = tuple(
             value for value in operands if not _is_predicted(run, value) and not isinstance(value, Constant)
         )
         if predictions and targets:
-            yield Comparison(record.value, targets, record.within)
+            yield Comparison(record.value, predictions, targets, record.within)
 
 
 def _all_records(run: Execution, entry: EvaluationEntry) -> Iterator[Record]:
@@ -328,7 +339,7 @@ def _line_of(value: Applied) -> str:
     """The lines that an expression stands on."""
     first = getattr(value.site.node, "lineno", 1)
     last = getattr(value.site.node, "end_lineno", first)
-    return "\n".join(value.site.source.text.split("\n")[first - 1 : last])
+    return "\n".join(lines_of(value.site.source)[0][first - 1 : last])
 
 
 def _spoken_callee(value: Applied) -> str:
@@ -363,18 +374,74 @@ def _is_predicted(run: Execution, value: Value) -> bool:
 # Shrinking
 
 
-def _shrinkings(comparison: Comparison, ruler: Ruler, trained: frozenset[int]) -> Iterator[Shrinking]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Rulers:
+    """The same walk measured on a large picture and on one twice as large, to tell caps from factors."""
+
+    large: Ruler
+    larger: Ruler
+
+    @staticmethod
+    def of(run: Execution) -> Rulers:
+        """Rulers for one walk."""
+        return Rulers(Ruler(run), Ruler(run, HEIGHT * 2, WIDTH * 2))
+
+    def cap(self, value: Value) -> int | None:
+        """The longest side that is left whatever the picture; None where it depends on the picture."""
+        large, larger = self.large.picture(value), self.larger.picture(value)
+        if large is None or larger is None or large.share >= MOST_SHARE:
+            return None
+        return large.longest if abs(large.longest - larger.longest) <= 1 else None
+
+
+def _shrinkings(comparison: Comparison, rulers: Rulers, trained: frozenset[int]) -> Iterator[Shrinking]:
     for target in comparison.targets:
-        try:
-            picture = ruler.picture(target)
-        except RecursionError:
-            continue
+        found = _shrinking(target, comparison.predictions, rulers, trained, comparison.value.site.where)
+        if found is not None:
+            yield found
+
+
+def _shrinking(
+    target: Value, predictions: tuple[Value, ...], rulers: Rulers, trained: frozenset[int], at: Where | None
+) -> Shrinking | None:
+    try:
+        picture = rulers.large.picture(target)
         if picture is None or picture.share >= MOST_SHARE:
-            continue
+            return None
         mark = _culprit(picture)
         if mark is None or id(mark.site.node) in trained:
-            continue
-        yield _described(mark, picture, comparison, ruler)
+            return None
+        shown = next((cap for p in predictions if (cap := rulers.cap(p)) is not None), None)
+        return _described(mark, picture, rulers, rulers.cap(target), shown, at)
+    except (Exhausted, RecursionError):
+        return None
+
+
+def _unseen_shrinkings(
+    run: Execution, entry: EvaluationEntry, rulers: Rulers, trained: frozenset[int]
+) -> Iterator[Shrinking]:
+    """Where no metric was met: a target by name that is shrunk together with the network's input."""
+    met = [record.value for record in run.records if _is_inside(record, entry)]
+    fed = tuple(value for value in met if calls.is_model_call(run.index, value))
+    if not any(_is_small(value, rulers) for value in fed):
+        return
+    for value in met:
+        if (
+            isinstance(value, Applied)
+            and is_resize(value)
+            and is_target_like(calls.callable_name(value.args[0]))
+        ):
+            found = _shrinking(value, fed, rulers, trained, None)
+            if found is not None:
+                yield found
+
+
+def _is_small(value: Value, rulers: Rulers) -> bool:
+    try:
+        picture = rulers.large.picture(value)
+    except (Exhausted, RecursionError):
+        return False
+    return picture is not None and picture.share < MOST_SHARE
 
 
 def _culprit(picture: Picture) -> Mark | None:
@@ -390,17 +457,21 @@ def _culprit(picture: Picture) -> Mark | None:
     return crops[-1] if crops else None
 
 
-def _described(mark: Mark, picture: Picture, comparison: Comparison, ruler: Ruler) -> Shrinking:
-    home = _function_around(ruler.run.index, mark)
+def _described(
+    mark: Mark, picture: Picture, rulers: Rulers, cap: int | None, input_cap: int | None, at: Where | None
+) -> Shrinking:
+    home = _function_around(rulers.large.run.index, mark)
     return Shrinking(
         kind=mark.kind,
         function=home.spoken if home else mark.site.source.module,
         call=mark.callee.removesuffix("()").rpartition(".")[2],
-        longest=mark.longest,
-        conditional=picture.conditional,
+        longest=cap,
+        share=picture.share,
+        input_longest=input_cap,
+        conditional=picture.conditional or _is_under_condition(home, mark),
         smooth=mark.smooth,
         where=mark.site.where,
-        compared_at=comparison.value.site.where,
+        compared_at=at,
         fixes=removal(mark.site, home.node if home else None),
     )
 
@@ -414,6 +485,14 @@ def _function_around(names: Index, mark: Mark) -> Function | None:
         and function.node.lineno <= line <= (function.node.end_lineno or 0)
     ]
     return max(inside, key=lambda function: function.node.lineno, default=None)
+
+
+def _is_under_condition(home: Function | None, mark: Mark) -> bool:
+    line = getattr(mark.site.node, "lineno", 0)
+    return home is not None and any(
+        isinstance(node, ast.If) and node.lineno < line <= (node.end_lineno or 0)
+        for node in own_nodes(home.node)
+    )
 
 
 def _trained_sites(found: list[Minimised]) -> frozenset[int]:
@@ -448,8 +527,9 @@ def _expanded(run: Execution, value: Delayed) -> Value:
 def _followings(run: Execution, comparisons: list[Comparison], entry: EvaluationEntry) -> Iterator[Following]:
     measured = [comparison.value for comparison in comparisons]
     measured += [r.value for r in run.records if not _is_in_network(r) and _is_loss_call(r.value)]
+    seen: set[int] = set()
     for value in measured:
-        found = _progress_in(run, value)
+        found = _progress_in(run, value, seen)
         if found is None:
             continue
         difficulty, progress = found
@@ -468,11 +548,10 @@ def _is_loss_call(value: Applied | Delayed) -> bool:
     return bool(set(words(name)) & {"loss", "losses", "criterion", "objective"})
 
 
-def _progress_in(run: Execution, value: Value) -> tuple[Applied | Delayed, str] | None:
+def _progress_in(run: Execution, value: Value, seen: set[int]) -> tuple[Applied | Delayed, str] | None:
     """A difficulty among what a value was made from, and the progress it depends on."""
-    seen: set[int] = set()
     waiting: list[Value] = [value]
-    while waiting and len(seen) < 4_000:
+    while waiting and len(seen) < MOST_SEEN:
         current = waiting.pop()
         if id(current) in seen:
             continue

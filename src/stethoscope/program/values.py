@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from stethoscope.program.index import Class, Function, Module
 from stethoscope.run import Source, Where
@@ -38,7 +39,8 @@ class Site:
     @property
     def text(self) -> str:
         """The source text there."""
-        return ast.get_source_segment(self.source.text, self.node) or ""
+        span = self.span
+        return self.source.text[span[0] : span[1]] if span is not None else ""
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -205,14 +207,21 @@ def span_of(source: Source, node: ast.AST) -> tuple[int, int] | None:
     last, end = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
     if line is None or column is None or last is None or end is None:
         return None
-    lines = source.text.split("\n")
-    starts = [0]
-    for text in lines[:last]:
-        starts.append(starts[-1] + len(text) + 1)
+    lines, starts = lines_of(source)
     # The parser counts columns in bytes.
     first = len(lines[line - 1].encode()[:column].decode(errors="ignore"))
     final = len(lines[last - 1].encode()[:end].decode(errors="ignore"))
     return starts[line - 1] + first, starts[last - 1] + final
+
+
+@lru_cache(maxsize=64)
+def lines_of(source: Source) -> tuple[list[str], list[int]]:
+    """The lines of a file as the parser counts them, and the offset at which each begins."""
+    lines = source.text.split("\n")
+    starts = [0]
+    for text in lines:
+        starts.append(starts[-1] + len(text) + 1)
+    return lines, starts
 
 
 def choice(*options: Value) -> Value:

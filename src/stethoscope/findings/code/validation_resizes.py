@@ -22,6 +22,7 @@ resolution, and a resize that training applies to its targets too are not report
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity
@@ -30,6 +31,7 @@ from stethoscope.signals.validation_path import Yardstick
 
 RULE = Rule(code="COD102", since="0.1", severity=Severity.CRITICAL)
 
+UNSEEN_STRENGTH = 0.7  # the target is shrunk by name, but where it is measured was not seen
 CROP_STRENGTH = 0.6  # a crop keeps the pixels as they are; it only looks at fewer
 
 
@@ -37,31 +39,41 @@ def examine(yardstick: Yardstick) -> Iterator[Finding]:
     """Report each step that shrinks what validation compares."""
     for shrinking in yardstick.path.shrinkings:
         is_crop = shrinking.kind == "crop"
+        places = (shrinking.where, shrinking.compared_at)
         yield Finding(
-            where=tuple(dict.fromkeys((shrinking.where, shrinking.compared_at))),
+            where=tuple(dict.fromkeys(place for place in places if place is not None)),
             message=_message(shrinking),
             evidence=_evidence(shrinking),
-            strength=CROP_STRENGTH if is_crop else 1.0,
+            strength=_strength(shrinking),
             severity=Severity.WARNING if is_crop else None,
-            fixes=shrinking.fixes,
         )
+
+
+def _strength(shrinking: Shrinking) -> float:
+    if shrinking.kind == "crop":
+        return CROP_STRENGTH
+    return 1.0 if shrinking.compared_at is not None else UNSEEN_STRENGTH
 
 
 def _message(shrinking: Shrinking) -> str:
     if shrinking.kind == "crop":
         return f"{shrinking.function} crops the target to {shrinking.longest} px before it is measured"
-    how = "" if shrinking.smooth else ", without antialiasing,"
-    when = " at most" if shrinking.conditional else ""
-    return (
-        f"{shrinking.function} shrinks the target{how} to{when} {shrinking.longest} px before it is measured"
-    )
+    how = "" if shrinking.smooth else " without antialiasing"
+    fed = f" (the input to {shrinking.input_longest} px)" if shrinking.input_longest else ""
+    return f"{shrinking.function} shrinks the target {_how_far(shrinking)}{how}{fed} before it is measured"
+
+
+def _how_far(shrinking: Shrinking) -> str:
+    if shrinking.longest is None:
+        return f"to {math.sqrt(shrinking.share):.0%} of its size"
+    return f"to at most {shrinking.longest} px" if shrinking.conditional else f"to {shrinking.longest} px"
 
 
 def _evidence(shrinking: Shrinking) -> dict[str, object]:
     return {
         "kind": shrinking.kind,
         "call": shrinking.call,
-        "longest_side": shrinking.longest,
+        "share_of_area": round(shrinking.share, 4),
         "conditional": shrinking.conditional,
         "antialias": shrinking.smooth,
     }
