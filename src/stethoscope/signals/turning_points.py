@@ -11,16 +11,19 @@ from stethoscope.run import Run, Series
 from stethoscope.signals import restarts
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.curriculum import measure as measure_curriculum
+from stethoscope.signals.loss import words
 
 RATE_CHANGE = 1.3  # a factor by which a learning rate or a weight moves at once
 HARDER = 0.05  # a rise of the difficulty by this share of its range at once
+STAGES = frozenset({"stage", "phase", "task", "domain", "resolution", "seqlen", "curriculum"})
+FEW_STAGES = 0.1  # of the logged values; more changes are no stages
 LATE = 0.02  # a term that appears after this share of the run was switched on
 
 
 @dataclass(frozen=True, slots=True)
 class TurningPoint:
-    """One change: its step, its kind ("restart", "lr up", "lr down", "term", "weight", "difficulty") and
-    the series it shows in.
+    """One change: its step, its kind ("restart", "lr up", "lr down", "term", "weight", "difficulty",
+    "stage") and the series it shows in.
     """
 
     step: int
@@ -62,6 +65,8 @@ def _changes(run: Run) -> Iterator[TurningPoint]:
             yield from _leaps(finite, "weight", "weight")
         elif name == "difficulty":
             yield from _harder(finite)
+        elif words(name) & STAGES and not name.startswith(("val/", "loss")):
+            yield from _stages(finite)
         elif name.startswith("loss/") and len(finite) and finite.steps[0] > first + LATE * (last - first):
             yield TurningPoint(int(finite.steps[0]), "term", name)
 
@@ -74,6 +79,15 @@ def _leaps(series: Series, up: str, down: str) -> Iterator[TurningPoint]:
     fell = (before > RATE_CHANGE * after) & (after > 0.0)
     for at in np.flatnonzero(rose | fell).tolist():
         yield TurningPoint(int(series.steps[at + 1]), up if rose[at] else down, series.name)
+
+
+def _stages(series: Series) -> Iterator[TurningPoint]:
+    """The changes of a number that counts stages: whole, and the same for long."""
+    changes = np.flatnonzero(np.diff(series.values) != 0.0)
+    whole = bool(np.all(series.values == np.rint(series.values)))
+    if whole and len(changes) <= max(1.0, FEW_STAGES * len(series)):
+        for at in changes.tolist():
+            yield TurningPoint(int(series.steps[at + 1]), "stage", series.name)
 
 
 def _harder(series: Series) -> Iterator[TurningPoint]:

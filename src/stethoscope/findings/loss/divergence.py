@@ -27,9 +27,10 @@ import numpy as np
 
 from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.divergence import LEAST_POINTS, Rise, rise
+from stethoscope.detectors.leap import leap
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Series
+from stethoscope.run import Series, Values
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import RISES_BY_DESIGN, TrainLoss, words
 from stethoscope.signals.turning_points import TurningPoints
@@ -42,6 +43,8 @@ LEAST_GAIN_LOST = 0.05
 FOLLOWS = 0.8  # correlation of loss and difficulty at which one explains the other
 CARRIED = 0.7  # share of the rise that one term must carry to explain it
 LEAST_EVALUATIONS = 4
+SETTLING = 4  # a model that has just changed its task may need a quarter of the time left
+LEAST_BEFORE = 3  # with four after it, so clean a step comes by chance once in 35 times
 IMPROVES = 0.02  # relative; the metric's gain since the loss began to rise
 NEAR = 0.03  # of the run's length
 
@@ -126,6 +129,8 @@ def _better_meanwhile(seen: Rise, loss: Series, validation: Validation | None) -
         before = values[steps < seen.onset]
         if len(after) < LEAST_EVALUATIONS or len(before) == 0:
             continue
+        if _stands_above(after, before):
+            return f"a harder task: {name} is better than before"
         gained = float(np.median(after[-3:]) - np.median(before[-3:]))
         line = trend(np.arange(len(after)), after)
         rising = line.p_rising < 0.05 if line else bool(np.all(np.diff(after) > 0.0))
@@ -134,10 +139,26 @@ def _better_meanwhile(seen: Rise, loss: Series, validation: Validation | None) -
     return ""
 
 
+def _stands_above(after: Values, before: Values) -> bool:
+    """Whether the evaluations after the onset, the first ones aside, are all better than those before it."""
+    after = after[max(1, len(after) // SETTLING) :]
+    margin = IMPROVES * float(np.max(np.abs(before)))
+    return (
+        len(before) >= LEAST_BEFORE
+        and bool(after.min() > before.max())
+        and (float(np.median(after)) > float(before.max()) + margin)
+    )
+
+
 def _finding(seen: Rise, series: Series, changes: TurningPoints | None, why: str) -> Finding:
     last = int(series.steps[-1])
     reach = max(2 * series.cadence(), int(NEAR * (last - int(series.steps[0]))))
-    near = changes.near(seen.onset, reach) if changes else ()
+    begun = leap(series, seen.onset - reach)
+    begins = (
+        begun.step if begun is not None and begun.step <= seen.onset + reach + seen.steps_to_rise else None
+    )
+    near = changes.near(begins or seen.onset, reach) if changes else ()
+    at_once = begun if begins is not None else None
     message = f"{series.name} rises from {seen.best:.4g} to {seen.end:.4g} after step {seen.onset:,}"
     message += ", worse than at the start" if seen.above_start else " and stays up"
     if why:
@@ -156,6 +177,11 @@ def _finding(seen: Rise, series: Series, changes: TurningPoints | None, why: str
             "above_start": seen.above_start,
             "steps_to_rise": seen.steps_to_rise,
             "exponential": seen.exponential,
+            "exploded": seen.exploded,
+            "peak": float(series.between(seen.onset, last).values.max()),
+            "one_step": at_once is not None and at_once.one_step,
+            "back_to_start": at_once is not None and at_once.back_to_start,
+            "at_restart": any(point.kind == "restart" for point in near),
             "explained_by": why,
             "aligned_with": ", ".join(sorted({point.kind for point in near})),
         },

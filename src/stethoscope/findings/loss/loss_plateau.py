@@ -141,7 +141,7 @@ def _frozen_validation(validation: Validation | None, rates: LearningRate | None
     value, count = float(series.values[0]), len(series)
     return Finding(
         series.where(),
-        f"{series.name} is exactly {value:.6g} at all {count:,} evaluations: the evaluated weights do not change",
+        f"{series.name} is exactly {value:.6g} at all {count:,} evaluations: nothing changes in the model",
         {
             "series": series.name,
             "frozen": True,

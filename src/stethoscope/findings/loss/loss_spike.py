@@ -28,6 +28,7 @@ import numpy as np
 
 from stethoscope.detectors import tail
 from stethoscope.detectors.aftermath import NEXT, Aftermath, Grade, follow
+from stethoscope.detectors.leap import leap
 from stethoscope.detectors.spike import WARM_UP, SpikeScan, scan
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
@@ -41,7 +42,7 @@ FALSE_ALARMS = 0.1  # expected number per series, over all its points
 OF_GAIN = 0.02  # a spike smaller than this share of all that was learned does not matter
 STEPS_PER_EPOCH = 100  # at least, where a series counts epochs
 OFTEN = 5  # outliers that make a habit
-EXPLAINED = ("term", "difficulty", "weight")
+EXPLAINED = ("term", "difficulty", "weight", "stage")
 
 
 def examine(loss: TrainLoss, changes: TurningPoints | None) -> Iterator[Finding]:
@@ -98,6 +99,8 @@ def _finding(
     worst: Aftermath, spikes: list[Aftermath], series: Series, near: tuple[TurningPoint, ...], excused: bool
 ) -> Finding:
     lasting = worst.grade >= Grade.SLOW
+    begun = leap(series.finite(), worst.step)
+    at_once = begun if begun is not None and begun.step <= worst.step + 2 * series.cadence() else None
     explained = excused or any(point.kind in EXPLAINED for point in near)
     last = int(series.steps[-1])
     end = last if worst.steps_to_recover is None else worst.step + worst.steps_to_recover
@@ -118,6 +121,9 @@ def _finding(
             "steps_to_recover": -1 if worst.steps_to_recover is None else worst.steps_to_recover,
             "spikes": len(spikes),
             "heavy_tailed": _heavy_tailed(spikes, series),
+            "one_step": at_once is not None and at_once.one_step,
+            "back_to_start": at_once is not None and at_once.back_to_start,
+            "at_restart": any(point.kind == "restart" for point in near),
             "aligned_with": ", ".join(sorted({point.kind for point in near})),
             "explained": explained,
         },

@@ -37,6 +37,7 @@ from stethoscope.run.names import LOWER, better
 from stethoscope.signals.announcements import Announcements
 from stethoscope.signals.every_series import EverySeries
 from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.mixed_precision import MixedPrecision
 from stethoscope.signals.skipped_steps import SkippedSteps
 
 RULE = Rule(code="NUM101", since="0.1", severity=Severity.CRITICAL)
@@ -79,6 +80,7 @@ def examine(
     loss: TrainLoss | None,
     skipped: SkippedSteps | None,
     announcements: Announcements | None,
+    precision: MixedPrecision,
 ) -> Iterator[Finding]:
     """Name the first bad series where it does lasting harm; otherwise note what was lost."""
     empty = _empty_rows(every)
@@ -88,7 +90,7 @@ def examine(
     total = loss.series.name if loss else "loss"
     fatal = sorted((one for one in bad if _is_fatal(one, every, total)), key=_order)
     if fatal:
-        yield _lasting(fatal, every, bool(disguised))
+        yield _lasting(fatal, every, bool(disguised), precision)
     elif disguised is not None:
         yield disguised
     elif (said := _said(announcements)) is not None:
@@ -161,7 +163,7 @@ def _order(one: Bad) -> tuple[int, int]:
     return one.step, 1 if name == "loss" else 2 if _is_gradient(name) else 3
 
 
-def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool) -> Finding:
+def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool, precision: MixedPrecision) -> Finding:
     first = fatal[0]
     name, values = first.series.name, first.series.values
     onset = first.seen.onset or 0
@@ -182,6 +184,8 @@ def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool) -> Finding:
             "count": first.seen.count,
             "pattern": "permanent",
             "only_component": lone,
+            "first_component": lone or _first_term(fatal),
+            "scaler_logged": precision.scaled,
             "huge_finite": first.seen.huge,
             "disguised": disguised,
             "also": ", ".join(others),
@@ -202,6 +206,13 @@ def _lone_term(fatal: list[Bad], every: EverySeries) -> str:
     bad_terms = [one.series.name for one in fatal if one.series.name.startswith("loss/")]
     fine_terms = [name for name in _finite_losses(every) if name.startswith("loss/")]
     return bad_terms[0] if len(bad_terms) == 1 and fine_terms else ""
+
+
+def _first_term(fatal: list[Bad]) -> str:
+    """The one loss term that goes bad before the others do."""
+    terms = [one for one in fatal if one.series.name.startswith("loss/")]
+    earlier = len(terms) > 1 and terms[0].step < terms[1].step and terms[0].step == fatal[0].step
+    return terms[0].series.name if earlier else ""
 
 
 def _bad_terms(every: EverySeries) -> bool:

@@ -1,0 +1,69 @@
+"""How a rise begins: creeping, or at once, and whether it lands on the level of the first steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.run import Series, Values
+
+MEMORY = 16  # values before a leap that tell the level it leaves
+LEAVES = 3.0  # times that level is out of it
+HALF = 0.5  # of the way back to the start, too
+STAYS = 8  # values of which a majority must stay out of it
+ORDERS = 100.0  # a factor that no creeping rise reaches within two steps
+AT_ONCE = 2  # steps; between values further apart a loss may have grown step by step
+AFTER = 3  # values whose median is the level after the leap
+SAME = 0.25  # relative distance to the first level
+LEARNED = 2.0  # times the level before must the first level be, to be told apart from it
+
+
+@dataclass(frozen=True, slots=True)
+class Leap:
+    """The first value out of the level, and what the next ones say.
+
+    `one_step` says that the loss grew by orders of magnitude within one or two steps;
+    `back_to_start` that it landed where the training had begun.
+    """
+
+    step: int
+    before: float
+    after: float
+    one_step: bool
+    back_to_start: bool
+
+
+def leap(series: Series, since: int) -> Leap | None:
+    """The first leap of a positive series of finite values at or after a step; None where it creeps."""
+    values = series.values
+    start = max(1, int(np.searchsorted(series.steps, since)))
+    if len(values) < AFTER or float(values.min()) <= 0.0:
+        return None
+    initial = max(float(values[0]), float(np.median(values[:3])))
+    for at in range(start, len(values)):
+        level = float(values[max(0, at - MEMORY) : at].max())
+        stays = float(np.mean(values[at : at + STAYS] > level)) > HALF
+        if stays and values[at] > _bar(level, initial):
+            return _described(series, at, level, initial)
+    return None
+
+
+def _bar(level: float, initial: float) -> float:
+    return min(LEAVES * level, level + HALF * (initial - level)) if initial > level else LEAVES * level
+
+
+def _described(series: Series, at: int, level: float, initial: float) -> Leap:
+    values: Values = series.values
+    after = float(np.median(values[at : at + AFTER]))
+    steps = series.steps[max(0, at - 1) : at + 2]
+    high = values[at : at + 2] >= ORDERS * level
+    took = int(steps[1 + int(np.argmax(high))] - steps[0]) if high.any() else 0
+    usual = float(np.median(values[max(0, at - MEMORY) : at]))
+    return Leap(
+        int(series.steps[at]),
+        usual,
+        after,
+        series.axis == "step" and bool(high.any()) and took <= AT_ONCE,
+        initial >= LEARNED * usual and abs(after - initial) <= SAME * initial,
+    )
