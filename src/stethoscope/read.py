@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from stethoscope.errors import NothingToRead, UnreadableFile
 from stethoscope.logs import Head, head_of, read_log, recognised, splice
+from stethoscope.logs.rivals import of_one_run
 from stethoscope.program import in_use as source_in_use
 from stethoscope.recipe import in_use as settings_in_use
-from stethoscope.run import Log, Program, Recipe, Run, Series, Unread
+from stethoscope.run import Log, Program, Recipe, Run, Unread
 from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folder, is_checkpoint
 from stethoscope.run.file_times import LogFile, told_by_themselves
 from stethoscope.run.folder import Entry, Folder, entry_of, walk
@@ -32,10 +31,6 @@ MOST_STDIN_BYTES = 8 << 30
 NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
 
 FEW_DIGITS = 8  # in the first lines of a text: with fewer it tells no numbers
-
-SHARED_STEPS = 0.5  # of the shorter of two logs, from which on they are two runs or one told twice
-FEWEST_COMMON = 3  # steps; two values may agree by chance
-SAME_VALUE = 0.02  # relative; one log may print fewer digits than the other
 
 LOOKED_FOR = "CSV and JSONL tables, trainer_state.json, text logs, .yml and .json settings, .py source"
 
@@ -155,7 +150,7 @@ def _logs(place: _Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
         if len(files) >= MOST_LOGS:
             unread.append(Unread(place.shown, f"only the first {MOST_LOGS} logs were read"))
             break
-    own = _one_run(_latest_state(files, place.root), unread)
+    own = of_one_run(_latest_state(files, place.root), unread)
     return told_by_themselves(own, place.folder.files), unread
 
 
@@ -207,57 +202,6 @@ def _latest_state(files: Sequence[LogFile], root: Path) -> list[LogFile]:
 
 def _last_step(log: Log) -> int:
     return max((int(one.steps[-1]) for one in log.series if len(one)), default=-1)
-
-
-def _one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...]:
-    """The logs of one run, where sub-folders hold several that log the same steps."""
-    homes: dict[Path, list[LogFile]] = defaultdict(list)
-    for file in files:
-        homes[file.entry.path.parent].append(file)
-    groups: list[list[LogFile]] = []
-    for home in homes.values():
-        rival = next((group for group in groups if _are_rivals(group, home)), None)
-        if rival is None:
-            groups.append(home)
-            continue
-        newer, older = (home, rival) if _when(home) > _when(rival) else (rival, home)
-        groups[groups.index(rival)] = newer
-        where = os.path.dirname(older[0].entry.file)
-        unread.append(Unread(where, "holds another run's log; examine it by itself"))
-    return tuple(file for group in groups for file in group)
-
-
-def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
-    """Whether two folders tell different values of the same quantity over the same steps."""
-    return any(_contradict(mine.log, theirs.log) for mine in one for theirs in other)
-
-
-def _contradict(one: Log, other: Log) -> bool:
-    if one.format != other.format:
-        return False
-    theirs = {series.name: series for series in other.series if len(series) > 1}
-    pairs = [(mine, theirs[mine.name]) for mine in one.series if len(mine) > 1 and mine.name in theirs]
-    return any(_share_steps(*pair) for pair in pairs) and not any(_tell_the_same(*pair) for pair in pairs)
-
-
-def _share_steps(one: Series, other: Series) -> bool:
-    """Whether most of the shorter range of steps is in both; a resumed run overlaps by less."""
-    first = max(one.steps.min(), other.steps.min())
-    last = min(one.steps.max(), other.steps.max())
-    shorter = min(np.ptp(one.steps), np.ptp(other.steps))
-    return bool(last - first > SHARED_STEPS * shorter)
-
-
-def _tell_the_same(one: Series, other: Series) -> bool:
-    """Whether two series agree at their common steps: a log and its copy."""
-    _, mine, theirs = np.intersect1d(one.steps, other.steps, return_indices=True)
-    if len(mine) < FEWEST_COMMON or one.name in ("epoch", "lr"):
-        return False
-    return bool(np.allclose(one.values[mine], other.values[theirs], rtol=SAME_VALUE, equal_nan=True))
-
-
-def _when(files: list[LogFile]) -> float:
-    return max(file.log.started or file.log.last_written or file.entry.changed for file in files)
 
 
 def _recipe(

@@ -201,6 +201,48 @@ def test_a_copy_of_the_log_and_a_resumed_log_are_the_same_run(tmp_path: Path) ->
     assert list(run.series["loss"].steps) == [0, 10, 20, 30, 40, 50]
 
 
+def curve(level: float, steps: range) -> str:
+    return "step,loss,lr\n" + "".join(f"{step},{level / (1 + step / 100):.5f},0.01\n" for step in steps)
+
+
+def test_of_two_runs_side_by_side_the_longest_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "baseline.csv", curve(2.0, range(0, 1000, 10)))
+    write(tmp_path / "wide.csv", curve(3.0, range(0, 1600, 10)))
+    run = read(tmp_path)
+    assert [Path(log.file).name for log in run.logs] == ["wide.csv"]
+    assert reasons(run) == {"baseline.csv": "another run: give its path to examine it"}
+    assert len(run.segments) == 1
+    named = read(tmp_path / "baseline.csv")
+    assert [Path(log.file).name for log in named.logs] == ["baseline.csv"]
+
+
+def test_repetitions_of_a_run_are_different_runs(tmp_path: Path) -> None:
+    for seed in range(3):
+        write(tmp_path / f"seed{seed}.csv", curve(2.0 + 0.2 * seed, range(0, 1000, 10)))
+    assert len(read(tmp_path).logs) == 1
+
+
+def test_a_run_that_was_begun_again_is_one_run(tmp_path: Path) -> None:
+    write(tmp_path / "train_20240101_100000.csv", curve(2.0, range(0, 300, 10)))
+    write(tmp_path / "train_20240101_110000.csv", curve(2.2, range(0, 1000, 10)))
+    assert len(read(tmp_path).logs) == 2
+
+
+@pytest.mark.parametrize("second", ["rank1.csv", "val.csv", "epochs.csv"])
+def test_files_that_tell_of_one_run_in_different_ways_are_one_run(tmp_path: Path, second: str) -> None:
+    write(tmp_path / ("rank0.csv" if "rank" in second else "train.csv"), curve(2.0, range(0, 1000, 10)))
+    text = curve(2.6, range(0, 1000, 10))
+    write(tmp_path / second, text.replace("step", "epoch") if "epoch" in second else text)
+    assert len(read(tmp_path).logs) == 2
+
+
+def test_runs_in_sub_folders_are_told_apart_whatever_their_format(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "log.csv", curve(9.0, range(0, 1000, 10)))
+    rows = [json.dumps({"step": step, "loss": 0.7, "lr": 0.1}) for step in range(0, 1000, 10)]
+    write(tmp_path / "two" / "log.jsonl", "\n".join(rows))
+    assert len(read(tmp_path).logs) == 1
+
+
 def test_given_settings_and_source_win(tmp_path: Path) -> None:
     run_folder = put(tmp_path / "run", train_csv=CSV, train_yml="lr: 1\n")
     write(run_folder / "train.py", TRAIN)

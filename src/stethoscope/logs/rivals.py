@@ -1,0 +1,159 @@
+"""Which of the logs below one path are of one run, where several runs were kept together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from stethoscope.run import Log, Series, Unread
+from stethoscope.run.file_times import LogFile
+
+SHARED_STEPS = 0.5  # of the shorter of two logs, from which on they are two runs or one told twice
+FEWEST_COMMON = 3  # steps; two values may agree by chance
+SAME_VALUE = 0.02  # relative; one log may print fewer digits than the other
+FAR_APART = 0.5  # relative; means over different windows lie closer than this
+SAME_SIGNALS = 0.5  # share of the names that two logs of one kind have in common
+SAME_LENGTH = 0.8  # of the longer log: who trained so far again from the start began another run
+COMPARED = 64  # steps at which two logs of different formats are held against each other
+
+_WORKER = re.compile(r"(?:rank|gpu|worker|node|proc|process|host|local)[-_]?\d+", re.IGNORECASE)
+_NUMBERS = re.compile(r"[\d\W_]+")
+
+
+def of_one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...]:
+    """The logs of one run; the others are named in `unread`."""
+    homes: dict[Path, list[LogFile]] = defaultdict(list)
+    for file in files:
+        homes[file.entry.path.parent].append(file)
+    groups: list[list[LogFile]] = []
+    for home in homes.values():
+        own = _of_one_run_in_a_folder(home, unread)
+        rival = next((group for group in groups if _are_rivals(group, own)), None)
+        if rival is None:
+            groups.append(own)
+            continue
+        newer, older = (own, rival) if _when(own) > _when(rival) else (rival, own)
+        groups[groups.index(rival)] = newer
+        where = os.path.dirname(older[0].entry.file)
+        unread.append(Unread(where, "holds another run's log; examine it by itself"))
+    return tuple(file for group in groups for file in group)
+
+
+# --- logs side by side in one folder ----------------------------------------------------------------
+
+
+def _of_one_run_in_a_folder(files: list[LogFile], unread: list[Unread]) -> list[LogFile]:
+    """The longest log, and all that do not tell of another run beside it."""
+    kept: list[LogFile] = []
+    for file in sorted(files, key=lambda file: (-file.log.points, -file.entry.changed)):
+        if any(_is_another_run(file, other) for other in kept):
+            unread.append(Unread(file.entry.file, "another run: give its path to examine it"))
+        else:
+            kept.append(file)
+    return [file for file in files if file in kept]
+
+
+def _is_another_run(one: LogFile, other: LogFile) -> bool:
+    """Whether two logs of the same signals both begin at the beginning and go different ways.
+
+    A run that was started again from its beginning writes a second file under the same name with another
+    number or time; it is another run only where the first had come nearly as far.
+    """
+    if _WORKER.search(one.entry.name) or _WORKER.search(other.entry.name):
+        return False
+    mine, theirs = _main(one.log, other.log), _main(other.log, one.log)
+    if mine is None or theirs is None or not _have_the_same_signals(one.log, other.log):
+        return False
+    if not (_begin_together(mine, theirs) and _contradict(one.log, other.log)):
+        return False
+    spans = sorted((int(np.ptp(mine.steps)), int(np.ptp(theirs.steps))))
+    return spans[0] >= SAME_LENGTH * spans[1] or _spoken(one) != _spoken(other)
+
+
+def _main(log: Log, other: Log) -> Series | None:
+    """The signal with the most points among those of which the other log tells, too, on the same axis."""
+    known = {(series.name, series.axis) for series in other.series if len(series) > 1}
+    shared = [series for series in log.series if len(series) > 1 and (series.name, series.axis) in known]
+    return max(shared, key=lambda series: (series.name == "loss", len(series)), default=None)
+
+
+def _have_the_same_signals(one: Log, other: Log) -> bool:
+    mine, theirs = ({series.name for series in log.series if len(series)} for log in (one, other))
+    return len(mine & theirs) >= SAME_SIGNALS * len(mine | theirs)
+
+
+def _begin_together(one: Series, other: Series) -> bool:
+    slack = 2 * max(one.cadence(), other.cadence(), 1)
+    return abs(int(one.steps.min()) - int(other.steps.min())) <= slack
+
+
+def _spoken(file: LogFile) -> str:
+    """The name of a file without its numbers: train_20240102_1305 is train."""
+    return _NUMBERS.sub(" ", os.path.splitext(file.entry.name)[0]).strip().lower()
+
+
+# --- logs in different folders ----------------------------------------------------------------------
+
+
+def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
+    """Whether two folders tell different values of the same quantity over the same steps."""
+    return any(
+        _contradict(mine.log, theirs.log)
+        if mine.log.format == theirs.log.format
+        else _lie_far_apart(mine.log, theirs.log)
+        for mine in one
+        for theirs in other
+    )
+
+
+def _contradict(one: Log, other: Log) -> bool:
+    if one.format != other.format:
+        return False
+    theirs = {series.name: series for series in other.series if len(series) > 1}
+    pairs = [(mine, theirs[mine.name]) for mine in one.series if len(mine) > 1 and mine.name in theirs]
+    return any(_share_steps(*pair) for pair in pairs) and not any(_tell_the_same(*pair) for pair in pairs)
+
+
+def _lie_far_apart(one: Log, other: Log) -> bool:
+    """Whether the losses of two logs are so different that no way of averaging explains it."""
+    mine = next((series for series in one.series if series.name == "loss"), None)
+    theirs = next((series for series in other.series if series.name == "loss"), None)
+    if mine is None or theirs is None or mine.axis != theirs.axis:
+        return False
+    mine, theirs = mine.finite(), theirs.finite()
+    if min(len(mine), len(theirs)) <= FEWEST_COMMON or not _share_steps(mine, theirs):
+        return False
+    first = max(mine.steps.min(), theirs.steps.min())
+    last = min(mine.steps.max(), theirs.steps.max())
+    at = np.linspace(first, last, COMPARED)
+    x, y = (np.interp(at, one.steps[order], one.values[order]) for one, order in _in_order(mine, theirs))
+    scale = np.maximum(np.maximum(np.abs(x), np.abs(y)), 1e-300)
+    return float(np.median(np.abs(x - y) / scale)) > FAR_APART
+
+
+def _in_order(*found: Series) -> list[tuple[Series, np.ndarray[tuple[int], np.dtype[np.int64]]]]:
+    return [(series, np.argsort(series.steps, kind="stable")) for series in found]
+
+
+def _share_steps(one: Series, other: Series) -> bool:
+    """Whether most of the shorter range of steps is in both; a resumed run overlaps by less."""
+    first = max(one.steps.min(), other.steps.min())
+    last = min(one.steps.max(), other.steps.max())
+    shorter = min(np.ptp(one.steps), np.ptp(other.steps))
+    return bool(last - first > SHARED_STEPS * shorter)
+
+
+def _tell_the_same(one: Series, other: Series) -> bool:
+    """Whether two series agree at their common steps: a log and its copy."""
+    _, mine, theirs = np.intersect1d(one.steps, other.steps, return_indices=True)
+    if len(mine) < FEWEST_COMMON or one.name in ("epoch", "lr"):
+        return False
+    return bool(np.allclose(one.values[mine], other.values[theirs], rtol=SAME_VALUE, equal_nan=True))
+
+
+def _when(files: list[LogFile]) -> float:
+    return max(file.log.started or file.log.last_written or file.entry.changed for file in files)
