@@ -46,6 +46,7 @@ LEAST_EVALUATIONS = 4
 SETTLING = 4  # a model that has just changed its task may need a quarter of the time left
 LEAST_BEFORE = 3  # with four after it, so clean a step comes by chance once in 35 times
 IMPROVES = 0.02  # relative; the metric's gain since the loss began to rise
+EXPLAINED = 0.2  # the strength of a rise that something else explains
 NEAR = 0.03  # of the run's length
 
 
@@ -185,7 +186,7 @@ def _finding(seen: Rise, series: Series, changes: TurningPoints | None, why: str
             "explained_by": why,
             "aligned_with": ", ".join(sorted({point.kind for point in near})),
         },
-        strength=1.0 if seen.severe else 0.6,
+        strength=EXPLAINED if why else 1.0 if seen.severe else 0.6,
         onset=seen.onset,
         severity=Severity.NOTE if why else Severity.CRITICAL if seen.severe else Severity.WARNING,
     )
