@@ -105,6 +105,16 @@ def test_a_conditional_block_is_cut_with_what_only_served_it(tmp_path: Path) -> 
     assert validation_path(program).shrinkings == ()
 
 
+def test_no_empty_block_is_left_behind(tmp_path: Path) -> None:
+    body = "if gt is not None:\n    n = 64\n    if max(gt.shape) > n:\n        gt = F.interpolate(gt, size=n)"
+    (shrinking,) = found(tmp_path, body)
+    apply(shrinking.fixes)
+    assert "if gt" not in (tmp_path / "val.py").read_text()
+    program, unread = read_program(tmp_path, str(tmp_path))
+    assert unread == ()
+    assert validation_path(program).shrinkings == ()
+
+
 def test_statements_that_replace_their_argument_are_cut(tmp_path: Path) -> None:
     (shrinking,) = found(tmp_path, "lq = F.interpolate(lq, size=64)\ngt = F.interpolate(gt, size=64)")
     apply(shrinking.fixes)

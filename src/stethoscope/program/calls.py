@@ -214,8 +214,10 @@ def call_method(
         found = run.attribute(receiver, name, site)
         if isinstance(found, Part) and name in UNCHANGED:
             return receiver
-        if name == "register_buffer" and isinstance(receiver, Instance) and len(args) >= 2:
-            return _register(run, receiver, args)
+        if name == "register_buffer" and isinstance(receiver, Instance):
+            return _register(
+                run, receiver, [*args, *(keywords[k] for k in ("name", "tensor") if k in keywords)]
+            )
         return call_value(run, found, args, keywords, site, complete)
     if isinstance(receiver, Constant) and not isinstance(receiver.value, np.ndarray):
         return _constant_method(receiver, name, args) or Leaf(name)
@@ -414,9 +416,9 @@ def _computed_layer(maker: Applied, args: Sequence[Value], keywords: Mapping[str
 
 
 def _register(run: Execution, instance: Instance, args: Sequence[Value]) -> Value:
-    name = args[0]
-    if isinstance(name, Constant) and isinstance(name.value, str):
-        run.store(instance, name.value, args[1])
+    match args:
+        case [Constant(value=str() as name), tensor, *_]:
+            run.store(instance, name, tensor)
     return NOTHING
 
 

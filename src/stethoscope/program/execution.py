@@ -19,7 +19,7 @@ from stethoscope.program import calls
 from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
-from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.settings_tree import HOLDERS, SettingsTree
 from stethoscope.program.values import (
     NOTHING,
     Applied,
@@ -413,7 +413,7 @@ class Execution:
     def _store_item(
         self, base_node: ast.expr, key: Value, value: Value, target: ast.expr, frame: Frame
     ) -> None:
-        base = self.force(self.evaluate(base_node, frame))
+        base, key = self.force(self.evaluate(base_node, frame)), self.force(key)
         match base, key:
             case Table(entries=entries), Constant(value=known) if _hashable(known):
                 self.write(entries, known, value)
@@ -563,7 +563,7 @@ class Execution:
 
     def _instance_attribute(self, instance: Instance, name: str) -> Value:
         self.initialise(instance)
-        if name in instance.attributes:
+        if name in instance.attributes and not self._is_placeholder(instance, name):
             return instance.attributes[name]
         found = self._class_attribute(instance.cls, name, instance)
         if isinstance(found, FunctionValue) and "property" in found.function.decorators:
@@ -573,6 +573,13 @@ class Execution:
         if self._set_up(instance, name):
             return instance.attributes[name]
         return self.part(instance, name)
+
+    def _is_placeholder(self, instance: Instance, name: str) -> bool:
+        """`self.gt = None` in __init__, which another method that was not followed yet fills."""
+        value = instance.attributes[name]
+        if not (isinstance(value, Constant) and value.value is None):
+            return False
+        return any(name in _assigned_later(ancestor) for ancestor in self.index.lineage(instance.cls))
 
     def _class_attribute(self, cls: Class, name: str, instance: Instance | None = None) -> Value | None:
         for ancestor in self.index.lineage(cls):
@@ -858,6 +865,20 @@ def _fields(cls: Class) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
+def _assigned_later(cls: Class) -> frozenset[str]:
+    """The attributes that methods other than __init__ assign."""
+    return frozenset(
+        node.attr
+        for method in cls.methods.values()
+        if method.name != "__init__"
+        for node in own_nodes(method.node)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and dotted(node.value) == "self"
+    )
+
+
+@lru_cache(maxsize=1024)
 def _setup_methods(cls: Class) -> dict[str, list[Function]]:
     """The methods that set something up, by the attributes they assign."""
     found: dict[str, list[Function]] = {}
@@ -886,9 +907,12 @@ def _as_entered(value: Value) -> Value:
 
 
 def _path(part: Part) -> tuple[str, tuple[str | int, ...]]:
+    """The name that holds the settings, and the keys behind it: `self.opt.train.lr` is opt and train, lr."""
     keys: list[str | int] = []
     value: Value = part
     while isinstance(value, Part):
+        if isinstance(value.key, str) and value.key.lower() in HOLDERS and keys:
+            return value.key, tuple(reversed(keys))
         keys.append(value.key)
         value = value.base
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))

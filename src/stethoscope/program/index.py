@@ -148,7 +148,9 @@ class Index:
         if head in module.names:
             return self._member(module.names[head], rest)
         if head in module.imports:
-            return self._absolute(_joined(module.imports[head], rest), module, left)
+            full = _joined(module.imports[head], rest)
+            # A module that is here may still lack the name: part of the source was not kept.
+            return self._absolute(full, module, left) or External(full)
         for star in module.stars:
             home = self._find_module(star, module)
             found = self._resolve(home, name, left - 1) if home and left else None

@@ -118,7 +118,7 @@ class Reader:
     def _of_choice(self, options: Sequence[Value], depth: int) -> list[Contribution]:
         found = [self.contributions(option, depth - 1) for option in options]
         callees = {_callee(option) for option in options}
-        if None not in callees and len(callees) == len(options):
+        if None not in callees and len(callees) > 1:
             # Different losses to choose from, as from a registry: which one runs is not known.
             return [replace(one, chosen=False) for each in found for one in each]
         return _joined(found)

@@ -18,19 +18,47 @@ def removal(site: Site, function: FunctionNode | None) -> tuple[Splice, ...]:
     A whole `if` goes when it does nothing but this; otherwise each statement of the form `x = step(x)`.
     """
     body = function.body if function is not None else site.source.tree.body
+    cuts = tuple(_cuts(site, body))
+    return cuts if _still_parses(site.source, cuts) else ()
+
+
+def _cuts(site: Site, body: Block) -> Iterator[Splice]:
     conditional = _innermost(body, site.node, lambda s: isinstance(s, ast.If) and not s.orelse)
     if conditional is not None:
         block, position = conditional
         if _only_prepares(block[position]) and _is_unused_after(block, position):
-            return (_cut(site.source, _with_preparation(block, position)),)
-        return ()
+            yield _cut(site.source, _without_empty_blocks(body, block, _with_preparation(block, position)))
+        return
     statement = _innermost(body, site.node, _replaces_itself)
-    if statement is None:
-        return ()
-    block, position = statement
-    return tuple(
-        _cut(site.source, [s]) for s in block if _replaces_itself(s) and _same_call(s, block[position])
-    )
+    if statement is not None:
+        block, position = statement
+        for other in block:
+            if _replaces_itself(other) and _same_call(other, block[position]):
+                yield _cut(site.source, [other])
+
+
+def _without_empty_blocks(body: Block, block: Block, taken: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements to take, or the `if` around them where nothing else would be left in it."""
+    while len(taken) == len(block) and block is not body:
+        around = _innermost(body, block[0], lambda s, inner=block: isinstance(s, ast.If) and s.body is inner)
+        if around is None:
+            break
+        block, position = around
+        if not isinstance(block[position], ast.If) or block[position].orelse:  # type: ignore[attr-defined]
+            break
+        taken = [block[position]]
+    return taken
+
+
+def _still_parses(source: Source, cuts: tuple[Splice, ...]) -> bool:
+    text = source.text
+    for cut in sorted(cuts, key=lambda cut: -cut.start):
+        text = text[: cut.start] + cut.text + text[cut.end :]
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _innermost(body: Block, node: ast.AST, wanted: object) -> tuple[Block, int] | None:

@@ -28,6 +28,8 @@ def compute(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     operation = METHODS.get(name[1:]) if name.startswith(".") else FUNCTIONS.get(_short(name))
     if operation is None:
         raise CannotCompute(name)
+    if "input" in keywords:  # torch's name for the first argument
+        args, keywords = (keywords["input"], *args), {k: v for k, v in keywords.items() if k != "input"}
     try:
         with np.errstate(all="ignore"):
             result = operation(*args, **keywords)
@@ -215,8 +217,8 @@ def _permute(x: Any, *dims: Any) -> Any:
     return np.transpose(x, _shape(*dims))
 
 
-def _transpose(x: Any, first: int = 0, second: int = 1) -> Any:
-    return np.swapaxes(x, first, second)
+def _transpose(x: Any, dim0: int = 0, dim1: int = 1) -> Any:
+    return np.swapaxes(x, dim0, dim1)
 
 
 def _unsqueeze(x: Any, dim: int) -> Any:
