@@ -14,7 +14,7 @@ Find and drop the samples; skip steps whose gradients are not finite, and count 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence
 from stethoscope.findings import Finding
 
 
@@ -43,7 +43,6 @@ CAUSE = Cause(
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
         Evidence("loss-spike", WEAK, "single steps stand out"),
-        Evidence("non-finite-values", -WEAK, "every logged value is finite", outcome=Outcome.CLEAR),
         Evidence("divergence", -STRONG, "the loss ran away over many steps", when=_over_many_steps),
     ),
     confirm_by="replay the batch at the onset on an older checkpoint",
