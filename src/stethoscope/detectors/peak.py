@@ -31,6 +31,10 @@ LEVEL = 0.005  # flat curves with remembering noise reject more often than the n
 SLOPE_LEVEL = 0.05
 CLEAR = 10.0  # a drop of so many standard errors needs no slope to confirm it
 WANDERS = 2.0  # times its largest movement the other way, a decline must be
+LEAST_GOOD = 2  # values before a collapse
+SHORT_LEVEL = 0.07  # chance of the order alone; the size of the drop says the rest
+SHORT_WANDERS = 3.0
+THIRD = 1.0 / 3.0
 SEED = 20240229  # the same curve gets the same verdict every time
 
 
@@ -79,6 +83,36 @@ def peak(steps: Steps, values: Values) -> Peak | None:
         errors,
         p < LEVEL and confirmed and drop > max(WANDERS * wandered, 0.0),
     )
+
+
+def collapse(steps: Steps, values: Values) -> Peak | None:
+    """A collapse among fewer values than `peak` can judge, higher being better; None where there is none.
+
+    The last values, all far below all of those before them: so many in random order fall so once in as many
+    times as there are choices of the last ones.
+    """
+    y = tame(values)
+    found = [one for cut in range(LEAST_GOOD, len(y) - 1) if (one := _collapse_at(steps, y, cut)) is not None]
+    return max(found, key=lambda one: one.drop, default=None) if len(y) < LEAST_POINTS else None
+
+
+def _collapse_at(steps: Steps, y: Values, cut: int) -> Peak | None:
+    after = y[cut:]
+    low = np.flatnonzero(y[:cut] <= after.max())
+    good = y[int(low[-1]) + 1 if len(low) else 0 : cut]
+    if len(good) < LEAST_GOOD:
+        return None
+    p = 1.0 / math.comb(len(good) + len(after), len(after))
+    best, end = float(np.median(good)), float(np.median(after))
+    drop = best - end
+    wandered = max(largest_rise(-good), largest_rise(after))
+    # A loss has no lower bound on how much worse it can get: it must double, a score lose a third.
+    far = drop > (abs(best) if best < 0.0 else THIRD * best)
+    at = cut - len(good) + int(np.argmax(good))
+    if not far or p > SHORT_LEVEL or drop <= SHORT_WANDERS * wandered:
+        return None
+    errors = drop / max(float(np.std(good)), float(np.std(after)), 1e-300)
+    return Peak(int(steps[at]), best, end, len(after), p, min(errors, 1e9), True)
 
 
 def _window_means(y: Values, window: int) -> Values:

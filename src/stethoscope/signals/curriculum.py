@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stethoscope.detectors.following import follows
 from stethoscope.run import Recipe, Run, Series, Setting
 from stethoscope.signals.missing import Missing
 
@@ -17,6 +18,10 @@ class Curriculum:
 
     difficulty: Series | None
     settings: tuple[Setting, ...]
+
+    def explains(self, errors: Series, since: int) -> bool:
+        """Whether an error has risen and fallen with the logged difficulty from a step on."""
+        return self.difficulty is not None and follows(errors, self.difficulty, since)
 
 
 def measure(run: Run) -> Curriculum | Missing:

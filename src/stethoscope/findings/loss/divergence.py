@@ -27,6 +27,7 @@ import numpy as np
 
 from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.divergence import LEAST_POINTS, Rise, rise
+from stethoscope.detectors.following import follows
 from stethoscope.detectors.leap import leap
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
@@ -40,7 +41,6 @@ RULE = Rule(code="LOS102", since="0.1", severity=Severity.CRITICAL)
 
 LEAST_RATIO = 1.2  # a smaller rise is drift
 LEAST_GAIN_LOST = 0.05
-FOLLOWS = 0.8  # correlation of loss and difficulty at which one explains the other
 CARRIED = 0.7  # share of the rise that one term must carry to explain it
 LEAST_EVALUATIONS = 4
 SETTLING = 4  # a model that has just changed its task may need a quarter of the time left
@@ -82,7 +82,7 @@ def _explanation(
             difficulty = changes.curriculum.difficulty
             if difficulty is None:
                 return "a curriculum in the settings"
-            if _follows(loss.series.finite(), difficulty, seen.best_step):
+            if follows(loss.series.finite(), difficulty, seen.best_step):
                 return "the difficulty"
         span = int(loss.series.steps[-1] - loss.series.steps[0])
         reach = max(2 * loss.series.cadence(), int(NEAR * span))
@@ -94,19 +94,6 @@ def _explanation(
     if rates is not None and rates.still_warming_up and seen.ratio < 2.0:
         return "the warm-up of the learning rate"
     return ""
-
-
-def _follows(loss: Series, difficulty: Series, since: int) -> bool:
-    """Whether the loss rises and falls with the difficulty since its best step."""
-    late = loss.between(since, int(loss.steps[-1]))
-    at = np.interp(late.steps, difficulty.steps, difficulty.values)
-    if len(late) < 4 or np.ptp(at) <= 0.0 or np.ptp(late.values) <= 0.0:
-        return False
-    width = max(1, len(late) // 16)
-    kernel = np.full(width, 1.0 / width)
-    smooth = np.convolve(late.values, kernel, "valid")
-    harder = np.convolve(at, kernel, "valid")
-    return len(smooth) > 3 and np.ptp(harder) > 0.0 and float(np.corrcoef(smooth, harder)[0, 1]) > FOLLOWS
 
 
 def _carried_by(seen: Rise, loss: TrainLoss) -> str:

@@ -3,10 +3,10 @@
 ## What it checks
 The best stretch of each validation metric against, in this order: the score of a trivial method logged
 beside it (bicubic, identity, majority); the score before the first step; the cross-entropy or accuracy of
-guessing, where the settings give the number of classes or tokens; for a masked diffusion the loss of uniform
-guesses at the difficulty of each step; and, weakly, for super-resolution, the PSNR that plain interpolation
-reaches on natural images (23 dB and more at twice the size) and that a single flat colour reaches (18 dB at
-most).
+guessing, where the settings or the first loss give the number of classes or tokens; for a masked diffusion
+the loss of uniform guesses at the difficulty of each step; and, weakly, for super-resolution, the PSNR that
+plain interpolation reaches on natural images (23 dB and more at twice the size) and that a single flat
+colour reaches (18 dB at most).
 
 ## Why it matters
 It decides where to look. A model that cannot beat doing nothing does not suffer from its schedule: the
@@ -23,6 +23,7 @@ noisy ones can lie below the usual range, so that evidence is weak by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,6 +49,8 @@ NEAR_CHANCE = 0.02
 STARTS_LIKE_GUESSING = 0.3  # a cross-entropy begins within this share of ln C
 ACCURACY_MARGIN = 1.3  # times chance
 LEAST_LOSSES = 5
+MANY_EVALUATIONS = 8  # at guessing, where the number of classes is only inferred
+MOST_CERTAIN, LEAST_CERTAIN = 0.65, 7.0  # the cross-entropies of guessing among 2 to 1,000 classes
 FAR_ABOVE_CHANCE = 3.0  # a loss above this is on another scale than the formula
 
 
@@ -66,7 +69,7 @@ def examine(
     lost = _against_step_zero(metrics)
     for name, metric in metrics.items():
         found = _against_reference(metric, baseline.references.get(name)) or lost
-        found = found or _psnr(metric, baseline) or _accuracy(metric, baseline)
+        found = found or _psnr(metric, baseline) or _accuracy(metric, baseline, loss)
         if found is not None:
             yield found
             return
@@ -138,16 +141,42 @@ def _psnr(metric: Metric, baseline: Baseline) -> Finding | None:
     return None
 
 
-def _accuracy(metric: Metric, baseline: Baseline) -> Finding | None:
-    classes = baseline.classes.value if baseline.classes else None
-    if not isinstance(classes, int) or not words(metric.series.name) & {"accuracy", "acc", "top1", "acc1"}:
+def _accuracy(metric: Metric, baseline: Baseline, loss: TrainLoss | None) -> Finding | None:
+    """An accuracy of guessing among the configured classes, or those that the first loss tells."""
+    if not words(metric.series.name) & {"accuracy", "acc", "top1", "acc1"}:
         return None
+    known = baseline.classes.value if baseline.classes else None
+    classes = known if isinstance(known, int) else _classes_by_first_loss(loss)
     best = _best(metric)
     if best > 1.0:
         best /= 100.0
-    if len(metric.series) < LEAST_EVALUATIONS or best > ACCURACY_MARGIN / classes:
+    enough = len(metric.series) >= (LEAST_EVALUATIONS if known else MANY_EVALUATIONS)
+    if classes is None or not enough or best > ACCURACY_MARGIN / classes:
         return None
-    return _finding(metric.series, best, 1.0 / classes, f"guessing among {classes} classes", "chance", 0.7)
+    if known is None and best < 1.0 / (ACCURACY_MARGIN * classes):
+        return None  # far below guessing, it is another task than the loss told
+    found = _finding(metric.series, best, 1.0 / classes, f"guessing among {classes} classes", "chance", 0.7)
+    return replace(found, evidence={**found.evidence, "train_falls": _falls_below_guessing(loss, classes)})
+
+
+def _classes_by_first_loss(loss: TrainLoss | None) -> int | None:
+    """The number of classes for which guessing costs what the first steps cost."""
+    if loss is None or len(loss.terms) > 1:
+        return None
+    values = loss.series.finite().values
+    first = float(np.median(values[:LEAST_LOSSES])) if len(values) >= SUBSTANTIAL_POINTS else 0.0
+    if not MOST_CERTAIN < first < LEAST_CERTAIN:
+        return None
+    classes = round(float(np.exp(first)))
+    return classes if abs(first / float(np.log(classes)) - 1.0) <= NEAR_CHANCE else None
+
+
+def _falls_below_guessing(loss: TrainLoss | None, classes: int) -> bool:
+    """Whether the training loss ends below that of guessing: the training data are learned by heart."""
+    values = loss.series.finite().values if loss else np.empty(0)
+    return len(values) >= LEAST_LOSSES and bool(
+        np.median(values[-max(1, len(values) // 10) :]) < (1.0 - NEAR_CHANCE) * np.log(classes)
+    )
 
 
 def _against_guessing(loss: TrainLoss, baseline: Baseline, metrics: dict[str, Metric]) -> Finding | None:

@@ -12,7 +12,7 @@ input.
 
 ## When it is harmless
 Rises below 2 % are notes. In classification and language tuning the validation loss often rises while the
-accuracy still improves: the model grows more certain, also where it errs. Then rises below 20 % are notes.
+accuracy still improves: the model grows more certain, also where it errs. Then rises below 50 % are notes.
 
 ## References
 - Guo et al., "On Calibration of Modern Neural Networks", 2017
@@ -32,6 +32,7 @@ from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
+from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.validation import LOG_THIS, Metric, Validation
 
@@ -41,6 +42,7 @@ SMALL = 0.02
 NEGLIGIBLE = 0.001
 RARE = 0.01
 HUGE_RISE = 0.2  # with this much, three rises in a row beside a falling training loss are enough
+LARGE_RISE = 0.5  # with less, certainty alone may have grown where a score still improves
 FEW_RISES = 3
 LEAST_EVALUATIONS = 4
 STILL_FALLING = 0.02  # of the training loss at the minimum
@@ -62,7 +64,7 @@ class Rise:
         return (self.end - self.best) / max(abs(self.best), 1e-300)
 
 
-def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
+def examine(validation: Validation, loss: TrainLoss, curriculum: Curriculum | None) -> Iterator[Finding]:
     """Fire on the first error that rises while the training loss falls."""
     errors = [metric for metric in validation.judged.values() if metric.better == "lower"]
     errors.sort(key=lambda metric: metric.series.name != "val/loss")
@@ -80,7 +82,7 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
         if seen is not None and seen.relative >= NEGLIGIBLE:
             levels = _train_levels(train, seen.best_step)
             if levels is not None:
-                yield _finding(metric, seen, levels, loss, validation)
+                yield _finding(metric, seen, levels, loss, validation, curriculum)
                 return
 
 
@@ -119,11 +121,16 @@ def _train_levels(train: Series, since: int) -> tuple[float, float] | None:
 
 
 def _finding(
-    metric: Metric, seen: Rise, train: tuple[float, float], loss: TrainLoss, validation: Validation
+    metric: Metric,
+    seen: Rise,
+    train: tuple[float, float],
+    loss: TrainLoss,
+    validation: Validation,
+    curriculum: Curriculum | None,
 ) -> Finding:
     series = metric.series
     last = int(series.steps[-1])
-    better = _still_improves(validation, seen.best_step)
+    better = validation.still_improves(seen.best_step)
     message = (
         f"{series.name} rises from {seen.best:.4g} at step {seen.best_step:,} to {seen.end:.4g} while "
         f"{loss.series.name} falls from {train[0]:.4g} to {train[1]:.4g}"
@@ -146,22 +153,9 @@ def _finding(
             "p": seen.p,
             "evaluations": len(series),
             "still_improves": better,
+            "follows_difficulty": curriculum is not None and curriculum.explains(series, seen.best_step),
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
         onset=seen.best_step,
-        severity=Severity.WARNING if seen.relative >= (HUGE_RISE if better else SMALL) else Severity.NOTE,
+        severity=Severity.WARNING if seen.relative >= (LARGE_RISE if better else SMALL) else Severity.NOTE,
     )
-
-
-def _still_improves(validation: Validation, since: int) -> str:
-    """A metric that is better at the end than at the minimum of the validation loss."""
-    for name, metric in validation.judged.items():
-        values = metric.sign * metric.series.values
-        at = int(np.searchsorted(metric.series.steps, since))
-        if (
-            metric.better == "higher"
-            and at < len(values) - 1
-            and values[-1] > values[at] + 0.01 * abs(values[at])
-        ):
-            return name
-    return ""

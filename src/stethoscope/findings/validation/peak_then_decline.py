@@ -3,8 +3,9 @@
 ## What it checks
 Whether the drop from the best stretch of a metric to its end is larger than chance allows. The best of many
 noisy values always beats the last one, so the drop is compared with what a metric that never gets worse
-would show with the same noise and the same memory in the noise. Twelve evaluations are the least that can
-be judged.
+would show with the same noise and the same memory in the noise. With fewer than twelve evaluations only a
+collapse is judged: several evaluations in a row far below all of several before them. An accuracy that moves
+in steps of 1/n was counted on n samples, and must fall by more than n samples stray.
 
 ## Why it matters
 The model at the end is not the model to keep, and whatever was trained after the peak did harm. Before any
@@ -12,8 +13,9 @@ story about the peak is believed: is it better than doing nothing at all?
 
 ## When it is harmless
 Declines of a few tenths of a percent are real and rarely worth a thought; they are notes. The best of
-several hundred evaluations is partly luck. A metric measured on something that changes with training (a
-curriculum, a moving reference) can decline while the model improves.
+several hundred evaluations is partly luck. Where the accuracy still improves, a validation loss that rises by
+less than half is the certainty of the model, not a loss of skill. A metric measured on something that
+changes with training (a curriculum, a moving reference) can decline while the model improves.
 
 ## References
 - Barlow et al., "Statistical Inference Under Order Restrictions", 1972
@@ -22,12 +24,15 @@ curriculum, a moving reference) can decline while the model improves.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stethoscope.detectors.peak import LEAST_POINTS, Peak, peak
+from stethoscope.detectors.counted import error_of_difference, samples
+from stethoscope.detectors.peak import LEAST_POINTS, Peak, collapse, peak
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run.names import LOWER
+from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.loss import ADVERSARIAL, PERCEPTUAL, TrainLoss, words
 from stethoscope.signals.validation import LOG_THIS, Metric, Validation
 
@@ -37,6 +42,9 @@ LARGE = 0.02  # of the best value: always worth a warning
 MODERATE = 0.01  # worth one when it also undoes a visible part of the gain
 OF_GAIN = 0.05
 NEGLIGIBLE = 0.001
+LARGE_RISE = 0.5  # of a loss, beyond what certainty explains
+COUNTED = frozenset({"accuracy", "acc", "top1", "top5", "precision", "recall", "match", "error"})
+ERRORS = 2.0  # standard errors of the difference of two counted shares
 FEW = 0.25  # a share of declining metrics below this is one odd metric among many
 
 
@@ -55,28 +63,51 @@ class Decline:
         return self.relative >= LARGE or (self.relative >= MODERATE and self.of_gain >= OF_GAIN)
 
 
-def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]:
+def examine(
+    validation: Validation, loss: TrainLoss | None, curriculum: Curriculum | None
+) -> Iterator[Finding]:
     """Report the metric that declines most clearly, and name the others."""
     judged = validation.judged
     if not judged:
         names = ", ".join(sorted(validation.metrics)[:3])
         raise InsufficientData(f"whether higher or lower is better is not known for {names}")
     longest = max(len(metric.series) for metric in judged.values())
-    if longest < LEAST_POINTS:
-        raise InsufficientData(f"cannot tell a decline from noise with {longest} evaluations", LOG_THIS)
-    tested = [metric for metric in judged.values() if len(metric.series) >= LEAST_POINTS]
+    tested = [metric for metric in judged.values() if len(metric.series) >= min(longest, LEAST_POINTS)]
     found = [decline for metric in tested if (decline := _decline(metric)) is not None]
+    if not found and longest < LEAST_POINTS:
+        raise InsufficientData(f"cannot tell a decline from noise with {longest} evaluations", LOG_THIS)
     if found:
         worst = max(found, key=lambda one: (one.matters, one.relative))
         cautious = (loss is not None and loss.reinforced) or len(found) < FEW * len(tested)
+        cautious = cautious or _only_certainty(worst, validation)
         for_looks = loss is not None and any(words(term) & (ADVERSARIAL | PERCEPTUAL) for term in loss.terms)
-        yield _finding(worst, [one for one in found if one is not worst], cautious, for_looks)
+        follows = _follows_difficulty(worst, loss, curriculum)
+        yield _finding(worst, [one for one in found if one is not worst], cautious, for_looks, follows)
+
+
+def _only_certainty(worst: Decline, validation: Validation) -> bool:
+    """Whether a loss rises, by less than half, while a score of the same model still improves."""
+    is_loss = worst.metric.better == LOWER and worst.relative < LARGE_RISE
+    return is_loss and validation.still_improves(worst.seen.best_step) != ""
+
+
+def _follows_difficulty(worst: Decline, loss: TrainLoss | None, curriculum: Curriculum | None) -> bool:
+    """Whether the metric, and the training loss with it, worsens as the logged difficulty rises.
+
+    Where the training loss falls meanwhile, the model gets better at the harder task, and worse at another.
+    """
+    if curriculum is None or curriculum.difficulty is None:
+        return False
+    metric, since = worst.metric, worst.seen.best_step
+    errors = replace(metric.series, values=-metric.sign * metric.series.values)
+    trained = loss is None or not loss.measures_progress or curriculum.explains(loss.series.finite(), since)
+    return trained and curriculum.explains(errors, since)
 
 
 def _decline(metric: Metric) -> Decline | None:
     values = metric.sign * metric.series.values
-    seen = peak(metric.series.steps, values)
-    if seen is None or not seen.declines:
+    seen = peak(metric.series.steps, values) or collapse(metric.series.steps, values)
+    if seen is None or not seen.declines or _strays_so_far(metric, seen):
         return None
     relative = seen.drop / max(abs(seen.best), 1e-300)
     gain = seen.best - float(np.median(values[: max(1, seen.window // 2)]))
@@ -85,7 +116,21 @@ def _decline(metric: Metric) -> Decline | None:
     return Decline(metric, seen, relative, seen.drop / gain if gain > 0.0 else 1e9)
 
 
-def _finding(worst: Decline, others: list[Decline], cautious: bool, for_looks: bool) -> Finding:
+def _strays_so_far(metric: Metric, seen: Peak) -> bool:
+    """Whether an accuracy on so few samples falls so far by their choice alone."""
+    if not words(metric.series.name) & COUNTED:
+        return False
+    unit = 100.0 if float(metric.series.values.max()) > 1.0 else 1.0
+    count = samples(metric.series.values / unit)
+    if count is None:
+        return False
+    share = 0.5 * (seen.best + seen.end) / unit
+    return seen.drop / unit < ERRORS * error_of_difference(share, count)
+
+
+def _finding(
+    worst: Decline, others: list[Decline], cautious: bool, for_looks: bool, follows: bool
+) -> Finding:
     series, seen, sign = worst.metric.series, worst.seen, worst.metric.sign
     last = int(series.steps[-1])
     best, end = sign * seen.best, sign * seen.end
@@ -113,6 +158,7 @@ def _finding(worst: Decline, others: list[Decline], cautious: bool, for_looks: b
             "evaluations": len(series),
             "from_the_start": raw <= max(1, len(series) // 10),
             "adversarial_terms": for_looks,
+            "follows_difficulty": follows,
             "also": ", ".join(one.metric.series.name for one in others),
         },
         strength=min(1.0, 0.5 + 5.0 * worst.relative) if worst.matters else 0.3,
