@@ -24,8 +24,8 @@ STRANGE = {
     "a name that is itself": "x = x\ny = z\nz = y\ndef f():\n    (x + y).backward()\n",
     "a base that is itself": "class A(A):\n    def test(self):\n        self.loss.backward()\n",
     "an import of itself": "from code import x\nfrom code import *\ndef f():\n    x.backward()\n",
-    "a list that holds itself": "def f():\n    a = []\n    a.append(a)\n    sum(a).backward()\n    for b in a:\n"
-    "        b[0]()\n",
+    "a list that holds itself": "def f():\n    a = []\n    a.append(a)\n    sum(a).backward()\n"
+    "    for b in a:\n        b[0]()\n",
     "a long sum": f"def f(x):\n    loss = {' + '.join(['x'] * 400)}\n    loss.backward()\n",
     "many branches": "def f(x):\n    l = 0\n"
     + "".join(f"    if x[{i}]:\n        l = l + x\n    else:\n        l = l * x\n" for i in range(60))

@@ -41,7 +41,7 @@ def found(folder: Path, body: str) -> list[Shrinking]:
             "h, w = gt.shape[-2:]\ns = 99 / max(h, w)\nif s < 1:\n    gt = F.interpolate(gt, scale_factor=s)",
             99,
         ),
-        ("gt = TF.resize(gt, 60, antialias=True)", 80),
+        ("gt = TF.resize(gt, 60, antialias=True)", 60),
         ("gt = cv2.resize(gt, dsize=(50, 40))", 50),
         ("gt = cv2.resize(gt, None, fx=0.25, fy=0.25)", None),
         ("gt = F.avg_pool2d(gt, kernel_size=2)", None),

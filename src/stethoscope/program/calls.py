@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stethoscope.program.arithmetic import combine
-from stethoscope.program.effects import BACKWARD
+from stethoscope.program.effects import BACKWARD, LOSS_KEYWORDS, hands_over_loss
 from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.tensor_operations import CannotCompute, compute, compute_layer, index_array
@@ -126,7 +126,6 @@ MODEL_WORDS = frozenset(
         "g",
     }
 )
-LOSS_KEYWORDS = frozenset({"loss_func", "loss_fn", "criterion", "loss"})
 
 
 def call(run: Execution, node: ast.Call, frame: Frame) -> Value:
@@ -494,7 +493,11 @@ def _call_instance(
     method = run.index.method(instance.cls, "forward") or run.index.method(instance.cls, "__call__")
     if method is None:
         return run.note(Applied("()", (instance, *args), keywords, site))
-    return call_value(run, FunctionValue(method, instance), args, keywords, site)
+    callee = FunctionValue(method, instance)
+    if not run.eager and not run.may_train(method):
+        # A module may keep windows and buffers for itself; its result is what matters.
+        return run.note(Delayed(callee, tuple(args), keywords, site))
+    return call_value(run, callee, args, keywords, site)
 
 
 def _call_outside(
@@ -515,8 +518,6 @@ def _call_outside(
     if name == "torch.autograd.backward" and args:
         run.sink(args[0], site)
         return NOTHING
-    for keyword in LOSS_KEYWORDS & keywords.keys():
-        _sink_handed_over(run, run.force(keywords[keyword]), site)
     _follow_callbacks(run, args, keywords, site)
     return run.note(Applied(name, tuple(args), keywords, site))
 
@@ -524,13 +525,17 @@ def _call_outside(
 def _sink_handed_over(run: Execution, loss: Value, site: Site) -> None:
     """A loss given to a trainer from outside (`Learner(loss_func=...)`) is minimised there."""
     if isinstance(loss, Instance | FunctionValue | LambdaValue | PartialValue):
-        run.sink(call_value(run, loss, (Leaf("prediction"), Leaf("target")), {}, site), site)
+        prediction = Applied("()", (Leaf("model"), Leaf("input")), {}, site)
+        run.sink(call_value(run, loss, (prediction, Leaf("target")), {}, site), site)
 
 
 def _follow_callbacks(
     run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
 ) -> None:
-    """`optimizer.step(closure)`: a function with a backward pass that is handed on is called there."""
+    """`optimizer.step(closure)`, `Learner(loss_func=f)`: what is handed on is called there."""
+    if hands_over_loss(site.node):
+        for keyword in LOSS_KEYWORDS & keywords.keys():
+            _sink_handed_over(run, run.force(keywords[keyword]), site)
     for value in (*args, *keywords.values()):
         if isinstance(value, FunctionValue) and not run.is_pure(value.function) and value.around:
             call_value(run, value, [Leaf(p) for p in value.function.parameters], {}, site)

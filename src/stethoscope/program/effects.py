@@ -10,18 +10,21 @@ from functools import lru_cache
 from stethoscope.program.index import Function, FunctionNode, Index
 
 BACKWARD = frozenset({"backward", "manual_backward"})
+LOSS_KEYWORDS = frozenset({"loss_func", "loss_fn", "criterion"})
 CHANGING_METHODS = frozenset({"append", "extend", "update", "setdefault", "add", "insert", "setattr"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """`changing` must be followed in order; `minimising` hold a backward pass of their own.
+    """`changing` must be followed in order; `minimising` hold a backward pass of their own, and `training`
+    may reach one.
 
     `callers` maps a bare function name to the functions that call something of that name.
     """
 
     changing: frozenset[Function]
     minimising: frozenset[Function]
+    training: frozenset[Function]
     callers: dict[str, list[Function]]
 
 
@@ -40,7 +43,10 @@ def effects(index: Index) -> Effects:
             minimising.add(function)
         if function in minimising or _changes_something(function, nodes):
             direct.append(function)
-    return Effects(frozenset(_with_callers(direct, callers)), frozenset(minimising), callers)
+    training = _with_callers(list(minimising), callers)
+    return Effects(
+        frozenset(_with_callers(direct, callers)), frozenset(minimising), frozenset(training), callers
+    )
 
 
 def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
@@ -79,13 +85,23 @@ def _called_names(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _has_backward(nodes: list[ast.AST]) -> bool:
-    return any(
+    return any(hands_over_loss(node) for node in nodes) or any(
         isinstance(inner, ast.Call)
         and isinstance(inner.func, ast.Attribute)
         and inner.func.attr in BACKWARD
         and not (isinstance(inner.func.value, ast.Call) and _is_super(inner.func.value))
         for inner in nodes
     )
+
+
+def hands_over_loss(node: ast.AST) -> bool:
+    """`Learner(..., loss_func=f)`: a trainer from outside minimises what it is given."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if not any(word in name.lower() for word in ("learner", "trainer", "runner", "estimator")):
+        return False
+    return any(keyword.arg in LOSS_KEYWORDS for keyword in node.keywords)
 
 
 def _is_super(node: ast.Call) -> bool:

@@ -200,6 +200,10 @@ class Execution:
         """Whether following the function can wait until its result matters."""
         return function not in self._effects.changing
 
+    def may_train(self, function: Function) -> bool:
+        """Whether a backward pass may be inside."""
+        return function in self._effects.training
+
     def force(self, value: Value) -> Value:
         """The value behind a delayed call; network passes stay as they are."""
         while isinstance(value, Delayed) and not calls.is_network_pass(self.index, value):

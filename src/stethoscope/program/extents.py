@@ -28,7 +28,7 @@ from stethoscope.program.values import (
     Value,
 )
 
-HEIGHT, WIDTH = 1024, 768
+HEIGHT = WIDTH = 1024  # square, so that a cap reads as it is written
 DEPTH = 60
 UNKNOWN_SCALE = 2  # an upscaling factor that is not known
 UNKNOWN_CAP = 128  # a limit that is not known; any limit shrinks a picture that is large enough
@@ -77,6 +77,7 @@ RESIZE_MAKERS = frozenset(
 )
 RESIZE_METHODS = frozenset({"resize", "thumbnail", "reduce", "resize_"})
 CROP_CALLS = ("center_crop", "CenterCrop", "functional.crop", "five_crop", "ImageOps.crop")
+FACTORS = ("zoom", "rescale", ".reduce")
 POOLINGS = (".avg_pool2d", ".max_pool2d", ".AvgPool2d", ".MaxPool2d")
 
 
@@ -219,7 +220,7 @@ class Ruler:
         factor = next(
             (keywords[k] for k in ("scale_factor", "fx", "scale", "factor", "zoom") if k in keywords), None
         )
-        if factor is None and value.callee.endswith(("zoom", "rescale", ".reduce")) and rest:
+        if factor is None and _is_by_factor(value) and rest:
             factor = rest[0]
         if factor is not None:
             by = self.number(factor, depth)
@@ -463,15 +464,16 @@ def _as_size(
 
 def _is_fixed(value: Applied) -> bool:
     """Whether the size is written down rather than computed from the picture."""
-    if (
-        value.callee.endswith(("zoom", "rescale", ".reduce", "local_mean"))
-        or "_pool2d" in value.callee.lower()
-    ):
+    if _is_by_factor(value) or any(pooling in value.callee for pooling in POOLINGS):
         return False
     asked = value.maker or value
     rest = asked.args if value.maker is not None else value.args[1:]
     sizes = [*rest[:1], *(asked.keywords[k] for k in ("size", "dsize", "output_size") if k in asked.keywords)]
     return any(_is_number(size) for size in sizes)
+
+
+def _is_by_factor(value: Applied) -> bool:
+    return value.callee.removesuffix("()").lower().endswith(FACTORS)
 
 
 def _is_number(value: Value) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stethoscope.program.effects import BACKWARD, Effects, effects, own_nodes
+from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss, own_nodes
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module
 from stethoscope.program.remembered import remembered
@@ -105,7 +105,7 @@ def _script(module: Module, below: Mapping[Function, set[Function]]) -> _Entry |
     for node in _statement_nodes(module.source.tree):
         if isinstance(node, ast.Call):
             name = _name(node)
-            trains = trains or name in BACKWARD
+            trains = trains or name in BACKWARD or hands_over_loss(node)
             if name in names:
                 reaches |= below[names[name]]
     return _Entry(module, frozenset(reaches)) if reaches or trains else None

@@ -309,6 +309,10 @@ def _signals(seed: int) -> Pairs:
     return _vectors(seed, (2, 1, 256))
 
 
+def _volumes(seed: int) -> Pairs:
+    return _images(seed, (2, 1, 6, 6, 6))
+
+
 def _departing(target: Array, other: Array, noise: Array, steps: tuple[float, float]) -> Pairs:
     small, large = steps
     shown = [target + step * noise for step in (0.0, small, -small, large, -large)]
@@ -360,7 +364,9 @@ def _label_maps(seed: int) -> Pairs:
 LARGE: tuple[Callable[[int], Pairs], ...] = (_large_images,)
 # Operands of one kind first; scores against labels only where those say nothing.
 PRESENTATIONS: tuple[tuple[Callable[[int], Pairs], ...], ...] = (
-    (_images, _gray_images, _masks, _vectors, _signals),
+    (_images, _gray_images, _masks, _volumes),
+    (_vectors, _signals),
     LARGE,
-    (_logits, _classes, _label_maps),
+    (_logits,),
+    (_classes, _label_maps),
 )

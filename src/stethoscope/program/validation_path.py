@@ -48,7 +48,7 @@ EVALUATION_WORDS = frozenset({
 MEASURE_WORDS = frozenset({
     *LIKENESS_WORDS, "metric", "metrics", "score", "scores", "error", "loss", "losses", "criterion", "mse",
     "mae", "rmse", "l1", "l2", "nmse", "evaluator", "meter", "measure", "compare", "difference", "diff",
-    "entropy", "nll", "bce", "kl", "divergence", "distance",
+    "entropy", "nll", "bce", "kl", "divergence", "distance", "crit", "cost", "objective",
 })
 SHOWING_WORDS = frozenset({
     "save", "vis", "visualize", "visualise", "visual", "visuals", "plot", "grid", "show", "imshow", "draw",
@@ -58,12 +58,19 @@ SHOWING_WORDS = frozenset({
 PERCEPTUAL_WORDS = frozenset({
     "lpips", "fid", "inception", "clip", "dists", "niqe", "vgg", "perceptual", "kid", "brisque", "pieapp",
 })
+OTHER_NAMES = frozenset({
+    "sample", "samples", "preview", "demo", "visualize", "visualise", "plot", "save", "draw", "show",
+    "images", "generate", "train", "training", "fit",
+})
 SEALED_WORDS = frozenset({
     "ssim", "msssim", "mssim", "vif", "fsim", "gmsd", "iwssim", "cwssim", "save", "plot", "visualize",
 })
 # fmt: on
 # What makes a difference an error rather than a residual that is added back.
 ERROR = re.compile(r"\*\*\s*2|abs|square|pow\(|norm|mse|mae|err|diff|loss|psnr", re.IGNORECASE)
+REDUCED = re.compile(r"mean|sum|norm|avg|average|median|log10")
+# What makes an unknown call a score: it is made a number, added up or listed.
+COUNTED = re.compile(r"\.item\(\)|float\(|\+=|append\(|yield ")
 PROGRESS = re.compile(
     r"^(global_?|cur_?|current_?|train_?|n_?|num_?)*(step|steps|iter|iters|iteration|epoch)$|^progress$"
 )
@@ -165,7 +172,7 @@ def evaluation_entries(names: Index) -> list[EvaluationEntry]:
             regions = _evaluating_lines(list(own_nodes(function.node)))
             if regions:
                 found.append(EvaluationEntry(function, regions))
-        elif _evaluates(function):
+        elif _evaluates(function) and not OTHER_NAMES.intersection(words(function.name)):
             found.append(EvaluationEntry(function))
     for module in names.modules.values():
         regions = _evaluating_lines(list(_own_statements(module)))
@@ -327,7 +334,9 @@ def _measures(run: Execution, value: Applied | Delayed) -> bool:
     if parts & PERCEPTUAL_WORDS:
         return False
     if isinstance(value, Applied) and value.callee == "-":
-        return bool(ERROR.search(_line_of(value)))
+        return bool(ERROR.search(_line_of(value)) and REDUCED.search(_lines_after(value)))
+    if isinstance(value, Applied) and value.callee == "()" and COUNTED.search(_line_of(value)):
+        return not parts & SHOWING_WORDS
     if isinstance(value, Applied) and value.callee == "==":
         return True
     return bool(parts & MEASURE_WORDS) or (
@@ -340,6 +349,12 @@ def _line_of(value: Applied) -> str:
     first = getattr(value.site.node, "lineno", 1)
     last = getattr(value.site.node, "end_lineno", first)
     return "\n".join(lines_of(value.site.source)[0][first - 1 : last])
+
+
+def _lines_after(value: Applied, count: int = 3) -> str:
+    """The line of an expression and the next few: an error is averaged soon."""
+    first = getattr(value.site.node, "lineno", 1)
+    return "\n".join(lines_of(value.site.source)[0][first - 1 : first + count])
 
 
 def _spoken_callee(value: Applied) -> str:
