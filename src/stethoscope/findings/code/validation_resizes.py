@@ -46,6 +46,7 @@ def examine(yardstick: Yardstick) -> Iterator[Finding]:
             evidence=_evidence(shrinking),
             strength=_strength(shrinking),
             severity=Severity.WARNING if is_crop else None,
+            fixes=shrinking.fixes,
         )
 
 
