@@ -63,7 +63,9 @@ class Pair:
 def examine(loss: TrainLoss, validation: Validation, settings: LossSettings | None) -> Iterator[Finding]:
     """Fire on each similarity that falls on both sides."""
     pairs = [pair for metric in validation.judged.values() for pair in _pairs(loss, metric)]
-    if pairs and all(len(pair.metric) < LEAST_EVALUATIONS for pair in pairs):
+    if not pairs:
+        raise InsufficientData("no similarity is logged both as a loss term and as a validation metric")
+    if all(len(pair.metric) < LEAST_EVALUATIONS for pair in pairs):
         raise InsufficientData(f"fewer than {LEAST_EVALUATIONS} evaluations to compare with the loss term")
     for pair in pairs:
         if len(pair.metric) < LEAST_EVALUATIONS or not (_falls(pair.term) and _falls(pair.metric)):
