@@ -201,11 +201,12 @@ def _rise_through_an_explosion(steps: Steps, values: Values) -> Rise | None:
     initial = _initial(values[:EARLY])
     if initial <= 0.0:
         return None
-    high = values > EXPLODED * initial
-    if _longest(high) < LASTS and float(values.max()) < EXPLODED**3 * initial:
+    late = values[-max(LEAST_POINTS // 2, len(values) // 4) :]
+    factor = max(EXPLODED, _reach_of_noise(late))
+    high = values > factor * initial
+    if _longest(high) < LASTS and float(values.max()) < factor**3 * initial:
         return None
     at = int(np.argmax(high))
-    late = values[-max(LEAST_POINTS // 2, len(values) // 4) :]
     end = float(np.median(late))
     noise = median_deviation(late) * math.sqrt(variance_inflation(autocorrelation(late)) / len(late))
     if at + len(late) >= len(values) or end - 3.0 * noise < (1.0 + VISIBLE) * initial:
@@ -218,6 +219,12 @@ def _rise_through_an_explosion(steps: Steps, values: Values) -> Rise | None:
     return Rise(
         int(steps[onset]), int(steps[best_at]), initial, best, end, noise, lost, took, False, exploded=True
     )
+
+
+def _reach_of_noise(late: Values) -> float:
+    """The factor by which single values stray; enormous for the losses of diffusion."""
+    positive = late[late > 0.0]
+    return math.exp(min(NOISES * median_deviation(np.log(positive)), 100.0)) if len(positive) else math.inf
 
 
 def _longest(high: npt.NDArray[np.bool_]) -> int:
