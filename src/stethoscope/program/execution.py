@@ -444,6 +444,8 @@ class Execution:
         known = next((f for f in self.index.functions_named(node.name) if f.node is node), None)
         if known is None:
             return Leaf(node.name)
+        if frame.function is None:
+            return FunctionValue(known)
         # The names around a function are looked up when it is called, so the live mapping is kept.
         return FunctionValue(known, None, _Around(frame))
 

@@ -137,7 +137,7 @@ class Reader:
         return self._tried[id(value)]
 
     def operands(self, value: Value) -> tuple[Value, Value] | None:
-        """The two things that a value compares, where there are just two.
+        """The two things that a value compares, where there are just two; the prediction first.
 
         The arguments of the calls around it are natural operands; the outermost call that leaves two is used.
         """
@@ -154,7 +154,9 @@ class Reader:
                 given |= {id(a) for a in arguments if not isinstance(a, Constant | Instance)}
             found = operands_of(self.run.index, value, given)
             if len(found) == 2:
-                return found[0], found[1]
+                first, second = found
+                is_swapped = self.carries_gradient(second) and not self.carries_gradient(first)
+                return (second, first) if is_swapped else (first, second)
         return None
 
     def _of_call(self, call: Delayed, depth: int) -> list[Contribution]:
