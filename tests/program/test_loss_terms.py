@@ -80,6 +80,29 @@ def test_a_helper_is_mended_where_it_is_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        "loss = 0\n        for f in (F.l1_loss, luminance):\n            loss = loss + f(out, gt)",
+        "loss = sum(f(out, gt) for f in [MS_SSIM(), nn.L1Loss()])",
+    ],
+)
+def test_a_call_that_other_terms_share_is_not_edited(tmp_path: Path, body: str) -> None:
+    imports = "import torch.nn.functional as F\nfrom pytorch_msssim import MS_SSIM\nfrom torch import nn\n"
+    (term,) = wrong(tmp_path, losses=SSIM.format(body="pass"), train=imports + LOOP.format(body=body))
+    assert term.fix is None
+
+
+def test_a_loss_handed_to_a_trainer_is_mended_where_it_returns(tmp_path: Path) -> None:
+    train = "from fastai.vision.all import *\nfrom losses import luminance\n"
+    train += "learner = unet_learner(data, resnet34, loss_func=luminance)\n"
+    (term,) = wrong(tmp_path, losses=SSIM.format(body="pass"), train=train)
+    assert term.fix is not None
+    assert term.fix.file.endswith("losses.py")
+    apply((term.fix,))
+    assert wrong(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "loss = 1 - luminance(out, gt)",
         "loss = -luminance(out, gt)",
         "loss = weight * (1 - luminance(out, gt))",

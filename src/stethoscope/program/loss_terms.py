@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.calls import comes_from_model
-from stethoscope.program.effects import own_nodes
+from stethoscope.program.effects import hands_over_loss, own_nodes
 from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Function, Index, index
 from stethoscope.program.likenesses import ANGLES, APART, ATTACK, LIKENESS_WORDS, is_target_like, words
@@ -340,9 +340,9 @@ def _only_returns(call: Delayed, value: Value) -> bool:
 
 def _returning(place: Applied | Delayed) -> Function | None:
     """The function whose return line is to be mended: a loss; a helper is mended where it is called."""
-    if isinstance(place, Delayed) and isinstance(place.callee, FunctionValue) and _stands_for_loss(place):
-        return place.callee.function
-    return None
+    if not isinstance(place, Delayed) or not isinstance(place.callee, FunctionValue):
+        return None
+    return place.callee.function if _stands_for_loss(place) or hands_over_loss(place.site.node) else None
 
 
 def _stands_for_loss(call: Delayed) -> bool:
@@ -430,7 +430,21 @@ def _fix(
             return None
         return _negated(function.source, returns[0].value, bounded, inside=False)
     site = place.site
+    if not _is_written_out(place):
+        return None  # the same call also computes other terms
     return _negated(site.source, site.node, bounded, inside=True) if isinstance(site.node, ast.expr) else None
+
+
+def _is_written_out(place: Applied | Delayed) -> bool:
+    """Whether the line names what it calls, as `ssim(a, b)` does and `criterion(a, b)` in a loop does not."""
+    call = place.site.node
+    if not isinstance(call, ast.Call):
+        return not hands_over_loss(call)
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if isinstance(place, Delayed):
+        return isinstance(place.callee, FunctionValue) and name == place.callee.function.name
+    named = any(word in LIKENESS_WORDS for word in words(name))
+    return named or (place.maker is None and not hands_over_loss(call))
 
 
 def _negated(source: Source, node: ast.expr, bounded: bool, inside: bool) -> Splice | None:
