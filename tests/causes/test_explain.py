@@ -143,3 +143,10 @@ def test_a_proof_of_a_lesser_argument_does_not_prove_the_cause(only) -> None:
         {"a": weighed}, examination(found("x", "code"), found("y", "code", proof="by algebra"))
     )
     assert explanation.causes[0].standing is Standing.SUPPORTED
+
+
+def test_a_note_never_makes_a_cause_stand(only) -> None:
+    note = found("x", "code", severity=Severity.NOTE)
+    explanation = only({"a": cause(Evidence("x", DECISIVE, ""))}, examination(note))
+    assert all(ranked.standing is Standing.PLAUSIBLE for ranked in explanation.causes)
+    assert explanation.symptoms == ()

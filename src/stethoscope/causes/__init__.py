@@ -19,6 +19,7 @@ from stethoscope.causes.cause import (
     CURVE_FAMILIES,
     DECISIVE,
     STRONG,
+    WEAK,
     Argument,
     BenignExplanation,
     Cause,
@@ -99,15 +100,20 @@ def _arguments(cause: Cause, examination: Examination) -> Iterable[Argument]:
         fitting = _fitting(evidence, examination)
         if fitting:
             clearest, *others = fitting
-            weight = evidence.weight * clearest.finding.strength
             yield Argument(
-                weight,
+                _weight(evidence, clearest, cause.benign),
                 evidence.reason,
                 evidence.rule,
                 clearest.rule.family,
                 clearest.finding,
                 tuple(found.finding for found in others),
             )
+
+
+def _weight(evidence: Evidence, seen: Found, benign: bool) -> float:
+    """The evidence's weight by how clearly it was seen. A note alone never makes a cause stand."""
+    weight = evidence.weight * seen.finding.strength
+    return min(weight, WEAK) if seen.severity is Severity.NOTE and not benign else weight
 
 
 def _fitting(evidence: Evidence, examination: Examination) -> list[Found]:

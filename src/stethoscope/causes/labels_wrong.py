@@ -21,11 +21,16 @@ def _at_chance(finding: Finding) -> bool:
     return finding.evidence.get("kind") == "chance"
 
 
+def _train_falls(finding: Finding) -> bool:
+    return _at_chance(finding) and finding.evidence.get("train_falls") is True
+
+
 CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
     evidence=(
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
+        Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
     ),

@@ -45,7 +45,12 @@ def examine(scale: LossScale, loss: TrainLoss | None, grads: GradNorm | None) ->
     if not (high or grown) or decline(path) is not None:
         return
     vanish = _vanish(loss.series if loss else None, grads.series if grads else None)
-    yield Finding(scale.series.where(), _message(path, vanish), _evidence(path, vanish))
+    yield Finding(
+        scale.series.where(),
+        _message(path, vanish),
+        _evidence(path, vanish),
+        severity=Severity.WARNING if vanish else None,
+    )
 
 
 def _message(path: ScalerPath, vanish: bool) -> str:
