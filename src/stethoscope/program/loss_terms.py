@@ -122,8 +122,10 @@ def _weight_sign(weight: Value, names: Index, settings: SettingsTree) -> int:
     match weight:
         case Constant(value=bool()):
             return 1
-        case Constant(value=int() | float() as number):
-            return (number > 0) - (number < 0)
+        case Constant(value=int() | float() as number, setting=key):
+            # The log recorded one sign and the file has the other: which of them ran is not known.
+            is_disputed = number > 0 and key in settings.below_zero
+            return 0 if is_disputed else (number > 0) - (number < 0)
         case Applied(callee="neg", args=(inner,)):
             return -_weight_sign(inner, names, settings)
         case Applied(callee="*" | "/", args=args):

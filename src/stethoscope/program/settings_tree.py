@@ -31,10 +31,14 @@ HOLDERS = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SettingsTree:
-    """Every section and value by its full key, and the keys by their last part."""
+    """Every section and value by its full key, and the keys by their last part.
+
+    `below_zero` are the dotted keys that some file sets to a negative number, the file that counts or not.
+    """
 
     nodes: dict[Key, object] = field(default_factory=dict)
     by_last: dict[str | int, list[Key]] = field(default_factory=dict)
+    below_zero: set[str] = field(default_factory=set)
 
     def find(self, path: Key, holder: str) -> tuple[Key, object] | None:
         """The one section or value whose key ends with `path`, as written behind `holder` in the code."""
@@ -57,6 +61,8 @@ def settings_tree(recipe: Recipe | None) -> SettingsTree:
     """Arrange the settings of a recipe; where two files set one key, the first wins."""
     tree = SettingsTree()
     for setting in recipe or ():
+        if isinstance(setting.value, int | float) and setting.value < 0:
+            tree.below_zero.add(setting.dotted)
         if setting.key in tree.nodes:
             continue
         _put(tree, setting.key, setting.value)

@@ -292,6 +292,9 @@ class _Following:
             return self.in_dict(parent, leaf)
         if isinstance(parent, ast.NamedExpr):
             return self.assigned(parent.target, leaf) or self.on(parent, leaf)
+        own = self.own_target(node)
+        if own is not None:
+            return self.assigned(own, leaf)
         if isinstance(parent, _CARRIES):
             return self.on(parent, leaf)
         if isinstance(parent, ast.comprehension):
@@ -307,6 +310,22 @@ class _Following:
         if isinstance(parent, ast.For | ast.AsyncFor):
             return not only_prints(parent.body) and self.looped(parent.target, leaf)
         return not isinstance(parent, _ENDS)
+
+    def own_target(self, node: ast.expr) -> ast.expr | None:
+        """What an element of `a, b = x, y` is assigned to, where that is one thing."""
+        row = self.code.parents.get(id(node))
+        if not isinstance(row, ast.Tuple | ast.List):
+            return None
+        around = self.code.parents.get(id(row))
+        if isinstance(around, ast.Assign) and around.value is row and len(around.targets) == 1:
+            target: ast.expr | None = around.targets[0]
+        else:
+            target = self.own_target(row)
+        if not isinstance(target, ast.Tuple | ast.List) or len(target.elts) != len(row.elts):
+            return None
+        if any(isinstance(element, ast.Starred) for element in (*target.elts, *row.elts)):
+            return None
+        return next(to for to, element in zip(target.elts, row.elts, strict=True) if element is node)
 
     def on(self, parent: ast.expr, leaf: _Leaf) -> bool:
         """Go on with the expression around."""

@@ -79,6 +79,8 @@ _EXEMPT = re.compile(
     r"|path|file|root|folder|type|help|freq|interval|every|output|experiment|exp|doc|seed_worker|num_workers|workers)(?:_|$)",
     re.IGNORECASE,
 )
+# Numbers of steps or parts taken together, of which one is as good as none.
+_COUNTS = re.compile(r"(?:^|_)(?:accum\w*|cycles?|repeats?|(?:sub|micro)_?batch\w*)(?:_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
         return None  # a value that is printed on purpose
     in_file = [place for place in places if place.kind == "setting"]
     first = (in_file or places)[0]
-    is_set = bool(in_file) or _is_active(first.value)
+    is_set = bool(in_file) or _is_active(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
     return UnusedSetting(name, where, first.value, usage.mentions, _matters(name), is_set)
 
@@ -204,6 +206,8 @@ def _matters(name: str) -> bool:
     return bool(_TRAINING_WORDS.intersection(words))
 
 
-def _is_active(default: object) -> bool:
-    """Whether a default asks for anything: None, False, 0, "" and "none" do not."""
+def _is_active(name: str, default: object) -> bool:
+    """Whether a default asks for anything: None, False, 0, "" and "none" do not, nor does one of a count."""
+    if _COUNTS.search(name) and default == 1:
+        return False
     return bool(default) and default != "none" and default != -1
