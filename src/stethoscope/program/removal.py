@@ -88,7 +88,8 @@ def _blocks(statement: ast.stmt) -> Iterator[Block]:
 def _only_prepares(statement: ast.stmt) -> bool:
     """Whether a block only assigns: nothing is logged, returned or called for its effect."""
     return isinstance(statement, ast.If) and all(
-        isinstance(inner, ast.Assign | ast.AnnAssign | ast.AugAssign) for inner in statement.body
+        isinstance(inner, ast.Assign | ast.AnnAssign | ast.AugAssign) or _only_prepares(inner)
+        for inner in (*statement.body, *statement.orelse)
     )
 
 

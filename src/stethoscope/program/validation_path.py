@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.program import calls
 from stethoscope.program.effects import effects, own_nodes
@@ -31,6 +31,7 @@ from stethoscope.program.values import (
     Value,
     inputs,
     lines_of,
+    span_of,
 )
 from stethoscope.run import Program, Recipe, Splice, Where
 
@@ -427,7 +428,8 @@ def _shrinking(
         if mark is None or id(mark.site.node) in trained:
             return None
         shown = next((cap for p in predictions if (cap := rulers.cap(p)) is not None), None)
-        return _described(mark, picture, rulers, rulers.cap(target), shown, at)
+        found = _described(mark, picture, rulers, rulers.cap(target), shown, at)
+        return replace(found, fixes=_cuts([*_input_marks(predictions, rulers), mark], rulers))
     except (Exhausted, RecursionError):
         return None
 
@@ -487,7 +489,34 @@ def _described(
         smooth=mark.smooth,
         where=mark.site.where,
         compared_at=at,
-        fixes=removal(mark.site, home.node if home else None),
+    )
+
+
+def _input_marks(predictions: tuple[Value, ...], rulers: Rulers) -> list[Mark]:
+    """The steps that make the network's input small: to mend the target alone would leave the sizes apart."""
+    pictures = [picture for value in predictions if (picture := rulers.large.picture(value)) is not None]
+    small = [picture for picture in pictures if picture.share < MOST_SHARE]
+    return [mark for picture in small if (mark := _culprit(picture)) is not None]
+
+
+def _cuts(marks: list[Mark], rulers: Rulers) -> tuple[Splice, ...]:
+    """The cuts that take out every one of these steps, or none where one of them would stay."""
+    cuts: list[Splice] = []
+    for mark in marks:
+        if any(_holds(cut, mark) for cut in cuts):
+            continue
+        home = _function_around(rulers.large.run.index, mark)
+        own = removal(mark.site, home.node if home else None)
+        if not own:
+            return ()
+        cuts.extend(cut for cut in own if cut not in cuts)
+    return tuple(cuts)
+
+
+def _holds(cut: Splice, mark: Mark) -> bool:
+    span = span_of(mark.site.source, mark.site.node)
+    return (
+        span is not None and cut.file == mark.site.source.file and cut.start <= span[0] and span[1] <= cut.end
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import unified_diff
+from posixpath import normpath
 
 from stethoscope.run import Splice
 
@@ -22,7 +23,8 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
 
 def diff(file: str, before: str, after: str) -> str:
     """The change as `diff -u` shows it; empty where nothing changes."""
-    lines = unified_diff(_lines(before), _lines(after), f"a/{file.lstrip('/')}", f"b/{file.lstrip('/')}")
+    name = normpath(file).lstrip("/")
+    lines = unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )
