@@ -137,6 +137,14 @@ def test_a_full_disk_is_said(arguments: list[str]) -> None:
     assert done.stderr == b"stethoscope: could not write the output: No space left on device.\n"
 
 
+def test_a_closed_output_leaves_the_exit_status(broken_run: Path) -> None:
+    words = " ".join(map(str, COMMAND))
+    done = subprocess.run(
+        ["sh", "-c", f"{words} '{broken_run}' >&-"], capture_output=True, env=surroundings(), check=False
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_an_interrupt_is_quiet() -> None:
     process = subprocess.Popen(
         [*COMMAND, "-"],

@@ -30,8 +30,8 @@ CAUSE = Cause(
         Evidence("peak-then-decline", WEAK, "the metric peaks early and declines, as it would"),
         Evidence(
             "similarity-minimised",
-            -STRONG,
-            "the source was read and no similarity is minimised",
+            -WEAK,
+            "nothing in the source was seen to minimise a similarity",
             outcome=Outcome.CLEAR,
         ),
         Evidence(

@@ -36,8 +36,8 @@ CAUSE = Cause(
         Evidence("peak-then-decline", WEAK, "the metric peaks early and declines, as such a yardstick does"),
         Evidence(
             "validation-resizes",
-            -MODERATE,
-            "the validation path was read and keeps the size of what it compares",
+            -WEAK,
+            "nothing in the source was seen to resize what validation compares",
             outcome=Outcome.CLEAR,
         ),
     ),

@@ -8,7 +8,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from stethoscope.causes import Explanation, RankedCause
+from stethoscope.causes import Explanation, RankedCause, Standing
 from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.findings import Examination
 from stethoscope.prescription.case import Case
@@ -50,7 +50,7 @@ def prescribe(explanation: Explanation, examination: Examination, run: Run) -> P
         tuple(edit for cause, remedy in _matched(case) for edit in _edits(cause, remedy, run)),
         _unique(line for cause, remedy in _matched(case) for line in remedy.advice(cause, run)),
         _unique(line for cause, remedy in _matched(case) for line in remedy.expect(cause, run)),
-        _to_log(examination),
+        _to_log(case),
         tuple(_not_recommended(case)),
     )
 
@@ -118,11 +118,13 @@ def _level(remedy: Remedy) -> Level:
     return Level.DISPLAY if remedy.proof == UNPROVED else remedy.level
 
 
-def _to_log(examination: Examination) -> tuple[str, ...]:
-    wanted = _unique(
-        missed.missing.log_this for missed in examination.not_examined if missed.missing.log_this
-    )
-    return wanted[:SUGGESTIONS_TO_LOG]
+def _to_log(case: Case) -> tuple[str, ...]:
+    """What would have let the rules look that decide between the causes in question."""
+    open_causes = [c for c in case.explanation.causes if c.standing is not Standing.CONTRADICTED]
+    deciding = {evidence.rule for c in open_causes for evidence in c.entry.cause.evidence}
+    missed = [one for one in case.examination.not_examined if one.missing.log_this]
+    telling = [one for one in missed if one.rule.name in deciding] if deciding else missed
+    return _unique(one.missing.log_this for one in telling)[:SUGGESTIONS_TO_LOG]
 
 
 def _not_recommended(case: Case) -> Iterator[NotRecommended]:

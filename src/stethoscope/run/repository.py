@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.yml")
@@ -19,7 +20,9 @@ def is_project(folder: Path) -> bool:
 def repository_of(folder: Path) -> Path | None:
     """The project a folder lies in, itself left out; never the home directory or the disk's root."""
     home = Path.home()
-    for parent in list(folder.absolute().parents)[:MOST_LEVELS]:
+    # A path such as ../runs/a does not lie in the working directory, though its spelling passes through it.
+    whole = Path(os.path.normpath(folder.absolute()))
+    for parent in list(whole.parents)[:MOST_LEVELS]:
         if parent in (home, Path(parent.anchor)) or parent in home.parents:
             return None
         if is_project(parent):
