@@ -13,6 +13,7 @@ from stethoscope.run.names import HIGHER, LOWER, better
 from stethoscope.signals.missing import Missing
 
 LOG_THIS = 'log({"step": step, "val/loss": evaluate(model, held_out)})'
+EVALUATE_MORE = "evaluate more often: a decline needs about 12 evaluations to stand out from noise"
 
 AROUND = 3  # evaluations whose median is a level
 IMPROVES = 0.01  # relative; a smaller gain is none

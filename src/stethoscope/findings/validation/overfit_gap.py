@@ -34,7 +34,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.run import Series
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.loss import TrainLoss
-from stethoscope.signals.validation import LOG_THIS, Metric, Validation
+from stethoscope.signals.validation import EVALUATE_MORE, LOG_THIS, Metric, Validation
 
 RULE = Rule(code="VAL102", since="0.1", severity=Severity.WARNING)
 
@@ -72,7 +72,7 @@ def examine(validation: Validation, loss: TrainLoss, curriculum: Curriculum | No
         raise InsufficientData("no validation loss was logged", LOG_THIS)
     if all(len(metric.series) < LEAST_EVALUATIONS for metric in errors):
         most = max(len(metric.series) for metric in errors)
-        raise InsufficientData(f"cannot tell overfitting with {most} evaluations", LOG_THIS)
+        raise InsufficientData(f"cannot tell overfitting with {most} evaluations", EVALUATE_MORE)
     if not loss.measures_progress:
         return
     for metric in errors:

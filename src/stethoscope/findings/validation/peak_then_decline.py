@@ -34,7 +34,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.run.names import LOWER
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.loss import ADVERSARIAL, PERCEPTUAL, TrainLoss, words
-from stethoscope.signals.validation import LOG_THIS, Metric, Validation
+from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
 
 RULE = Rule(code="VAL101", since="0.1", severity=Severity.WARNING)
 
@@ -75,7 +75,7 @@ def examine(
     tested = [metric for metric in judged.values() if len(metric.series) >= min(longest, LEAST_POINTS)]
     found = [decline for metric in tested if (decline := _decline(metric)) is not None]
     if not found and longest < LEAST_POINTS:
-        raise InsufficientData(f"cannot tell a decline from noise with {longest} evaluations", LOG_THIS)
+        raise InsufficientData(f"cannot tell a decline from noise with {longest} evaluations", EVALUATE_MORE)
     if found:
         worst = max(found, key=lambda one: (one.matters, one.relative))
         cautious = (loss is not None and loss.reinforced) or len(found) < FEW * len(tested)
