@@ -243,6 +243,11 @@ def _note(node: ast.AST, source: Source, libraries: frozenset[str], code: Code) 
             code.given.setdefault(name, []).append(Spot(node.value, source))
 
 
+def _builds_something(choice: ast.IfExp) -> bool:
+    """Whether `a() if setting else b` decides what is built, and not merely what is said."""
+    return any(isinstance(node, ast.Call) for side in (choice.body, choice.orelse) for node in ast.walk(side))
+
+
 def acts(spot: Spot, code: Code, key: str | None = None) -> Where | None:
     """Where the value of an expression reaches something that acts on it; None where nothing does.
 
@@ -295,6 +300,8 @@ class _Following:
         own = self.own_target(node)
         if own is not None:
             return self.assigned(own, leaf)
+        if isinstance(parent, ast.IfExp) and parent.test is node and _builds_something(parent):
+            return leaf.key != ANY
         if isinstance(parent, _CARRIES):
             return self.on(parent, leaf)
         if isinstance(parent, ast.comprehension):
