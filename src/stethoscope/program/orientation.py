@@ -131,33 +131,46 @@ class Reader:
         """The value tried on numbers, where it compares two things."""
         if id(value) not in self._tried:
             self._kept.append(value)
-            operands = self.operands(value) if self._trials_left > 0 else None
-            self._trials_left -= operands is not None
-            self._tried[id(value)] = probe(self.run.index, value, operands) if operands else None
+            self._tried[id(value)] = self._tried_on_numbers(value)
         return self._tried[id(value)]
 
-    def operands(self, value: Value) -> tuple[Value, Value] | None:
-        """The two things that a value compares, where there are just two; the prediction first.
+    def _tried_on_numbers(self, value: Value) -> Probe | None:
+        for operands in self._pairs(value):
+            if self._trials_left <= 0:
+                return None
+            self._trials_left -= 1
+            found = probe(self.run.index, value, operands)
+            if found is not None:
+                self._operands[id(value)] = operands
+                return found
+        return None
 
-        The arguments of the calls around it are natural operands; the outermost call that leaves two is used.
-        """
+    def operands(self, value: Value) -> tuple[Value, Value] | None:
+        """The two things that a value compares, where there are just two; the prediction first."""
         if id(value) not in self._operands:
-            self._operands[id(value)] = self._find_operands(value)
+            self._kept.append(value)
+            self._operands[id(value)] = next(self._pairs(value), None)
         return self._operands[id(value)]
 
-    def _find_operands(self, value: Value) -> tuple[Value, Value] | None:
+    def _pairs(self, value: Value) -> Iterator[tuple[Value, Value]]:
+        """Pairs that a value may be computed from.
+
+        What the data were made from comes first, then the arguments of the calls around the value, the
+        outermost call first: a batch that a function stacks from files is computed from no two things.
+        """
         given: frozenset[int] = frozenset()
-        calls_around = [None, *self._inside, *([value] if isinstance(value, Delayed) else [])]
-        for call in calls_around:
+        seen: set[tuple[int, int]] = set()
+        for call in [None, *self._inside, *([value] if isinstance(value, Delayed) else [])]:
             if call is not None:
                 arguments = (*call.args, *call.keywords.values())
                 given |= {id(a) for a in arguments if not isinstance(a, Constant | Instance)}
             found = operands_of(self.run.index, value, given)
-            if len(found) == 2:
-                first, second = found
-                is_swapped = self.carries_gradient(second) and not self.carries_gradient(first)
-                return (second, first) if is_swapped else (first, second)
-        return None
+            if len(found) != 2 or (id(found[0]), id(found[1])) in seen:
+                continue
+            first, second = found
+            seen.add((id(first), id(second)))
+            is_swapped = self.carries_gradient(second) and not self.carries_gradient(first)
+            yield (second, first) if is_swapped else (first, second)
 
     def _of_call(self, call: Delayed, depth: int) -> list[Contribution]:
         if calls.is_network_pass(self.run.index, call) and not _is_loss(call):
