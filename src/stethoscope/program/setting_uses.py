@@ -17,7 +17,7 @@ from stethoscope.program.declared_options import (
     is_plain_option_class,
     is_record_class,
 )
-from stethoscope.program.index import Class, index
+from stethoscope.program.index import Class, Function, index
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.value_flow import ANY, Code, Spot, acts, read_code, spoken_of, taken_by_name
 from stethoscope.run import Program, Where
@@ -70,7 +70,7 @@ class SettingUses:
 
     def of(self, name: str, sections: Sequence[str] = ()) -> Usage:
         """What becomes of the setting of this name, below these sections."""
-        mentions = list(taken_by_name(name, self.code))
+        mentions = list(_taken(name, self.code))
         for spot in mentions:
             place = acts(spot, self.code)
             if place is not None:
@@ -119,7 +119,7 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
     names = written | fields | {option.name for option in options}
     reads_files = any(_LOADS_FILES.search(source.text) for source in program)
     escape = _first(acts(spot, code, ANY) for spot in _whole(code, records, names))
-    loaded = (spot for name in _LOADERS for spot in code.calls.get(name, ()))
+    loaded = (spot for name in _LOADERS for spot in code.calls.get(name, ()) if not _is_ours(spot, code))
     loaded_escape = _first(acts(spot, code, ANY) for spot in loaded)
     return SettingUses(options, fields, reads_files, escape, loaded_escape, code)
 
@@ -171,6 +171,30 @@ def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST | None]:
     return str(getattr(base, "attr", "")), None
 
 
+def _taken(name: str, code: Code) -> Iterator[Spot]:
+    """Every expression that takes a setting of this name, but no method of the name: `net.train()`."""
+    for spot in taken_by_name(name, code):
+        if not _is_method_of_other(spot, code):
+            yield spot
+
+
+def _is_method_of_other(taken: Spot, code: Code) -> bool:
+    """Whether an attribute is called, of something that is neither `self` nor a settings object."""
+    node, parent = taken.node, code.parents.get(id(taken.node))
+    if not isinstance(node, ast.Attribute) or not isinstance(parent, ast.Call) or parent.func is not node:
+        return False
+    is_own = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+    return not is_own and not _is_from_settings(taken, code)
+
+
+def _is_ours(call: Spot, code: Code) -> bool:
+    """Whether a call is one of a function of the repository; what that loads is followed from inside it."""
+    func = call.node.func if isinstance(call.node, ast.Call) else None
+    if not isinstance(func, ast.Name):
+        return False
+    return isinstance(code.index.resolve(code.index.module_of(call.source), func.id), Function)
+
+
 def _is_by_text(taken: Spot) -> bool:
     return not isinstance(taken.node, ast.Attribute)
 
@@ -197,7 +221,7 @@ def _is_loaded(name: str, code: Code) -> bool:
 
 def _first_act(sections: Iterable[str], code: Code) -> Where | None:
     """Where a section of the settings as a whole acts."""
-    spots = (spot for section in sections for spot in taken_by_name(section, code))
+    spots = (spot for section in sections for spot in _taken(section, code))
     return _first(acts(spot, code, ANY) for spot in spots)
 
 
