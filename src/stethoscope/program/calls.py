@@ -75,6 +75,7 @@ WRAPPERS = (
     "typing.cast",
     "torch.autograd.Variable",
     "torch.nn.Parameter",
+    "staticmethod",
 )
 LEARNING_LAYERS = (
     "Conv",

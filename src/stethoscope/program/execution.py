@@ -48,6 +48,7 @@ DEPTH = 40  # calls inside calls
 UNROLLED = 24  # elements of a known container that a loop visits
 LOOP_ROUNDS = 4  # rounds of `for i in range(4)` that are followed one by one
 CONCRETE_ROUNDS = 64  # the same in a comprehension, or when computing with numbers
+IN_PLACE = frozenset({"thumbnail"})  # of a picture; followed only where its size is at stake
 SETUP_NAMES = ("setup", "build", "init", "configure", "prepare", "create", "define", "set", "on_", "make")
 
 
@@ -244,7 +245,7 @@ class Execution:
             case ast.Raise() | ast.Break() | ast.Continue():
                 return False
             case ast.Expr(value=value):
-                self.evaluate(value, frame)
+                self._run_expression(value, frame)
             case ast.Assign(targets=targets, value=value):
                 self._assign_all(targets, value, frame)
             case ast.AnnAssign(target=target, value=value) if value is not None:
@@ -279,6 +280,12 @@ class Execution:
                 blocks = [self._running(case.body, frame) for case in cases]
                 return self._fork(blocks, frame)
         return True
+
+    def _run_expression(self, node: ast.expr, frame: Frame) -> None:
+        """An expression whose result is dropped; a method that works in place leaves it in its object."""
+        result = self.evaluate(node, frame)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in IN_PLACE:
+            self._assign(node.func.value, result, frame)
 
     def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], frame: Frame) -> bool:
         known = truth(self.evaluate(test, frame))
