@@ -154,6 +154,7 @@ def test_what_is_wrong_is_said_in_one_line() -> None:
 @example("\ufeffa: 1")
 @example("a: \U0001f600é # ü\nb: 'é'")
 @example("a: !<!> x\n%TAG")
+@example("\ud800")
 @given(
     st.text(
         alphabet=st.one_of(st.sampled_from("ab:-[]{}&*!|>'\"#%@`? \n\t,<.~0123456789eE+_"), st.characters())

@@ -33,6 +33,8 @@ def read(text: str, file: str, first_line: int = 1) -> tuple[Setting, ...]:
     """Every scalar (and every empty list or mapping) of the documents in a text."""
     try:
         roots = _trees(text, file)
+    except UnicodeError:
+        raise UnreadableFile(f"{file}: not valid YAML: it holds characters that are no text") from None
     except yaml.YAMLError as problem:
         raise UnreadableFile(f"{file}: not valid YAML: {_in_one_line(problem, first_line)}") from None
     return tuple(_settings(roots, file, first_line))
