@@ -20,6 +20,11 @@ CAUSE = Cause(
     evidence=(
         Evidence("loss-oscillation", MODERATE, "the loss swings instead of settling"),
         Evidence("loss-oscillation", -MODERATE, "the loss does not swing", outcome=Outcome.CLEAR),
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "a run that is no better than doing nothing does not suffer from its schedule",
+        ),
     ),
     confirm_by="a linear cool-down over five per cent of the run",
 )

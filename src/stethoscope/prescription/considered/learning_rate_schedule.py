@@ -7,11 +7,15 @@ import numpy as np
 from stethoscope.prescription.case import Case
 from stethoscope.prescription.remedy import NotRecommended
 
+_BASELINE_FIRST = "the best score is no better than doing nothing, which no schedule explains"
 CHANGED = 0.01  # a relative change of the rate below this is rounding in the log
 
 
 def consider(case: Case) -> NotRecommended | None:
-    """Not where the decline began while the rate stood still."""
+    """Not where the best score is no better than doing nothing, nor where the rate stood still."""
+    nothing = case.finding("below-trivial-baseline")
+    if nothing is not None and not _points_at_rate(case):
+        return NotRecommended("another learning-rate schedule", _BASELINE_FIRST, nothing.places)
     decline = case.finding("peak-then-decline")
     rate = case.run.series.get("lr")
     if decline is None or rate is None or decline.onset is None or _points_at_rate(case):

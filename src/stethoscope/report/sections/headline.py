@@ -42,6 +42,16 @@ def verdict(diagnosis: Diagnosis) -> Iterator[Line]:
     for other in others:
         yield Line(Text(f"Also: {other}"), hang=6)
     yield Line(Text(_extent(diagnosis.run)) + _ended(diagnosis.ending))
+    if diagnosis.verdict is not Verdict.HEALTHY:
+        yield from _baseline(diagnosis)
+
+
+def _baseline(diagnosis: Diagnosis) -> Iterator[Line]:
+    """The question before any story: is the best score better than doing nothing?"""
+    for finding in diagnosis.examination.of("below-trivial-baseline")[:1]:
+        message = one_line(finding.message)
+        advice = "Suspect the metric, the loss or the code before the schedule."
+        yield Line(Text(f"First of all: {message}. {advice}"), hang=2)
 
 
 def curve_of(diagnosis: Diagnosis, width: int, only_ascii: bool) -> Iterator[Line]:
