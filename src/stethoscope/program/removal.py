@@ -15,7 +15,8 @@ Block = list[ast.stmt]
 def removal(site: Site, function: FunctionNode | None) -> tuple[Splice, ...]:
     """The cuts that take out the step at `site`, or none where that is not safe to do blindly.
 
-    A whole `if` goes when it does nothing but this; otherwise each statement of the form `x = step(x)`.
+    A whole `if` goes when it does nothing but this; otherwise a call that works in place, such as
+    `image.thumbnail(...)`, or each statement of the form `x = step(x)`.
     """
     body = function.body if function is not None else site.source.tree.body
     cuts = tuple(_cuts(site, body))
@@ -28,6 +29,12 @@ def _cuts(site: Site, body: Block) -> Iterator[Splice]:
         block, position = conditional
         if _only_prepares(block[position]) and _is_unused_after(block, position):
             yield _cut(site.source, _without_empty_blocks(body, block, _with_preparation(block, position)))
+        return
+    in_place = _innermost(body, site.node, lambda s: isinstance(s, ast.Expr) and s.value is site.node)
+    if in_place is not None:
+        block, position = in_place
+        if len(block) > 1:
+            yield _cut(site.source, [block[position]])
         return
     statement = _innermost(body, site.node, _replaces_itself)
     if statement is not None:

@@ -429,7 +429,7 @@ def _shrinking(
             return None
         shown = next((cap for p in predictions if (cap := rulers.cap(p)) is not None), None)
         found = _described(mark, picture, rulers, rulers.cap(target), shown, at)
-        return replace(found, fixes=_cuts([*_input_marks(predictions, rulers), mark], rulers))
+        return replace(found, fixes=_cuts([*_input_marks(predictions, mark, rulers), mark], rulers))
     except (Exhausted, RecursionError):
         return None
 
@@ -492,10 +492,14 @@ def _described(
     )
 
 
-def _input_marks(predictions: tuple[Value, ...], rulers: Rulers) -> list[Mark]:
-    """The steps that make the network's input small: to mend the target alone would leave the sizes apart."""
+def _input_marks(predictions: tuple[Value, ...], shared: Mark, rulers: Rulers) -> list[Mark]:
+    """The steps that make the network's input small: to mend the target alone would leave the sizes apart.
+
+    An input made from the target after the step they share is mended with it.
+    """
     pictures = [picture for value in predictions if (picture := rulers.large.picture(value)) is not None]
-    small = [picture for picture in pictures if picture.share < MOST_SHARE]
+    apart = [p for p in pictures if all(mark.site.node is not shared.site.node for mark in p.marks)]
+    small = [picture for picture in apart if picture.share < MOST_SHARE]
     return [mark for picture in small if (mark := _culprit(picture)) is not None]
 
 
