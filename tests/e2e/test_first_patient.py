@@ -96,11 +96,16 @@ def test_a_key_this_framework_does_not_have_is_named_with_the_one_it_has(root: P
     config = next(run.glob("*.yml"))
     text = config.read_text().replace("  grad_clip: true", f"  grad_clip: true\n  {UNKNOWN_KEY}: 1.0")
     config.write_text(text)
-    unknown = diagnose(run).examination.of("unknown-setting")
+    diagnosis = diagnose(run)
+    unknown = diagnosis.examination.of("unknown-setting")
     assert [UNKNOWN_KEY in finding.message and "grad_clip" in finding.message for finding in unknown] == [
         True
     ]
     assert unknown[0].places[0].line == text[: text.index(UNKNOWN_KEY)].count("\n") + 1
+    edit = next(edit for edit in diagnosis.prescription.edits if edit.kind == "config")
+    changed = [line for line in edit.diff.splitlines()[2:] if line[:1] in {"+", "-"}]
+    assert changed == [f"-  {UNKNOWN_KEY}: 1.0"]
+    assert edit.level == "display"
 
 
 def test_the_cured_twin_is_healthy(cured: Diagnosis) -> None:
