@@ -14,7 +14,9 @@ CONFIRM_UNKNOWN = "open the findings at their addresses; log what is missing and
 def unexplained(explanation: Explanation) -> tuple[Found, ...]:
     """The findings above a note that neither a benign explanation nor a cause that stands uses."""
     standing = [cause for cause in explanation.causes if stands(cause)]
-    used = {argument.finding for cause in standing for argument in cause.arguments_for}
+    used = {
+        finding for cause in standing for argument in cause.arguments_for for finding in argument.findings
+    }
     return tuple(found for found in explanation.symptoms if found.finding not in used)
 
 

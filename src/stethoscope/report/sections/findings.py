@@ -27,10 +27,11 @@ CODES_SHOWN = 12
 def unexplained_ones(explanation: Explanation, verbose: bool) -> Iterator[Line]:
     """Findings that no cause accounts for, nor one shown above as likely."""
     shown = {
-        argument.finding
+        finding
         for cause in explanation.causes
         if is_probable(cause)
         for argument in cause.arguments_for
+        for finding in argument.findings
     }
     for found in unexplained(explanation):
         if found.finding not in shown:
