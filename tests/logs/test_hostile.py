@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs import formats, head_of, read_log, recognised, splice
+from stethoscope.logs import formats, head_of, read_log, read_with, recognised, splice
 from stethoscope.run import Log
 from tests.fixtures.logs.make import HERE, fixtures
 
@@ -113,7 +113,7 @@ def test_every_reader_bears_what_is_not_its_own(folder: Path, data: bytes, piece
         head = head_of(path, "c.log")
         assert 0.0 <= reader.recognise(head) <= 1.0
         with contextlib.suppress(UnreadableFile):
-            assert isinstance(reader.read(head), Log)
+            assert isinstance(read_with(reader, head), Log)
 
 
 @settings(max_examples=200, deadline=None)
@@ -144,7 +144,8 @@ def test_half_a_log_still_gives_its_first_half(folder: Path, name: str) -> None:
     [
         ("a.log", b"", "empty"),
         ("a.log", b"\x00\x01\x02" * 1000, "binary"),
-        ("a.csv.gz", gzip.compress(b"step,loss\n0,1\n", mtime=0), "gzip archive: unpack it first"),
+        ("a.csv.gz", gzip.compress(b"name,breed\nrex,dog\n", mtime=0), "not a log format known here"),
+        ("a.csv.zst", b"\x28\xb5\x2f\xfd\0\0", "zstandard archive: unpack it first"),
         (
             "events.out.tfevents.1.host.1",
             b"\x18\0\0\0\0\0\0\0",

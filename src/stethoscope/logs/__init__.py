@@ -1,8 +1,8 @@
 """read: files -> series. One file per log format, found by folder, recognised by content.
 
 A format module holds FORMAT (its name), `recognise(head) -> float` (0 to 1, how sure it is that this
-file is its own) and `read(head) -> Log`. It may hold CONTINUES = True where one run is often spread
-over several such files (a resumed run starts another).
+file is its own) and either `begin(head) -> Reading`, which takes the file's bytes as they come (so that
+a growing file is followed cheaply), or `read(head) -> Log` for a file that only makes sense as a whole.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from stethoscope.discovery import modules_in
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._head import Head, head_of
 from stethoscope.logs._other_formats import other_format
+from stethoscope.logs._stream import read_with
 from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log
 from stethoscope.run.names import held_out, validated
 
-__all__ = ["Head", "Spliced", "formats", "head_of", "read_log", "recognised", "splice"]
+__all__ = ["Head", "Spliced", "formats", "head_of", "read_log", "read_with", "recognised", "splice"]
 
 SURE_ENOUGH = 0.3  # below this a file is not called a log at all
 
@@ -33,7 +34,7 @@ def read_log(path: Path, file: str | None = None) -> Log:
         reader = _surest(head)
         if reader is None:
             raise UnreadableFile(f"{shown}: {other_format(head)}")
-        log = _told_by_name(reader.read(head), path)
+        log = _told_by_name(read_with(reader, head), path)
     except OSError as problem:
         raise UnreadableFile(f"{shown}: {problem.strerror or problem}") from problem
     return log

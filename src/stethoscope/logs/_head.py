@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import codecs
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs._packed import packing_of, unpacked
 
 HEAD_BYTES = 65536
+LARGEST_DOCUMENT = 256 << 20  # bytes of a file that has to be read as a whole
 
 # Documents and source quote logs without being any.
 _NOT_LOG_SUFFIXES = frozenset(
@@ -46,7 +54,10 @@ _NOT_LOG_NAMES = (
 
 @dataclass(frozen=True)
 class Head:
-    """A file's name, size and both ends; `file` is the name to show, `path` the one to open."""
+    """A file's name, size and both ends; `file` is the name to show, `path` the one to open.
+
+    Of a compressed file (`packing` says how), `start` is what it unpacks to, and `end` is unknown.
+    """
 
     path: Path
     file: str
@@ -54,6 +65,31 @@ class Head:
     size: int
     end: bytes = b""
     changed: float | None = None
+    packing: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name without what compression added to it."""
+        return self.path.stem if self.packing else self.path.name
+
+    def whole(self, most: int = LARGEST_DOCUMENT) -> bytes:
+        """All of the file, unpacked; raises UnreadableFile where that is more than so many bytes."""
+        with unpacked(self.path, self.packing) as stream:
+            data = read_fully(stream, most + 1)
+        if len(data) > most:
+            raise UnreadableFile(f"{self.file}: more than {most >> 20} MB in one document, too large to read")
+        return data
+
+    def whole_text(self) -> str:
+        """All of the file as text."""
+        return self.whole().decode(self.encoding, errors="replace")
+
+    @contextmanager
+    def opened_text(self, newline: str) -> Iterator[TextIO]:
+        """The file as text, unpacked."""
+        with unpacked(self.path, self.packing) as stream:
+            buffered = io.BufferedReader(cast("io.RawIOBase", stream), 1 << 18)
+            yield io.TextIOWrapper(buffered, encoding=self.encoding, errors="replace", newline=newline)
 
     @cached_property
     def encoding(self) -> str:
@@ -89,8 +125,8 @@ class Head:
     @cached_property
     def prose(self) -> bool:
         """Whether the name says that this is a document, settings or source."""
-        name = self.path.name.lower()
-        return self.path.suffix.lower() in _NOT_LOG_SUFFIXES or name.startswith(_NOT_LOG_NAMES)
+        name = self.name.lower()
+        return Path(name).suffix in _NOT_LOG_SUFFIXES or name.startswith(_NOT_LOG_NAMES)
 
 
 # Everything but control characters; bytes from 0x80 up belong to UTF-8 or Latin-1 text.
@@ -102,8 +138,21 @@ def head_of(path: Path, file: str) -> Head:
     status = path.stat()
     with path.open("rb") as stream:
         start = stream.read(HEAD_BYTES)
+        packing = packing_of(start)
         end = b""
-        if status.st_size > HEAD_BYTES:
+        if packing is None and status.st_size > HEAD_BYTES:
             stream.seek(max(HEAD_BYTES, status.st_size - HEAD_BYTES))
             end = stream.read(HEAD_BYTES)
-    return Head(path, file, start, status.st_size, end, status.st_mtime)
+    if packing is not None:
+        with unpacked(path, packing) as content:
+            start = read_fully(content, HEAD_BYTES)
+    return Head(path, file, start, status.st_size, end, status.st_mtime, packing)
+
+
+def read_fully(stream: BinaryIO, most: int) -> bytes:
+    """The next bytes of a stream, as many as asked for unless it ends; one read may give fewer."""
+    parts = []
+    while most > 0 and (part := stream.read(most)):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)

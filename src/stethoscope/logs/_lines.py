@@ -18,7 +18,7 @@ def numbered_lines(head: Head) -> Iterator[tuple[int, str]]:
     """Each line with its number, without colours. What carriage returns overprint counts as lines of its own,
     under the number of the line that holds it.
     """
-    with head.path.open(encoding=head.encoding, errors="replace", newline="\n") as stream:
+    with head.opened_text(newline="\n") as stream:
         number = 1
         while line := stream.readline(LONGEST_LINE):
             ended = line[-1] == "\n"

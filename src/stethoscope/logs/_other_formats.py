@@ -7,10 +7,7 @@ from stethoscope.logs._head import Head
 NOT_READ = "not read by this version"
 
 _MAGIC = (
-    (b"\x1f\x8b", "a gzip archive: unpack it first"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
-    (b"BZh", "a bzip2 archive: unpack it first"),
-    (b"\xfd7zXZ\x00", "an xz archive: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a zstandard archive: unpack it first"),
     (b":W&B", f"W&B run file: {NOT_READ}"),
     (b"PAR1", f"Parquet file: {NOT_READ}"),
@@ -23,6 +20,8 @@ def other_format(head: Head) -> str:
     """Why this file is not read as a log."""
     if head.size == 0:
         return "empty"
+    if head.packing and not head.start:
+        return f"an empty or damaged {head.packing} archive"
     if "tfevents" in head.path.name or b"brain.Event:" in head.start[:64]:
         return f"TensorBoard event file: {NOT_READ}"
     for magic, words in _MAGIC:

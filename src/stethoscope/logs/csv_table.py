@@ -53,7 +53,7 @@ def read(head: Head) -> Log:
     """Each column against the column that counts steps."""
     table, notes = Table(), []
     long_form: tuple[int, int] | None = None
-    with head.path.open(encoding=head.encoding, errors="replace", newline="") as stream:
+    with head.opened_text(newline="") as stream:
         lines = iter(lambda: stream.readline(LONGEST_LINE), "")
         names: list[str] = []
         held: list[list[str]] = []

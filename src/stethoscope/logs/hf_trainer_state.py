@@ -21,7 +21,6 @@ FORMAT = "HF trainer_state.json"
 
 _HISTORY = re.compile(r'"log_history"\s*:\s*\[')
 _MAX_STEPS = re.compile(r'"max_steps"\s*:\s*(\d{1,18})\b')
-LARGEST = 1 << 30  # bytes; a history of a million records is a tenth of this
 INSTANT = frozenset({"grad_norm", "learning_rate", "epoch"})
 
 
@@ -36,9 +35,7 @@ def recognise(head: Head) -> float:
 
 def read(head: Head) -> Log:
     """The history, whole or as far as the file goes."""
-    if head.size > LARGEST:
-        raise UnreadableFile(f"{head.file}: {head.size:,} bytes in one JSON document, too large to read")
-    text = head.path.read_text(encoding=head.encoding, errors="replace")
+    text = head.whole_text()
     history = _HISTORY.search(text)
     if history is None:
         raise UnreadableFile(f"{head.file}: no log_history in it")

@@ -16,7 +16,6 @@ from stethoscope.run import Log
 
 FORMAT = "JSON records"
 
-LARGEST = 1 << 30  # bytes
 _ARRAY = re.compile(
     r'^\s*(?:\{.{0,2000}?"(?:history|logs?|metrics|records|entries)"\s*:\s*)?(\[)\s*\{', re.DOTALL
 )
@@ -36,9 +35,7 @@ def recognise(head: Head) -> float:
 
 def read(head: Head) -> Log:
     """Each name against the name that counts steps."""
-    if head.size > LARGEST:
-        raise UnreadableFile(f"{head.file}: {head.size:,} bytes in one JSON document, too large to read")
-    text = head.path.read_text(encoding=head.encoding, errors="replace")
+    text = head.whole_text()
     array = _ARRAY.match(text)
     table = Table()
     for record in records_from(text, array.start(1)) if array else ():

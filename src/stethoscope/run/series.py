@@ -29,6 +29,7 @@ class Series:
     """A signal under its canonical name, in the order of its steps (strictly increasing in a `Run`).
 
     `logged_as` is the name in the log; `axis` says what a step is ("step", "epoch", "kimg", "row").
+    `lines` are the first and last line of the file that hold it, where it has lines.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Series:
     file: str = ""
     aggregation: Aggregation = Aggregation.UNKNOWN
     axis: str = "step"
+    lines: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
