@@ -62,7 +62,7 @@ _SIGNS = (
     ),
     _sign(
         EventKind.DISK_FULL,
-        "no space left|errno 28|errno 122|quota exceeded|pytorchstreamwriter",
+        "no space left|errno|quota exceeded|pytorchstreamwriter",
         r"No space left on device",
         r"\[Errno (?:28|122)\]",
         r"[Dd]isk quota exceeded",
@@ -152,6 +152,8 @@ _PREFIX = re.compile(
     r"^\[?\d{4}-\d\d-\d\d[ T][\d:,.]+\]?\s*(?:-?\s*[\w.]+ -\s*)?"
     r"(?:\[?(?:INFO|DEBUG|WARNING|ERROR|CRITICAL)\]?\s*[:-]?\s*)?"
 )
+_WORDS = tuple({word for sign in _SIGNS for word in sign.words})
+_TRACEBACK_WORD = "traceback ("
 _TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\s?:|$)")
 _FRAME = re.compile(r"^\s+File \"")
@@ -227,6 +229,12 @@ class Scanner:
 class _Traceback:
     prefix: str
     frames: int = 0
+
+
+def may_announce(line: str) -> bool:
+    """Whether a line holds any of the words that an announcement has; the same for all lines of one shape."""
+    lowered = line[:FURTHEST_LOOK].lower()
+    return _TRACEBACK_WORD in lowered or any(word in lowered for word in _WORDS)
 
 
 def kind_of(line: str) -> EventKind | None:

@@ -13,8 +13,10 @@ from typing import BinaryIO, TextIO, cast
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._packed import packing_of, unpacked
+from stethoscope.logs._plain import plain
 
 HEAD_BYTES = 65536
+LONGEST_SHOWN = 8_000  # characters of a line by which a format is recognised
 LARGEST_DOCUMENT = 256 << 20  # bytes of a file that has to be read as a whole
 
 # Documents and source quote logs without being any.
@@ -111,6 +113,17 @@ class Head:
         return self.text + "\n" + tail if tail else self.text
 
     @cached_property
+    def shapes(self) -> tuple[tuple[str, int], ...]:
+        """The lines of both ends, one of each shape, and how many there are of it.
+
+        Lines that differ only in their digits have one shape, as far as a grammar is concerned.
+        """
+        found: dict[str, list[str]] = {}
+        for line in plain(self.ends).replace("\r", "\n").split("\n"):
+            found.setdefault(line[:LONGEST_SHOWN].translate(_FOLD), []).append(line)
+        return tuple((lines[0][:LONGEST_SHOWN], len(lines)) for lines in found.values())
+
+    @cached_property
     def binary(self) -> bool:
         """Whether this is no text at all."""
         if self.encoding == "utf-16":
@@ -129,6 +142,7 @@ class Head:
         return Path(name).suffix in _NOT_LOG_SUFFIXES or name.startswith(_NOT_LOG_NAMES)
 
 
+_FOLD = str.maketrans("123456789", "000000000")
 # Everything but control characters; bytes from 0x80 up belong to UTF-8 or Latin-1 text.
 _PRINTABLE = bytes(sorted({*range(32, 127), *range(128, 256), 7, 8, 9, 10, 12, 13, 27}))
 

@@ -1,17 +1,20 @@
-"""The lines of a text file, one at a time, so that a file of any size can be read."""
+"""The lines of a text file, in chunks or one at a time, so that a file of any size can be read."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
+
+from stethoscope.logs._columns import PADDING
 from stethoscope.logs._head import Head
+from stethoscope.logs._plain import plain, plain_bytes
+from stethoscope.logs._shapes import Lines, folded_lines, lines_of
 
 LONGEST_LINE = 1 << 24  # characters; a longer "line" is cut here, so that memory stays bounded
 
-LONGEST_RECORD = 8_000  # characters of a text log's line that are read; the longest known are of 1,000
-
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_BOM = b"\xef\xbb\xbf"
 
 
 def numbered_lines(head: Head) -> Iterator[tuple[int, str]]:
@@ -31,8 +34,57 @@ def numbered_lines(head: Head) -> Iterator[tuple[int, str]]:
             number += ended
 
 
-def plain(line: str) -> str:
-    """A line without colours and without the zero bytes of a file that was emptied while open."""
-    if "\x1b" in line:
-        line = _ANSI.sub("", line)
-    return line.replace("\0", "") if "\0" in line else line
+@dataclass(slots=True)
+class LinesOfStream:
+    """Cuts the bytes of a text file, as they come, into whole lines as UTF-8 without colours."""
+
+    encoding: str
+    number: int = 1  # of the next line
+    begun: bool = False
+
+    def cut(self, data: bytes, last: bool) -> tuple[int, Lines | None, list[bytes]]:
+        """How many bytes were used, the lines among them, and those lines with their digits folded."""
+        whole = self._whole(data, last)
+        if not whole:
+            return (0 if not last else len(data)), None, []
+        taken = len(whole)
+        text = self._cleaned(whole)
+        ended = text.endswith((b"\n", b"\r"))
+        lines, folded = self._lines(text[:-1] if ended else text)
+        self.number = int(lines.numbers[-1]) + text.endswith(b"\n")
+        return taken, lines, folded
+
+    def _whole(self, data: bytes, last: bool) -> bytes:
+        """The bytes up to the last line break; what carriage returns separate counts as lines."""
+        if self.encoding == "utf-16":
+            return self._whole_wide(data, last)
+        if last:
+            return data
+        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        return data[:end] if end or len(data) < LONGEST_LINE else data
+
+    def _whole_wide(self, data: bytes, last: bool) -> bytes:
+        even = data[: len(data) // 2 * 2]
+        end = even.rfind(b"\n\0") + 2
+        return even if last or (end < 2 and len(data) >= LONGEST_LINE) else even[: end // 2 * 2]
+
+    def _cleaned(self, data: bytes) -> bytes:
+        if self.encoding == "utf-16":
+            wide = "utf-16-be" if data.startswith(b"\xfe\xff") else "utf-16-le"
+            data = data.decode(wide, errors="replace").encode("utf-8")
+        if not self.begun:
+            self.begun = True
+            data = data.removeprefix(_BOM)
+        data = plain_bytes(data)
+        return data.replace(b"\r\n", b"\n") if b"\r\n" in data else data
+
+    def _lines(self, text: bytes) -> tuple[Lines, list[bytes]]:
+        overprinted = b"\r" in text
+        padded = b" " * PADDING + (text.replace(b"\r", b"\n") if overprinted else text)
+        lines = lines_of(padded, self.number)
+        if overprinted:
+            ends = np.frombuffer(b" " * PADDING + text, dtype=np.uint8)[lines.ends[:-1]] == 10
+            numbers = self.number + np.concatenate([[0], np.cumsum(ends)])
+            lines = Lines(lines.buffer, lines.raw, lines.starts, lines.ends, numbers)
+        longest = int((lines.ends - lines.starts).max())
+        return lines, folded_lines(padded[PADDING:], longest)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stethoscope.run import Aggregation, Series
 from stethoscope.run.names import MINIMISED, assign
+from stethoscope.run.series import Steps, Values
 
 MAX_SERIES = 5_000  # names of one log; keys that are data would otherwise fill the memory
 
@@ -20,6 +21,8 @@ class Points:
 
     steps: dict[str, array[int]] = field(default_factory=dict)
     values: dict[str, array[float]] = field(default_factory=dict)
+    axes: dict[str, str] = field(default_factory=dict)  # of the names whose axis is known
+    lines: dict[str, tuple[int, int]] = field(default_factory=dict)
     dropped: int = 0
 
     def add(self, name: str, step: int, value: float) -> None:
@@ -34,13 +37,23 @@ class Points:
         steps.append(step)
         self.values[name].append(value)
 
-    def extend(self, name: str, steps: Iterable[int], values: Iterable[float]) -> None:
-        """Note as many values as steps."""
-        if name not in self.steps and len(self.steps) >= MAX_SERIES:
-            self.dropped += 1
-            return
-        self.steps.setdefault(name, array("q")).extend(steps)
-        self.values.setdefault(name, array("d")).extend(values)
+    def add_all(
+        self, name: str, steps: Steps, values: Values, axis: str, lines: tuple[int, int] | None
+    ) -> None:
+        """Note as many values as steps, which stand between these lines."""
+        known = self.axes.get(name)
+        if known is not None and known != axis:
+            name = f"{name} (by {axis})"
+        if name not in self.steps:
+            if len(self.steps) >= MAX_SERIES:
+                self.dropped += 1
+                return
+            self.steps[name], self.values[name] = array("q"), array("d")
+        self.axes.setdefault(name, axis)
+        if lines is not None:
+            self.lines[name] = (self.lines.get(name, lines)[0], lines[1])
+        self.steps[name].frombytes(np.ascontiguousarray(steps, dtype=np.int64).tobytes())
+        self.values[name].frombytes(np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
     def series(
         self,
@@ -59,7 +72,8 @@ class Points:
                 np.array(self.values[logged], dtype=np.float64),
                 file,
                 aggregation_of(named[logged], logged, aggregation),
-                axis,
+                self.axes.get(logged, axis),
+                self.lines.get(logged),
             )
             for logged, steps in self.steps.items()
         )

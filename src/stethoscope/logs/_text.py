@@ -1,71 +1,199 @@
-"""Reads a text log line by line: a grammar takes the step lines, the rest is searched for events."""
+"""Reads a text log as a stream: a grammar takes the step lines, the rest is searched for events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._clock import stamp_in_name, stamp_of
-from stethoscope.logs._events import Scanner
+from stethoscope.logs._columns import Integers, Offsets
+from stethoscope.logs._events import Scanner, may_announce
+from stethoscope.logs._grammar import Grammar
 from stethoscope.logs._head import Head
-from stethoscope.logs._lines import LONGEST_RECORD, numbered_lines, plain
-from stethoscope.logs._numbers import LAST_STEP
+from stethoscope.logs._lines import LinesOfStream
 from stethoscope.logs._points import MAX_SERIES, Points
+from stethoscope.logs._shapes import Column, Decoded, Lines, Shapes, Stepped
 from stethoscope.run import Aggregation, Log
 
-# A step, the values printed with it, and the announced number of steps.
-StepLine = tuple[int, Iterable[tuple[str, float]], int | None]
-# Reads a line, given the step of the last step line before it; None while it is not known to be this log's.
-Grammar = Callable[[str, int | None], StepLine | None]
+STAMPED = 40  # lines at each end of a chunk that are asked for the time
+LONGEST_TRACEBACK = 2_000  # lines
+FILLED = 0.98  # a progress bar is not always drawn at its very end
+
+# Sees a line that is no step line: its number, its text, and the step of the last step line before it.
+See = Callable[[int, str, int | None], None]
 
 
-def step_lines(head: Head, grammar: Grammar, enough: int = 3) -> int:
-    """How many step lines the ends of a file hold, counted up to `enough`."""
-    if head.binary or head.prose:
-        return 0
-    found = 0
-    for line in head.ends.replace("\r", "\n").split("\n"):
-        found += grammar(plain(line[:LONGEST_RECORD]), None) is not None
-        if found >= enough:
-            break
-    return found
+@dataclass(slots=True)
+class TextReading:
+    """A text log being read. `see` is shown the lines that `wanted` asks for, besides the events."""
 
-
-def confidence(count: int) -> float:
-    """How sure a reader is that has seen this many lines of its own."""
-    return (0.0, 0.5, 0.7)[count] if count < 3 else 0.9
-
-
-def read_text(head: Head, name: str, grammar: Grammar, aggregation: Aggregation = Aggregation.INSTANT) -> Log:
-    """Read every line of a log whose step lines this grammar understands."""
-    points, scanner = Points(), Scanner(head.file)
+    head: Head
+    format: str
+    grammar: Grammar
+    aggregation: Aggregation = Aggregation.INSTANT
+    see: See | None = None
+    wanted: Callable[[str], bool] = may_announce
+    points: Points = field(default_factory=Points)
     step: int | None = None
     total: int | None = None
-    started = last = None
-    for number, whole_line in numbered_lines(head):
-        line = whole_line[:LONGEST_RECORD]
-        found = grammar(line, step or 0)
-        if found is None:
-            scanner.see(number, line, step)
-            if line[:2] == "20" or line[:3] == "[20":
-                last = stamp_of(line) or last
-                started = started or last
-            continue
-        if abs(found[0]) > LAST_STEP:
-            continue
-        step, values, said = found
-        total = said or total
-        for signal, value in values:
-            points.add(signal, step, value)
-    if not points.steps:
-        raise UnreadableFile(f"{head.file}: looks like {name}, but no step line could be read")
-    return Log(
-        head.file,
-        name,
-        points.series(head.file, aggregation),
-        scanner.events(),
-        started=started or stamp_in_name(head.path.name),
-        last_written=last or head.changed,
-        total_steps=total,
-        notes=(f"more than {MAX_SERIES} names; the rest was passed over",) if points.dropped else (),
-    )
+    started: float | None = None
+    last: float | None = None
+    laps: _Laps = field(default_factory=lambda: _Laps())
+    lines: LinesOfStream = field(init=False)
+    shapes: Shapes = field(init=False)
+    scanner: Scanner = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = LinesOfStream(self.head.encoding)
+        self.shapes = Shapes(self.grammar, self.wanted)
+        self.scanner = Scanner(self.head.file)
+
+    def take(self, data: bytes, last: bool) -> int:
+        """Read the whole lines among these bytes, and the last one if nothing follows."""
+        taken, lines, folded = self.lines.cut(data, last)
+        if lines is not None:
+            found = Decoded()
+            self.shapes.decode(lines, folded, found)
+            self._note_time(lines)
+            self._note(lines, found)
+        return taken
+
+    def log(self) -> Log:
+        """What was read so far."""
+        if not self.points.steps:
+            raise UnreadableFile(
+                f"{self.head.file}: looks like {self.format}, but no step line could be read"
+            )
+        return Log(
+            self.head.file,
+            self.format,
+            self.points.series(self.head.file, self.aggregation),
+            self.scanner.events(),
+            started=self.started or stamp_in_name(self.head.path.name),
+            last_written=self.last or self.head.changed,
+            total_steps=self.total,
+            notes=self.notes(),
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about the reading."""
+        if not self.points.dropped:
+            return ()
+        return (f"more than {MAX_SERIES} names; the rest was passed over",)
+
+    def _note(self, lines: Lines, found: Decoded) -> None:
+        """Add what a chunk held: the values, then what its other lines say at the step they stand at."""
+        at, steps = self._steps_of(found.stepped)
+        columns: dict[tuple[str, str], list[Column]] = {}
+        for column in found.columns:
+            columns.setdefault((column.name, column.axis), []).append(column)
+        for (name, axis), pieces in sorted(columns.items(), key=lambda item: int(item[1][0].at[0])):
+            self._add(name, axis, pieces, lines, self._steps_before(at, steps))
+        self.total = found.total or self.total
+        self._show(lines, found, self._steps_before(at, steps))
+        self.step = int(steps[-1]) if len(steps) else self.step
+
+    def _steps_of(self, stepped: list[Stepped]) -> tuple[Offsets, Integers]:
+        """The lines that have a step of their own, in order, and their steps."""
+        if not stepped:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        at = np.concatenate([piece.at for piece in stepped])
+        order = np.argsort(at, kind="stable")
+        steps = np.concatenate([piece.steps for piece in stepped])[order]
+        laps = np.concatenate([piece.laps for piece in stepped])[order]
+        return at[order], self.laps.count_on(steps, laps) if laps.any() else steps
+
+    def _steps_before(self, at: Offsets, steps: Integers) -> Callable[[Offsets], Integers]:
+        """What tells the step of the last step line at or before some lines."""
+        known = np.concatenate([[self.step or 0], steps])
+
+        def before(lines: Offsets) -> Integers:
+            told: Integers = known[np.searchsorted(at, lines, side="right")]
+            return told
+
+        return before
+
+    def _add(
+        self,
+        name: str,
+        axis: str,
+        pieces: list[Column],
+        lines: Lines,
+        before: Callable[[Offsets], Integers],
+    ) -> None:
+        at = np.concatenate([piece.at for piece in pieces])
+        steps = np.concatenate([before(p.at) if p.steps is None else p.steps for p in pieces])
+        values = np.concatenate([piece.values for piece in pieces])
+        if len(pieces) > 1:
+            order = np.argsort(at, kind="stable")
+            at, steps, values = at[order], steps[order], values[order]
+        if len(at):
+            numbers = lines.numbers[at[[0, -1]]]
+            self.points.add_all(name, steps, values, axis, (int(numbers[0]), int(numbers[1])))
+
+    def _show(self, lines: Lines, found: Decoded, before: Callable[[Offsets], Integers]) -> None:
+        """Show the lines that are no step lines, in order, and all lines of a traceback."""
+        others = np.sort(np.concatenate(found.others)) if found.others else np.empty(0, dtype=np.int64)
+        known = self.step is not None or bool(found.stepped)
+        told = before(others).tolist()
+        shown = -1
+        if self.scanner.traceback is not None:
+            shown = self._walk_traceback(lines, 0, self.step)
+        for at, said in zip(others.tolist(), told, strict=True):
+            if at <= shown:
+                continue
+            step = said if known else None
+            self._see(lines, at, step)
+            if self.scanner.traceback is not None:
+                shown = self._walk_traceback(lines, at + 1, step)
+
+    def _see(self, lines: Lines, at: int, step: int | None) -> None:
+        number, text = int(lines.numbers[at]), lines.text(at)
+        if self.see is not None:
+            self.see(number, text, step)
+        else:
+            self.scanner.see(number, text, step)
+
+    def _walk_traceback(self, lines: Lines, at: int, step: int | None) -> int:
+        """Show the lines of a traceback one after the other; gives the last one shown."""
+        end = min(len(lines.starts), at + LONGEST_TRACEBACK)
+        while at < end and self.scanner.traceback is not None:
+            self._see(lines, at, step)
+            at += 1
+        if at == end < len(lines.starts):
+            self.scanner.traceback = None
+        return at - 1
+
+    def _note_time(self, lines: Lines) -> None:
+        if self.started is None:
+            for at in range(min(STAMPED, len(lines.starts))):
+                self.started = stamp_of(lines.text(at)[:60])
+                if self.started is not None:
+                    break
+        for at in range(len(lines.starts) - 1, max(-1, len(lines.starts) - 1 - STAMPED), -1):
+            stamp = stamp_of(lines.text(at)[:60])
+            if stamp is not None:
+                self.last = stamp
+                break
+
+
+@dataclass(slots=True)
+class _Laps:
+    """A counter that begins again when it has reached its end: the next epoch, not a restart."""
+
+    step: int = 0
+    end: int = 0
+    passed: int = 0
+
+    def count_on(self, steps: Integers, ends: Integers) -> Integers:
+        """The steps counted on over the laps, these and those before."""
+        before = np.concatenate([[self.step], steps[:-1]])
+        ended = np.concatenate([[self.end], ends[:-1]])
+        full = (steps < before) & (before >= FILLED * ended)
+        passed = self.passed + np.cumsum(np.where(full, np.minimum(ended, 2**40), 0))
+        self.step, self.end, self.passed = int(steps[-1]), int(ends[-1]), int(passed[-1]) % 2**62
+        counted: Integers = steps + passed
+        return counted

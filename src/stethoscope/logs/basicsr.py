@@ -20,19 +20,16 @@ from itertools import pairwise
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._clock import stamp_in_name, stamp_of
+from stethoscope.logs._clock import stamp_in_name
 from stethoscope.logs._dumped_settings import settings_in
-from stethoscope.logs._events import Scanner
+from stethoscope.logs._grammar import Place, StepLine
 from stethoscope.logs._head import Head
-from stethoscope.logs._layouts import Layout, Layouts, Place
-from stethoscope.logs._lines import LONGEST_RECORD, numbered_lines
 from stethoscope.logs._numbers import LAST_STEP, NUMBER, PLAIN_NUMBER, number
-from stethoscope.logs._points import MAX_SERIES, Points
+from stethoscope.logs._text import TextReading
 from stethoscope.run import Aggregation, Document, Log, Series
 from stethoscope.run.names import canonical
 
 FORMAT = "BasicSR text log"
-CONTINUES = True
 
 _RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (?:DEBUG|INFO|WARNING|ERROR|CRITICAL): ?")
 _INT = r"\d{1,3}(?:,\d{3})+|\d+"
@@ -51,7 +48,6 @@ _BEGINS = re.compile(r"(?:Start|Resuming) training from epoch: [\d,]+, iter: (?P
 _TOTAL = re.compile(r"^\s*(?:total_iter|niter):\s*(?P<total>\d[\d_,]*)", re.MULTILINE)
 _TOTAL_LINE = re.compile(r"Total iters:\s*(?P<total>\d[\d,]*)")
 _SPOKEN = {"step": "iter_time", "data": "data_time", "speed": "it/s", "peak": "peak_vram_gb"}
-ROWS_AT_ONCE = 4096  # iteration lines turned into numbers together
 _MARKS = ("Version Information", "Start training from epoch", "total_iter:", "Resuming training from epoch")
 
 
@@ -65,95 +61,82 @@ def recognise(head: Head) -> float:
     return 0.6 if records > 1 and any(mark in head.text for mark in _MARKS) else 0.0
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> _Reading:
     """Every iteration line, validation record, event and settings dump of the log."""
-    reader = _Reader(head)
-    for at, line in numbered_lines(head):
-        reader.take(at, line[:LONGEST_RECORD])
-    return reader.log()
+    return _Reading(head)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Reading:
+    """The iteration lines are read by their shapes; all others are looked at one by one."""
+
     head: Head
-    points: Points = field(default_factory=Points)
     documents: list[Document] = field(default_factory=list)
-    layouts: Layouts = field(default_factory=lambda: Layouts(_places))
-    layout: Layout | None = None
-    rows: list[tuple[str, ...]] = field(default_factory=list)  # iteration lines of this layout, not yet noted
-    iteration: str = ""  # the last iteration line
     begins: int = 0
     total: int | None = None
     validating: str | None = None  # the validation set whose record is being read
     sets: list[str] = field(default_factory=list)
     held: list[str] | None = None  # the lines of a record that may be a settings dump
     held_from: int = 0
-    started: str = ""
-    last: str = ""
-    means: bool = False
-    scanner: Scanner = field(init=False)
+    held_step: int | None = None
+    text: TextReading = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scanner = Scanner(self.head.file)
+        self.text = TextReading(self.head, FORMAT, _step_line, see=self._see, wanted=lambda _: True)
 
-    def take(self, at: int, line: str) -> None:
-        """Read one line."""
-        if "iter:" in line and (found := self.layouts.read(line)):
-            if self.held is not None or self.validating is not None:
-                self._close()
-            self._iteration(*found)
-            self.iteration = line
-            return
+    def take(self, data: bytes, last: bool) -> int:
+        """Read the whole lines among these bytes."""
+        return self.text.take(data, last)
+
+    def _see(self, at: int, line: str, step: int | None) -> None:
+        """Read one line that is no iteration line."""
+        if self.held is not None and step != self.held_step:
+            self._close()  # an iteration line stood between
         record = _RECORD.match(line)
         if record:
             self._close()
-            self.started = self.started or line[:40]
-            self.last = line[:40]
-            self._open(at, line, line[record.end() :])
+            self._open(at, line, line[record.end() :], step)
         elif self.held is not None:
             self.held.append(line)
         elif self.validating is not None and "#" in line:
-            self._metrics(line)
+            self._metrics(line, step)
         else:
-            self._other(at, line)
+            self._other(at, line, step)
 
     def log(self) -> Log:
         """What was read."""
         self._close()
-        self._flush()
-        if not self.points.steps and not self.scanner.found and not self.documents:
+        points, scanner = self.text.points, self.text.scanner
+        if not points.steps and not scanner.found and not self.documents:
             raise UnreadableFile(f"{self.head.file}: looks like a {FORMAT}, but holds nothing to read")
-        usual = Aggregation.WINDOW_MEAN if self.means else Aggregation.INSTANT
-        series = self.points.series(self.head.file, usual, names=self._validation_names())
-        notes = [] if self.points.steps else ["no iteration line: training did not begin"]
-        if self.points.dropped:
-            notes.append(f"more than {MAX_SERIES} names; the rest was passed over")
+        # traiNNer-redux and neosr print their speed, and means over the print interval.
+        usual = Aggregation.WINDOW_MEAN if "it/s" in points.steps else Aggregation.INSTANT
+        series = points.series(self.head.file, usual, names=self._validation_names())
+        notes = () if points.steps else ("no iteration line: training did not begin",)
         return Log(
             self.head.file,
             FORMAT,
             (*series, *_summed_loss(series)),
-            self.scanner.events(),
+            scanner.events(),
             tuple(self.documents),
-            started=stamp_of(self.started) or stamp_in_name(self.head.path.name),
-            last_written=max(stamp_of(self.last) or 0.0, stamp_of(self.iteration) or 0.0)
-            or self.head.changed,
+            started=self.text.started or stamp_in_name(self.head.path.name),
+            last_written=self.text.last or self.head.changed,
             total_steps=self.total,
-            notes=tuple(notes),
+            notes=(*notes, *self.text.notes()),
         )
 
-    def _open(self, at: int, line: str, message: str) -> None:
+    def _open(self, at: int, line: str, message: str, step: int | None) -> None:
         """Begin a record: of validation, of what may be the settings, or of a line of its own."""
         found = _VALIDATION.match(message)
         if found:
-            self._flush()  # so that the series stand in the order of the log
             self.validating = found["set"]
             if found["set"] not in self.sets:
                 self.sets.append(found["set"])
-            self._metrics(message)
+            self._metrics(message, step)
         elif not message.strip() or message[0] == "#" or re.match(r"[\w-]+:(?:\s|$)", message):
-            self.held, self.held_from = [message], at
+            self.held, self.held_from, self.held_step = [message], at, step
         else:
-            self._other(at, line)
+            self._other(at, line, step)
 
     def _close(self) -> None:
         """End the record before: settings become a document, anything else is searched for events."""
@@ -164,21 +147,21 @@ class _Reader:
         document = settings_in(held, self.head.file, self.held_from)
         if document is None:
             for offset, line in enumerate(held):
-                self._other(self.held_from + offset, line)
+                self._other(self.held_from + offset, line, self.held_step)
             return
         self.documents.append(document)
         said = _TOTAL.search(document.text)
         self.total = _int(said["total"]) if said else self.total
 
-    def _other(self, at: int, line: str) -> None:
+    def _other(self, at: int, line: str, step: int | None) -> None:
         if "rom epoch" in line and (begins := _BEGINS.search(line)):
             self.begins = _int(begins["iter"]) or 0
         if "Total iters" in line and (said := _TOTAL_LINE.search(line)):
             self.total = self.total or _int(said["total"])
-        self.scanner.see(at, line, self._step())
+        self.text.scanner.see(at, line, step)
 
-    def _metrics(self, line: str) -> None:
-        step = self._step() or self.begins
+    def _metrics(self, line: str, last: int | None) -> None:
+        step = last or self.begins
         best = _BEST.search(line)
         if best:
             # A best that lies ahead of the last printed iteration can only be this one.
@@ -186,57 +169,26 @@ class _Reader:
         for metric in _METRIC.finditer(line):
             value = number(metric["value"])
             if value is not None:
-                self.points.add(f"{self.validating}/{metric['name']}", step, value)
-
-    def _step(self) -> int | None:
-        counts = _COUNTS.search(self.iteration)
-        return _int(counts["iter"]) if counts else None
-
-    def _iteration(self, layout: Layout, texts: tuple[str, ...]) -> None:
-        """Note the values of an iteration line; they become numbers when the layout changes."""
-        if layout is not self.layout or len(self.rows) >= ROWS_AT_ONCE:
-            self._flush()
-            self.layout = layout
-        self.rows.append(texts)
-
-    def _flush(self) -> None:
-        if not self.rows or self.layout is None:
-            return
-        columns = dict(zip(self.layout.names, zip(*self.rows, strict=True), strict=True))
-        self.rows = []
-        # traiNNer-redux and neosr print their speed, and means over the print interval.
-        self.means = self.means or "it/s" in columns
-        steps = [_int(text) for text in columns.pop("iter")]
-        for name, column in columns.items():
-            try:
-                values: list[float | None] = [*map(float, column)]
-            except ValueError:
-                values = [number(text) for text in column]
-            if None in values or None in steps:
-                for step, value in zip(steps, values, strict=True):
-                    if step is not None and value is not None:
-                        self.points.add(name, step, value)
-            else:
-                self.points.extend(name, steps, values)  # type: ignore[arg-type]  # no None among them
+                self.text.points.add(f"{self.validating}/{metric['name']}", step, value)
 
     def _validation_names(self) -> dict[str, str]:
         """The first validation set speaks for the run; another one's metrics carry its name."""
         names = {}
         for at, held_out in enumerate(self.sets):
-            for logged in self.points.steps:
+            for logged in self.text.points.steps:
                 if logged.startswith(held_out + "/"):
                     metric = logged.removeprefix(held_out + "/")
                     names[logged] = canonical(f"val/{metric}" if at == 0 else f"val/{held_out}/{metric}")
         return names
 
 
-def _places(line: str) -> list[Place] | None:
+def _step_line(line: str) -> StepLine | None:
     """Where an iteration line holds its values."""
-    counts = _COUNTS.search(line)
+    counts = _COUNTS.search(line) if "iter:" in line else None
     if counts is None:
         return None
     end = max(line.rfind("]"), line.rfind(">"))
-    found = [(name, *counts.span(name)) for name in ("iter", "epoch") if counts[name]]
+    found = [("epoch", *counts.span("epoch"))] if counts["epoch"] else []
     found += _rates(line, counts.end() - 1)
     for pattern in (_TIMES, _SPEED, _PEAK):
         if named := pattern.search(line, counts.end(), end):
@@ -250,7 +202,8 @@ def _places(line: str) -> list[Place] | None:
     found += [(pair[1], *pair.span(2)) for pair in _PAIR.finditer(line, end + 1)]
     by_name = {place[0]: place for place in found}
     placed = sorted(by_name.values(), key=lambda place: place[1])
-    return [place for before, place in pairwise([("", 0, 0), *placed]) if place[1] >= before[2]]
+    values = [place for before, place in pairwise([("", 0, 0), *placed]) if place[1] >= before[2]]
+    return StepLine(tuple(values), counts.span("iter"))
 
 
 def _rates(line: str, at: int) -> list[Place]:

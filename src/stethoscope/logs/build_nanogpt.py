@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 
 from stethoscope.logs._fields import separated
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER, number
-from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
-from stethoscope.run import Log
+from stethoscope.logs._numbers import NUMBER
+from stethoscope.logs._text import TextReading
 
 FORMAT = "build-nanogpt log"
 
@@ -29,16 +29,16 @@ def recognise(head: Head) -> float:
     return confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every line of either kind."""
-    return read_text(head, FORMAT, _step_line)
+    return TextReading(head, FORMAT, _step_line)
 
 
-def _step_line(line: str, last: int | None) -> StepLine | None:
+def _step_line(line: str) -> StepLine | None:
     if terse := _TERSE.fullmatch(line):
-        return int(terse["step"]), [(_NAMES[terse["name"]], number(terse["value"]) or 0.0)], None
+        return StepLine(((_NAMES[terse["name"]], *terse.span("value")),), terse.span("step"))
     if printed := _PRINTED.fullmatch(line):
-        return int(printed["step"]), separated(printed["fields"], "|"), None
-    if last is not None and (validation := _VALIDATION.fullmatch(line)):
-        return last, [("val loss", number(validation["value"]) or 0.0)], None
+        return StepLine(tuple(separated(line, printed.start("fields"), "|")), printed.span("step"))
+    if validation := _VALIDATION.fullmatch(line):
+        return StepLine((("val loss", *validation.span("value")),))
     return None

@@ -12,7 +12,8 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._clock import stamp_in_name
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
-from stethoscope.logs._lines import numbered_lines, plain
+from stethoscope.logs._lines import numbered_lines
+from stethoscope.logs._plain import plain
 from stethoscope.run import EventKind, Log
 
 FORMAT = "console output"

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 
 from stethoscope.logs._fields import separated, tight
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER, number
-from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
-from stethoscope.run import Log
+from stethoscope.logs._numbers import NUMBER
+from stethoscope.logs._text import TextReading
 
 FORMAT = "llm.c log"
 
@@ -30,22 +30,24 @@ def recognise(head: Head) -> float:
     return confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every line of either kind."""
-    return read_text(head, FORMAT, _step_line)
+    return TextReading(head, FORMAT, _step_line)
 
 
-def _step_line(line: str, last: int | None) -> StepLine | None:
+def _step_line(line: str) -> StepLine | None:
     if terse := _TERSE.fullmatch(line):
         # "eval" is the accuracy on HellaSwag.
-        values = [
-            ("eval hellaswag" if name == "eval" else name, value) for name, value in tight(terse["fields"])
-        ]
-        return int(terse["step"]), values, None
+        values = (
+            ("eval hellaswag" if name == "eval" else name, start, end)
+            for name, start, end in tight(line, terse.start("fields"))
+        )
+        return StepLine(tuple(values), terse.span("step"))
     if printed := _PRINTED.fullmatch(line):
-        return int(printed["step"]), separated(printed["fields"], "|"), int(printed["total"])
+        fields = separated(line, printed.start("fields"), "|")
+        return StepLine(tuple(fields), printed.span("step"), printed.span("total"))
     if early := _EARLY.fullmatch(line):
-        return int(early["step"]), [("train loss", number(early["loss"]) or 0.0)], int(early["total"])
-    if last is not None and (validation := _VALIDATION.fullmatch(line)):
-        return last, [("val loss", number(validation["value"]) or 0.0)], None
+        return StepLine((("train loss", *early.span("loss")),), early.span("step"), early.span("total"))
+    if validation := _VALIDATION.fullmatch(line):
+        return StepLine((("val loss", *validation.span("value")),))
     return None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from stethoscope.logs._fields import tight
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
-from stethoscope.run import Log
+from stethoscope.logs._text import TextReading
 
 FORMAT = "modded-nanogpt log"
 
@@ -23,11 +23,13 @@ def recognise(head: Head) -> float:
     return confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every step line."""
-    return read_text(head, FORMAT, _step_line)
+    return TextReading(head, FORMAT, _step_line)
 
 
-def _step_line(line: str, _: int | None) -> StepLine | None:
+def _step_line(line: str) -> StepLine | None:
     found = _LINE.match(line)
-    return (int(found["step"]), tight(found["fields"]), int(found["total"])) if found else None
+    if found is None:
+        return None
+    return StepLine(tuple(tight(line, found.start("fields"))), found.span("step"), found.span("total"))

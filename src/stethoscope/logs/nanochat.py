@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 
 from stethoscope.logs._fields import separated
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
-from stethoscope.run import Aggregation, Log
+from stethoscope.logs._text import TextReading
+from stethoscope.run import Aggregation
 
 FORMAT = "nanochat log"
 
@@ -26,17 +27,14 @@ def recognise(head: Head) -> float:
     return confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every training and evaluation line."""
-    return read_text(head, FORMAT, _step_line, Aggregation.RUNNING_MEAN)
+    return TextReading(head, FORMAT, _step_line, Aggregation.RUNNING_MEAN)
 
 
-def _step_line(line: str, _: int | None) -> StepLine | None:
+def _step_line(line: str) -> StepLine | None:
     found = _LINE.fullmatch(line.rstrip())
     if found is None:
         return None
-    return (
-        int(found["step"]),
-        separated(found["fields"], "|"),
-        int(found["total"]) if found["total"] else None,
-    )
+    total = found.span("total") if found["total"] else None
+    return StepLine(tuple(separated(line, found.start("fields"), "|")), found.span("step"), total)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 
 from stethoscope.logs._fields import separated
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
-from stethoscope.run import Log
+from stethoscope.logs._text import TextReading
 
 FORMAT = "nanoGPT log"
 
@@ -28,14 +28,17 @@ def recognise(head: Head) -> float:
     return confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every iteration and evaluation line."""
-    return read_text(head, FORMAT, _step_line)
+    return TextReading(head, FORMAT, _step_line)
 
 
-def _step_line(line: str, _: int | None) -> StepLine | None:
+def _step_line(line: str) -> StepLine | None:
     found = _LINE.match(line)
     if found is None:
         return None
-    values = [(_EVALUATED.get(name, name), value) for name, value in separated(found["fields"], ",")]
-    return (int(found["step"]), values, None) if values else None
+    values = tuple(
+        (_EVALUATED.get(name, name), start, end)
+        for name, start, end in separated(line, found.start("fields"), ",")
+    )
+    return StepLine(values, found.span("step")) if values else None

@@ -9,17 +9,18 @@ A bar shows the loss of the step before it moves, so the last bar at a position 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from stethoscope.logs._fields import tight
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import whole
-from stethoscope.logs._text import Grammar, StepLine, confidence, read_text, step_lines
-from stethoscope.run import Aggregation, Log
+from stethoscope.logs._text import TextReading
+from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, held_out
 
 FORMAT = "progress bar"
 
-FILLED = 0.98  # a bar is not always drawn at its very end
+LONGEST_TITLE = 200  # characters
 
 _BAR = re.compile(
     r"(?P<title>[^%|]{0,200}?):?\s*\d{1,3}%\|[^|]{0,400}\| (?P<done>\d{1,12})/(?P<all>\d{1,12}) "
@@ -31,37 +32,35 @@ _EPOCH = re.compile(r"[Ee]poch\D{0,3}(?P<epoch>\d{1,6})")
 def recognise(head: Head) -> float:
     """Bars whose values include a loss."""
     # Another format's log may hold bars between its lines; its own lines then say more.
-    return 0.8 * confidence(step_lines(head, _bars()))
+    return 0.8 * confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every bar that shows values."""
-    return read_text(head, FORMAT, _bars(), Aggregation.UNKNOWN)
+    epochs = [
+        int(found["epoch"]) for line, _ in head.shapes if (found := _EPOCH.search(line[:LONGEST_TITLE]))
+    ]
+    first_epoch = min(epochs, default=0)
+
+    def step_line(line: str) -> StepLine | None:
+        found = _step_line(line)
+        return replace(found, first_epoch=first_epoch) if found else None
+
+    return TextReading(head, FORMAT, step_line, Aggregation.UNKNOWN)
 
 
-def _bars() -> Grammar:
-    first_epoch: int | None = None
-    before = laps = 0  # where the last bar stood, and the steps of the bars that were filled
-
-    def step_line(line: str, _: int | None) -> StepLine | None:
-        nonlocal first_epoch, before, laps
-        found = _BAR.match(line) if "%|" in line else None
-        if found is None or held_out(found["title"].strip()):
-            return None
-        values = dict(tight(found["fields"].replace(" ", "")))
-        if not any(canonical(name).startswith("loss") for name in values):
-            return None
-        step, total = whole(values.pop("step", -1.0)), int(found["all"])
-        if step is not None and step >= 0:
-            return step, values.items(), total
-        done = int(found["done"])
-        epoch = _EPOCH.search(found["title"])
-        if epoch is not None:
-            first_epoch = int(epoch["epoch"]) if first_epoch is None else first_epoch
-            return (int(epoch["epoch"]) - first_epoch) * total + done, values.items(), None
-        if done < before and before >= FILLED * total:
-            laps += total  # a bar that was full and begins again is the next epoch, not a restart
-        before = done
-        return laps + done, values.items(), None if laps else total
-
-    return step_line
+def _step_line(line: str) -> StepLine | None:
+    found = _BAR.match(line) if "%|" in line else None
+    if found is None or held_out(found["title"].strip()):
+        return None
+    values = {name: (start, end) for name, start, end in tight(line, *found.span("fields"))}
+    if not any(canonical(name).startswith("loss") for name in values):
+        return None
+    step = values.pop("step", None)
+    places = tuple((name, *span) for name, span in values.items())
+    if step is not None and line[slice(*step)].isdigit():
+        return StepLine(places, step, found.span("all"))
+    epoch = _EPOCH.search(found["title"])
+    if epoch is not None:
+        return StepLine(places, found.span("done"), epoch=epoch.span("epoch"), epoch_length=found.span("all"))
+    return StepLine(places, found.span("done"), found.span("all"), laps=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
+from stethoscope.logs._grammar import StepLine, confidence, step_lines
 from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER, number
-from stethoscope.logs._text import StepLine, confidence, read_text, step_lines
-from stethoscope.run import Log
+from stethoscope.logs._numbers import NUMBER
+from stethoscope.logs._text import TextReading
 
 FORMAT = "SEDD log"
 
@@ -26,11 +26,11 @@ def recognise(head: Head) -> float:
     return confidence(step_lines(head, _step_line))
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> TextReading:
     """Every step line."""
-    return read_text(head, FORMAT, _step_line)
+    return TextReading(head, FORMAT, _step_line)
 
 
-def _step_line(line: str, _: int | None) -> StepLine | None:
+def _step_line(line: str) -> StepLine | None:
     found = _LINE.fullmatch(line)
-    return (int(found["step"]), [(found["name"], number(found["value"]) or 0.0)], None) if found else None
+    return StepLine(((found["name"], *found.span("value")),), found.span("step")) if found else None
