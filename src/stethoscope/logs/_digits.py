@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,7 @@ def decimals(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Values, Mas
     values, good = np.empty(len(starts)), np.zeros(len(starts), np.bool_)
     if len(starts) == 0:
         return values, good
-    if int(ends.min()) < MARGIN or int(starts.max()) >= len(buffer):
+    if int(ends.min()) < MARGIN or int(ends.max()) >= len(buffer):
         margin = np.zeros(MARGIN, np.uint8)
         buffer = np.concatenate([margin, buffer, margin])
         starts, ends = starts + MARGIN, ends + MARGIN
@@ -62,86 +62,106 @@ def _decode(buffer: Bytes, starts: Offsets, ends: Offsets, values: Values, good:
     first = buffer[starts]
     negative = first == ord("-")
     begins = starts + (negative | (first == ord("+")))
-    found = _fixed(buffer, begins, ends)
-    values[:] = found.mantissa if found.plain else scaled(found.mantissa, -found.places)
+    with_exponent = np.flatnonzero((buffer[ends - 4] | 0x20) == ord("e"))  # 1.5e-05
+    if len(with_exponent):
+        with_exponent = with_exponent[ends[with_exponent] - 4 > begins[with_exponent]]
+    found = _fixed(buffer, begins, _before(ends, with_exponent, 4))
     good[:] = found.good
+    if len(with_exponent):
+        powers, fine = _exponents(buffer, ends[with_exponent])
+        found.powers[with_exponent] += powers
+        good[with_exponent] &= fine
+    if found.plain and len(with_exponent) == 0:
+        values[:] = found.mantissa
+    else:
+        values[:] = scaled(found.mantissa, found.powers)
     if not good.all():
         rest = np.flatnonzero(~good)
-        some, fine = _scientific(buffer, begins[rest], ends[rest])
-        values[rest], good[rest] = some, fine
-        rest = rest[~fine]
-        _others(buffer, starts, begins, ends, rest, values, good)
-        negative[rest] = False
+        values[rest], good[rest] = _scientific(buffer, begins[rest], ends[rest])
+        rest = rest[~good[rest]]
+        if len(rest):
+            values[rest], good[rest] = _others(buffer, starts[rest], begins[rest], ends[rest])
+            negative[rest] = False
     np.negative(values, out=values, where=negative)
+
+
+def _before(ends: Offsets, some: npt.NDArray[np.int64], length: int) -> Offsets:
+    if len(some) == 0:
+        return ends
+    shortened = ends.copy()
+    shortened[some] -= length
+    return shortened
+
+
+def _exponents(buffer: Bytes, ends: Offsets) -> tuple[npt.NDArray[np.int64], Mask]:
+    """The powers that the last three characters of tokens such as 1.5e-05 spell."""
+    sign, tens, ones = buffer[ends - 3], buffer[ends - 2] - ord("0"), buffer[ends - 1] - ord("0")
+    powers = (tens * 10 + ones).astype(np.int64)
+    negative = sign == ord("-")
+    good = (negative | (sign == ord("+"))) & (tens < 10) & (ones < 10)
+    return np.where(good, np.where(negative, -powers, powers), 0), good
 
 
 # --- digits with at most one point ------------------------------------------------------------------
 
 
 class _Fixed(NamedTuple):
-    """Tokens as an integer of their digits and the number of digits behind the point."""
+    """Tokens as an integer of their digits and the power of ten that the point stands for."""
 
     mantissa: Words
-    places: npt.NDArray[np.int64]
+    powers: npt.NDArray[np.int64]
     good: Mask
-    plain: bool  # no token has digits behind a point
+    plain: bool  # no token has a point
 
 
 def _fixed(buffer: Bytes, begins: Offsets, ends: Offsets) -> _Fixed:
     lengths = ends - begins
     longest = int(lengths.max(initial=0))
-    used = min(max(1, -(-longest // WORD)), 3)
-    total, odd, places = _words(buffer, lengths, ends, 0)
-    for index in range(1, used):
-        more, others, behind_point = _words(buffer, lengths, ends, index)
-        if index == 2:
-            odd += more >= _U(1000)  # more than 19 digits
-        more *= _U(10 ** (8 * index))
-        total += more
-        odd += others
-        places += behind_point
-    good = (odd <= 1) & (lengths > odd) & (lengths <= LONGEST)
-    if not odd.any():
+    digits, odd = _digits(buffer, lengths, ends, min(max(1, -(-longest // WORD)), 3))
+    counts = _bits(odd)
+    count = counts.sum(axis=0, dtype=np.uint8)
+    good = (count <= 1) & (lengths > count) & (lengths <= LONGEST)
+    if not count.any():
+        total = _joined(_eight(digits), good)
         total *= good
         return _Fixed(total, np.zeros(len(total), np.int64), good, True)
-    pointed = odd == 1
+    odd >>= _SEVEN
+    places = _places(odd, counts)
+    odd *= _DOT
+    digits -= odd
+    total = _joined(_eight(digits), good)
+    pointed = count == 1
     places *= pointed
-    behind = places.astype(np.int64)
-    good &= ~pointed | (buffer[ends - 1 - behind] == ord("."))
+    powers = places.astype(np.int64)
+    good &= ~pointed | (buffer[ends - 1 - powers] == ord("."))
     # The point was read as a digit 0: 12.34 as 12034. All before it moves down by one place.
-    before = (total.astype(np.float64) * _TENTHS[places] + 0.4).astype(np.uint64)
+    before = (total.astype(np.float64) * _TENTHS[powers] + 0.4).astype(np.uint64)
     good &= ~pointed | (before < _U(10**14))  # beyond, the float above might round to its neighbour
-    total -= before * _NINES[places] * pointed
+    before *= _NINES[powers]
+    before *= pointed
+    total -= before
     total *= good
-    return _Fixed(total, behind, good, False)
+    np.negative(powers, out=powers)
+    return _Fixed(total, powers, good, False)
 
 
 _TENTHS = np.array([10.0 ** -(n + 1) for n in range(LONGEST)])
 _NINES = np.array([9 * 10**n % 2**64 for n in range(LONGEST)], np.uint64)
 
 
-def _words(
-    buffer: Bytes, lengths: Offsets, ends: Offsets, index: int
-) -> tuple[Words, npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The value of the tokens' last word but `index`, how many characters of it are no digit, and where."""
-    digits, odd = _digits(buffer, lengths, ends, index)
-    count = _bits(odd)
-    odd >>= _SEVEN
-    places = _bits(odd - _U(1))  # eight bits for each character before the point
-    places >>= 3
-    np.subtract(8 * index + 7, places, out=places)
-    places *= count
-    odd *= _DOT
-    digits -= odd
-    return _eight(digits), count, places
-
-
-def _digits(buffer: Bytes, lengths: Offsets, ends: Offsets, index: int) -> tuple[Words, Words]:
-    """A word with its digits as bytes 0 to 9, and the highest bit of every byte that is no digit."""
-    digits = _view(buffer)[ends - WORD * (index + 1)]
+def _digits(buffer: Bytes, lengths: Offsets, ends: Offsets, words: int) -> tuple[Words, Words]:
+    """The last words of each token, the last one first, as bytes of 0 to 9; and the highest bit of every
+    byte that is no digit. What stands before the token is 0."""
+    if words == 1:
+        digits = _windows(buffer, "<u8")[ends - WORD].reshape(1, -1)
+    else:
+        taken = _windows(buffer, f"V{WORD * words}")[ends - WORD * words]
+        digits = np.ascontiguousarray(taken.view("<u8").reshape(-1, words).T[::-1])
     digits ^= _ZEROS
-    if index or int(lengths.min()) < WORD:
-        digits &= _LAST[np.clip(lengths - WORD * index, 0, WORD)]
+    shortest = int(lengths.min(initial=0))
+    for index in range(words):
+        if shortest < WORD * (index + 1):
+            digits[index] &= _LAST[np.clip(lengths - WORD * index, 0, WORD)]
     odd = digits & _LOW
     odd += _PAST_NINE
     odd |= digits
@@ -149,21 +169,20 @@ def _digits(buffer: Bytes, lengths: Offsets, ends: Offsets, index: int) -> tuple
     return digits, odd
 
 
-def _count_bits(words: Words) -> npt.NDArray[np.uint8]:
-    """How many bits are set in each word; what NumPy has from 2.0 on."""
-    pairs = words - ((words >> _U(1)) & _U(0x5555555555555555))
-    quads = (pairs & _U(0x3333333333333333)) + ((pairs >> _U(2)) & _U(0x3333333333333333))
-    octets = (quads + (quads >> _U(4))) & _U(0x0F0F0F0F0F0F0F0F)
-    counts: npt.NDArray[np.uint8] = ((octets * _U(0x0101010101010101)) >> _U(56)).astype(np.uint8)
-    return counts
+def _windows(buffer: Bytes, kind: str) -> npt.NDArray[Any]:
+    """The bytes from every byte on, as words."""
+    dtype = np.dtype(kind)
+    return np.ndarray((max(len(buffer) - dtype.itemsize + 1, 0),), dtype, buffer, strides=(1,))
 
 
-_bits: Callable[[Words], npt.NDArray[np.uint8]] = getattr(np, "bitwise_count", _count_bits)
-
-
-def _view(buffer: Bytes) -> Words:
-    """The eight bytes from every byte on, as words."""
-    return np.ndarray((len(buffer) - WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
+def _places(odd: Words, counts: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """How many characters stand behind the one that is no digit, given as the lowest bit of its byte."""
+    places = _bits(odd - _U(1))  # eight bits for each character before it in its word
+    places >>= 3
+    np.subtract(np.arange(7, 8 * len(places), 8, dtype=np.uint8)[:, None], places, out=places)
+    places *= counts
+    total: npt.NDArray[np.uint8] = places.sum(axis=0, dtype=np.uint8)
+    return total
 
 
 def _eight(digits: Words) -> Words:
@@ -179,28 +198,51 @@ def _eight(digits: Words) -> Words:
     return digits
 
 
-# --- with an exponent -------------------------------------------------------------------------------
+def _joined(eights: Words, good: Mask) -> Words:
+    """One number of up to three times eight digits; `good` is cleared where that is more than 64 bits."""
+    total: Words = eights[0]
+    for index in range(1, len(eights)):
+        if index == 2:
+            good &= eights[index] < _U(1000)  # 19 digits
+        eights[index] *= _U(10 ** (WORD * index))
+        total += eights[index]
+    return total
+
+
+def _count_bits(words: Words) -> npt.NDArray[np.uint8]:
+    """How many bits are set in each word; what NumPy has from 2.0 on."""
+    pairs = words - ((words >> _U(1)) & _U(0x5555555555555555))
+    quads = (pairs & _U(0x3333333333333333)) + ((pairs >> _U(2)) & _U(0x3333333333333333))
+    octets = (quads + (quads >> _U(4))) & _U(0x0F0F0F0F0F0F0F0F)
+    counts: npt.NDArray[np.uint8] = ((octets * _U(0x0101010101010101)) >> _U(56)).astype(np.uint8)
+    return counts
+
+
+_bits: Callable[[Words], npt.NDArray[np.uint8]] = getattr(np, "bitwise_count", _count_bits)
+
+
+# --- exponents of any width ---------------------------------------------------------------------------
 
 _LONGEST_EXPONENT = 5  # e-308
 
 
 def _scientific(buffer: Bytes, begins: Offsets, ends: Offsets) -> tuple[Values, Mask]:
-    """The tokens of the form 1.5e-05."""
-    marks = np.full(len(ends), -1)
-    for back in range(2, _LONGEST_EXPONENT + 1):
-        marks[(buffer[ends - back] | 0x20) == ord("e")] = back
-    e = ends - marks
-    good = (marks > 0) & (e > begins)
-    e = np.where(good, e, ends)
+    """The tokens of the forms 1e5, 1.5e-5 and 2e+300."""
+    back = np.zeros(len(ends), np.int64)
+    for length in range(2, _LONGEST_EXPONENT + 1):
+        back[(buffer[ends - length] | 0x20) == ord("e")] = length
+    good = (back > 0) & (ends - back > begins)
+    if not good.any():
+        return np.full(len(ends), np.nan), good
+    e = ends - np.where(good, back, 0)
     sign = buffer[np.minimum(e + 1, len(buffer) - 1)]
     signed = (sign == ord("-")) | (sign == ord("+"))
-    exponent, odd, _ = _words(buffer, np.where(good, ends - e - 1 - signed, 1), ends, 0)
-    good &= (odd == 0) & (ends - e - 1 - signed > 0)
+    exponent = _fixed(buffer, np.where(good, e + 1 + signed, ends), ends)
     mantissa = _fixed(buffer, begins, e)
-    good &= mantissa.good
-    powers = np.where(good, exponent, _U(0)).astype(np.int64)
+    good &= mantissa.good & exponent.good & (exponent.powers == 0)
+    powers = exponent.mantissa.astype(np.int64)
     np.negative(powers, out=powers, where=sign == ord("-"))
-    powers -= mantissa.places
+    powers += mantissa.powers
     good &= np.abs(powers) <= FURTHEST
     return scaled(mantissa.mantissa, np.where(good, powers, 0)), good
 
@@ -222,20 +264,37 @@ def scaled(mantissa: Words, powers: npt.NDArray[np.int64]) -> Values:
         return high
     ten = _powers_of_ten()
     at = powers + FURTHEST
-    low = (mantissa - high.astype(np.uint64)).view(np.int64).astype(np.float64)
-    power, upper, lower, rest = ten.power[at], ten.upper[at], ten.lower[at], ten.rest[at]
+    power = ten.power[at]
     product = high * power
-    cut = high * _SPLITTER
-    head = cut - (cut - high)
-    tail = high - head
-    error = ((head * upper - product) + head * lower + tail * upper) + tail * lower
-    error += high * rest + low * power
+    error = _rounding(high, product, ten.upper[at], ten.lower[at])
+    low = (mantissa - high.astype(np.uint64)).view(np.int64).astype(np.float64)
+    low *= power
+    error += low
+    error += high * ten.rest[at]
     doubt = product * _DOUBT
     values: Values = product + (error + doubt)
-    unsure = np.flatnonzero(values != product + (error - doubt))
-    for index in unsure.tolist():  # next to the middle between two floats
+    error -= doubt
+    error += product
+    for index in np.flatnonzero(values != error).tolist():  # next to the middle between two floats
         values[index] = float(Fraction(int(mantissa[index])) * Fraction(10) ** int(powers[index]))
     return values
+
+
+def _rounding(factor: Values, product: Values, upper: Values, lower: Values) -> Values:
+    """What the rounded product of a factor and (upper + lower) lacks (Dekker's product)."""
+    cut = factor * _SPLITTER
+    head = cut - factor
+    np.subtract(cut, head, out=head)
+    tail = np.subtract(factor, head, out=cut)
+    error = head * upper
+    error -= product
+    head *= lower
+    error += head
+    upper *= tail
+    error += upper
+    lower *= tail
+    error += lower
+    return error
 
 
 _TEN = np.array([float(10**n) for n in range(_EXACT + 1)])
@@ -263,36 +322,46 @@ def _powers_of_ten() -> _Powers:
 # --- everything else ----------------------------------------------------------------------------------
 
 
-def _others(
-    buffer: Bytes,
-    starts: Offsets,
-    begins: Offsets,
-    ends: Offsets,
-    rest: npt.NDArray[np.int64],
-    values: Values,
-    good: Mask,
-) -> None:
-    """Fill in words such as nan, separated thousands, and one by one what is left."""
-    if len(rest) == 0:
-        return
-    values[rest] = np.nan
-    lengths = ends[rest] - begins[rest]
-    sign = np.where(buffer[starts[rest]] == ord("-"), -1.0, 1.0)
-    digits, odd = _digits(buffer, np.minimum(lengths, LONGEST), ends[rest], 0)
-    three = (digits | _U(0x2020202020202020)) ^ _ZEROS  # lower case; what lies before the word is "0"
-    for text, value in (("nan", np.nan), ("inf", np.inf)):
-        spelled = int.from_bytes(text.encode(), "little") << 40
-        same = (lengths == 3) & ((three & _LAST[3]) == (_U(spelled) & _LAST[3]))
-        values[rest[same]] = value * sign[same]
-        good[rest[same]] = True
-    separated = (odd == (_COMMAS & _LAST[np.clip(lengths, 0, WORD)])) & (lengths % 4 != 0)
-    separated &= (lengths > 4) & (lengths < WORD) & (buffer[ends[rest] - 4] == ord(","))
-    if separated.any():
-        joined = _eight(digits - (odd >> _SEVEN) * _U(ord(",") ^ ord("0")))
-        joined -= joined // _U(10_000) * _U(9_000)
-        values[rest[separated]] = joined[separated] * sign[separated]
-        good[rest[separated]] = True
-    for index in rest[~good[rest]].tolist():
+def _others(buffer: Bytes, starts: Offsets, begins: Offsets, ends: Offsets) -> tuple[Values, Mask]:
+    """Words such as nan, separated thousands, and one by one what is left."""
+    values, good = np.full(len(starts), np.nan), np.zeros(len(starts), np.bool_)
+    lengths = ends - begins
+    sign = np.where(buffer[starts] == ord("-"), -1.0, 1.0)
+    for text, value in ((b"nan", np.nan), (b"inf", np.inf)):
+        same = lengths == len(text)
+        for at, letter in enumerate(text):
+            same &= (buffer[begins + np.where(same, at, 0)] | 0x20) == letter
+        good |= same
+        np.multiply(sign, value, out=values, where=same)
+    joined, separated = _thousands(buffer, lengths, ends)
+    np.multiply(sign, joined, out=values, where=separated)
+    good |= separated
+    for index in np.flatnonzero(~good & _may_begin(buffer, starts, ends)).tolist():
         single = number(bytes(buffer[starts[index] : ends[index]]).decode("latin-1"))
         if single is not None:
             values[index], good[index] = single, True
+    return values, good
+
+
+def _thousands(buffer: Bytes, lengths: Offsets, ends: Offsets) -> tuple[Words, Mask]:
+    """The tokens of the form 1,234,567."""
+    digits, odd = _digits(buffer, np.minimum(lengths, 2 * WORD), ends, 2)
+    good = (lengths > 4) & (lengths < 2 * WORD) & (lengths % 4 != 0)
+    for index in range(2):
+        good &= odd[index] == (_COMMAS & _LAST[np.clip(lengths - WORD * index, 0, WORD)])
+    for back in range(4, 2 * WORD, 4):
+        good &= (lengths < back) | (buffer[ends - back] == ord(","))
+    odd >>= _SEVEN
+    odd *= _U(ord(",") ^ ord("0"))
+    digits -= odd
+    eights = _eight(digits)
+    eights -= eights // _U(10_000) * _U(9_000)  # 0ddd,0ddd -> dddddd
+    return eights[0] + eights[1] * _U(1_000_000), good
+
+
+# What a number in one of its spellings begins with: 1, -1, .5, nan, inf, tensor(1.0), and blanks before it.
+_BEGINNINGS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.nNiItT \t\r\n\f\v\xa0\x85", np.uint8))
+
+
+def _may_begin(buffer: Bytes, starts: Offsets, ends: Offsets) -> Mask:
+    return (ends > starts) & _BEGINNINGS[buffer[starts]]
