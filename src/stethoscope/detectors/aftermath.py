@@ -14,6 +14,7 @@ from stethoscope.run import Steps, Values
 NEXT = 8  # points after the spike whose median decides whether anything lasted
 RAISED = 4.0  # deviations above the level that count as not recovered
 LEAST_RAISED = 0.05  # and at least this share of the level
+FIRST_LOOK = 1024  # points after a spike among which its end is looked for first
 MOST = 64  # spikes to follow; a series with more of them is described well enough
 QUICK_STEPS = 100
 SLOW_STEPS = 2000
@@ -51,19 +52,18 @@ def follow(steps: Steps, values: Values, scan: SpikeScan, unit: int = 1) -> list
     `unit` is the number of optimiser steps in one step of the series, above 1 for a series of epochs.
     """
     found: list[Aftermath] = []
-    at = 0
     flagged = np.flatnonzero(scan.spikes)
-    while len(found) < MOST and (later := flagged[flagged >= at]).size:
-        found.append(_one(steps, values, scan, int(later[0]), unit))
-        at = found[-1].until
+    at = 0
+    while at < len(flagged) and len(found) < MOST:
+        found.append(_one(steps, values, scan, int(flagged[at]), unit))
+        at = int(np.searchsorted(flagged, found[-1].until))
     return found
 
 
 def _one(steps: Steps, values: Values, scan: SpikeScan, start: int, unit: int) -> Aftermath:
     level, sd = float(scan.level[start]), float(scan.sd[start])
     least = np.log1p(LEAST_RAISED) if scan.logarithmic else LEAST_RAISED * abs(level)
-    raised = _coordinates(values[start:], scan.logarithmic) > level + max(RAISED * sd, float(least))
-    back = _recovery(raised)
+    raised, back = _course(values[start:], scan.logarithmic, level + max(RAISED * sd, float(least)))
     length = len(raised) if back is None else max(1, back)
     finite = values[start : start + length]
     finite = finite[np.isfinite(finite)]
@@ -77,6 +77,22 @@ def _one(steps: Steps, values: Values, scan: SpikeScan, start: int, unit: int) -
         _grade(raised, back, None if took is None else took * unit),
         took,
     )
+
+
+def _course(values: Values, logarithmic: bool, bar: float) -> tuple[npt.NDArray[np.bool_], int | None]:
+    """Which values stand above the bar, as far as the recovery, and its offset.
+
+    Most spikes are over soon: what follows is looked at in stretches, each twice as long as the last.
+    """
+    width = FIRST_LOOK
+    while True:
+        raised = _coordinates(values[:width], logarithmic) > bar
+        back = _recovery(raised)
+        whole = width >= len(values)
+        # The last offsets of a stretch see fewer values after them than there are.
+        if whole or (back is not None and back + NEXT <= width):
+            return raised, back
+        width *= 2
 
 
 def _recovery(raised: npt.NDArray[np.bool_]) -> int | None:

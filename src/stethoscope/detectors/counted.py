@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.run import Values
 
@@ -16,6 +17,7 @@ MOST_SAMPLES = 2048  # a larger set does not wander enough to matter
 LEAST_DISTINCT = 3  # two values fit too many grids
 COARSER = 4  # times the last printed digit a step must be, or rounding alone makes the grid
 MOST_DIGITS = 9
+FIRST_LOOK = 64  # shares
 
 
 def samples(shares: Values) -> int | None:
@@ -27,10 +29,18 @@ def samples(shares: Values) -> int | None:
     sizes = np.arange(2, min(MOST_SAMPLES, int(1.0 / (COARSER * unit))) + 1)
     if len(sizes) == 0:
         return None
-    counts = np.outer(sizes, distinct)
+    # A few shares rule out nearly every size; only what they leave is held against all of them.
+    few = distinct[:: -(-len(distinct) // FIRST_LOOK)]
+    left = sizes[_fit(sizes, few, unit)]
+    return next((size for size in left.tolist() if _fit(np.array([size]), distinct, unit).all()), None)
+
+
+def _fit(sizes: npt.NDArray[np.int64], shares: Values, unit: float) -> npt.NDArray[np.bool_]:
+    """For each number of samples, whether all shares are whole numbers of them."""
+    counts = np.outer(sizes, shares)
     # A share printed to a digit is off by half a unit of it at most; its count by so many times more.
-    fits = np.all(np.abs(counts - np.rint(counts)) <= 0.6 * unit * sizes[:, np.newaxis], axis=1)
-    return int(sizes[np.argmax(fits)]) if fits.any() else None
+    off = np.abs(counts - np.rint(counts)) <= 0.6 * unit * sizes[:, np.newaxis]
+    return np.asarray(off.all(axis=1), dtype=np.bool_)
 
 
 def error_of_difference(share: float, count: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stethoscope.detectors.robust_stats import smoothed
 from stethoscope.run import Series
 
 FOLLOWS = 0.8  # correlation at which one explains the other
@@ -21,8 +22,7 @@ def follows(series: Series, leader: Series, since: int) -> bool:
     if np.ptp(led) <= MOVES * np.ptp(leader.values):
         return False
     width = max(1, len(late) // PARTS)
-    kernel = np.full(width, 1.0 / width)
-    smooth, led = np.convolve(late.values, kernel, "valid"), np.convolve(led, kernel, "valid")
+    smooth, led = smoothed(late.values, width)[width - 1 :], smoothed(led, width)[width - 1 :]
     if len(smooth) < FEWEST or np.ptp(led) <= 0.0 or np.ptp(smooth) <= 0.0:
         return False
     return float(np.corrcoef(smooth, led)[0, 1]) > FOLLOWS

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from stethoscope.run import Series, Values
 
@@ -16,7 +18,10 @@ ORDERS = 100.0  # a factor that no creeping rise reaches within two steps
 AT_ONCE = 2  # steps; between values further apart a loss may have grown step by step
 AFTER = 3  # values whose median is the level after the leap
 SAME = 0.25  # relative distance to the first level
+STRETCH = 1 << 16  # values looked at together
 LEARNED = 2.0  # times the level before must the first level be, to be told apart from it
+
+Row = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +46,35 @@ def leap(series: Series, since: int) -> Leap | None:
     if len(values) < AFTER or float(values.min()) <= 0.0:
         return None
     initial = max(float(values[0]), float(np.median(values[:3])))
-    for at in range(start, len(values)):
-        level = float(values[max(0, at - MEMORY) : at].max())
-        stays = float(np.mean(values[at : at + STAYS] > level)) > HALF
-        if stays and values[at] > _bar(level, initial):
-            return _described(series, at, level, initial)
+    for first in range(start, len(values), STRETCH):
+        level = _levels(values, first, min(first + STRETCH, len(values)))
+        left = np.flatnonzero(values[first : first + len(level)] > _bar(level, initial))
+        stays = left[_stays(values, first + left, level[left])]
+        if len(stays):
+            at = int(stays[0])
+            return _described(series, first + at, float(level[at]), initial)
     return None
 
 
-def _bar(level: float, initial: float) -> float:
-    return min(LEAVES * level, level + HALF * (initial - level)) if initial > level else LEAVES * level
+def _levels(values: Values, first: int, last: int) -> Values:
+    """For each index from first to before last, the highest of the values just before it."""
+    padded = np.concatenate(
+        [np.full(max(0, MEMORY - first), -np.inf), values[max(0, first - MEMORY) : last - 1]]
+    )
+    return np.asarray(sliding_window_view(padded, MEMORY).max(axis=1), dtype=np.float64)
+
+
+def _stays(values: Values, at: Row, level: Values) -> npt.NDArray[np.bool_]:
+    """For each index, whether a majority of the values from there on stays above its level."""
+    following = at[:, np.newaxis] + np.arange(STAYS)
+    there = following < len(values)
+    above = there & (values[np.minimum(following, len(values) - 1)] > level[:, np.newaxis])
+    return np.asarray(above.sum(axis=1) > HALF * there.sum(axis=1), dtype=np.bool_)
+
+
+def _bar(level: Values, initial: float) -> Values:
+    halfway = level + HALF * (initial - level)
+    return np.where(initial > level, np.minimum(LEAVES * level, halfway), LEAVES * level)
 
 
 def _described(series: Series, at: int, level: float, initial: float) -> Leap:

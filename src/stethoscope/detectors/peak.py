@@ -43,6 +43,7 @@ class Peak:
     """A peak and the decline after it, in the units of the series with higher better.
 
     `best` and `end` are means over `window` evaluations; `best_step` is the last step of the best window.
+    A drop that is no larger than what the curve wanders is not tested: its `p` is 1.
     """
 
     best_step: int
@@ -68,21 +69,15 @@ def peak(steps: Steps, values: Values) -> Peak | None:
     means = _window_means(y, window)
     at = int(np.argmax(means))
     drop = float(means[at] - means[-1])
-    sd, rho = _noise(y)
-    p = _chance(y, drop, window, sd, rho)
-    errors = drop / (sd * math.sqrt(2.0 / window)) if sd > 0.0 else (math.inf if drop > 0.0 else 0.0)
-    confirmed = errors > CLEAR or _falls_after(y, at + window - 1)
+    p, errors, declines = 1.0, 0.0, False
     # A curve that wanders has fallen and climbed as far before; one that peaked has not.
     wandered = max(largest_rise(-means[: at + 1]), largest_rise(means[at:]))
-    return Peak(
-        int(x[at + window // 2]),
-        float(means[at]),
-        float(means[-1]),
-        window,
-        p,
-        errors,
-        p < LEVEL and confirmed and drop > max(WANDERS * wandered, 0.0),
-    )
+    if drop > max(WANDERS * wandered, 0.0):
+        sd, rho = _noise(y)
+        p = _chance(y, drop, window, sd, rho)
+        errors = drop / (sd * math.sqrt(2.0 / window)) if sd > 0.0 else math.inf
+        declines = p < LEVEL and (errors > CLEAR or _falls_after(y, at + window - 1))
+    return Peak(int(x[at + window // 2]), float(means[at]), float(means[-1]), window, p, errors, declines)
 
 
 def collapse(steps: Steps, values: Values) -> Peak | None:

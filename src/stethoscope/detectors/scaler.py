@@ -8,7 +8,6 @@ faster than growth can repair, and whether a smaller scale makes them rarer.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -206,20 +205,24 @@ def hazard(whole: ScalerPath) -> Hazard | None:
 
 def _exposure(steps: Steps, octaves: Steps) -> tuple[dict[int, int], dict[int, int]]:
     """Steps spent and overflows met at each octave; a fall by several octaves passes each in one step."""
-    steps_at: Counter[int] = Counter()
-    skips_at: Counter[int] = Counter()
     if len(steps) == 0:
         return {}, {}
+    lowest, highest = int(octaves.min()), int(octaves.max())
+    level = octaves - lowest
+    levels = highest - lowest + 1
     gaps = np.maximum(np.diff(steps), 1)
-    for level in np.unique(octaves[:-1]).tolist():
-        steps_at[level] += int(gaps[octaves[:-1] == level].sum())
+    spent = np.bincount(level[:-1], weights=gaps, minlength=levels)
     falls = np.flatnonzero(np.diff(octaves) < 0)
-    for at in falls.tolist():
-        for level in range(int(octaves[at + 1]) + 1, int(octaves[at]) + 1):
-            skips_at[level] += 1
-            if level != octaves[at]:
-                steps_at[level] += 1
-    return dict(steps_at), dict(skips_at)
+    left = np.bincount(level[falls], minlength=levels)
+    landed = np.bincount(level[falls + 1], minlength=levels)
+    # A level is passed by every fall that begins at it or above and has not landed yet.
+    skips = np.cumsum((left - landed)[::-1])[::-1]
+    spent = spent + skips - left
+    return _counted(np.rint(spent).astype(np.int64), lowest), _counted(skips, lowest)
+
+
+def _counted(counts: Steps, lowest: int) -> dict[int, int]:
+    return {lowest + at: int(counts[at]) for at in np.flatnonzero(counts).tolist()}
 
 
 def _fit_logistic(x: Values, trials: Values, events: Values) -> tuple[float, Values]:

@@ -23,6 +23,8 @@ LEAST_RISE = 0.2  # a spike stands at least this share above the level
 PULL = 3.0  # deviations to which one value's influence on the level is cut
 MEAN_TO_SD = 1.2533  # a normal sample's standard deviation is so many mean absolute deviations
 LEAST_DEVIATION = 1e-3
+LEAST_SD = 1e-300  # what divides must not be zero
+STRETCH = 1 << 16  # points that are held as Python numbers at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +78,55 @@ def update(state: SpikeState, value: float) -> tuple[SpikeState, bool]:
 
 
 def scan(values: Values, logarithmic: bool = True, warm_up: int = WARM_UP) -> SpikeScan:
-    """Judge a whole series as `update` would, value by value, in one tight loop."""
+    """Judge a whole series as `update` would, value by value."""
     count = len(values)
-    spikes = np.zeros(count, dtype=np.bool_)
-    levels, sds = np.full(count, math.nan), np.full(count, math.nan)
     state = init(logarithmic, warm_up)
-    head = 0
-    while head < count and state.seen < warm_up:
-        state, _ = update(state, float(values[head]))
-        head += 1
-    level, deviation = state.level, state.deviation
-    rate = 1.0 / HORIZON
-    coordinates = [_coordinate(value, logarithmic) for value in values[head:].tolist()]
-    for at, y in enumerate(coordinates, start=head):
-        sd = _sd(deviation, level, logarithmic)
-        levels[at], sds[at] = level, sd
-        if y != y:
+    # Only numbers warm it up.
+    first = np.flatnonzero(np.isfinite(values))[:warm_up]
+    for value in values[first].tolist():
+        state, _ = update(state, value)
+    head = int(first[-1]) + 1 if 0 < warm_up == len(first) else count
+    levels, sds, excess = (np.full(count, math.nan) for _ in range(3))
+    for start in range(head, count, STRETCH):
+        part = slice(start, min(start + STRETCH, count))
+        coordinates = _coordinates(values[part], logarithmic)
+        state, levels[part], sds[part] = _learned(state, coordinates.tolist())
+        excess[part] = coordinates - levels[part]
+    spikes = excess > _bars(sds, levels, logarithmic)
+    spikes[head:] |= np.isposinf(values[head:])
+    return SpikeScan(spikes, levels, sds, excess / sds, logarithmic)
+
+
+def _learned(state: SpikeState, coordinates: list[float]) -> tuple[SpikeState, list[float], list[float]]:
+    """`update` without its verdicts: the level and the deviation that each coordinate was judged by.
+
+    What one value teaches depends on all before it, so this is a loop in Python, and the only one over all
+    points of a series: it calls nothing.
+    """
+    levels, sds = [], []
+    level, deviation, seen = state.level, state.deviation, state.seen
+    logarithmic, rate = state.logarithmic, 1.0 / HORIZON
+    sd = 0.0
+    for y in coordinates:
+        sd = MEAN_TO_SD * deviation
+        floor = LEAST_DEVIATION if logarithmic else LEAST_DEVIATION * abs(level)
+        if sd < floor:
+            sd = floor
+        if sd < LEAST_SD:
+            sd = LEAST_SD
+        levels.append(level)
+        sds.append(sd)
+        pulled, most = y - level, PULL * sd
+        if pulled > most:
+            pulled = most
+        elif pulled < -most:
+            pulled = -most
+        elif pulled != pulled:
             continue
-        excess = y - level
-        spikes[at] = excess > _bar(sd, level, logarithmic)
-        pulled = min(max(excess, -PULL * sd), PULL * sd)
+        seen += 1
         level += rate * pulled
         deviation += rate * (abs(pulled) - deviation)
-    spikes[head:] |= np.isposinf(values[head:])
-    distance = np.full(count, math.nan)
-    distance[head:] = (np.array(coordinates) - levels[head:]) / sds[head:]
-    return SpikeScan(spikes, levels, sds, distance, logarithmic)
+    return replace(state, seen=seen, level=level, deviation=deviation), levels, sds
 
 
 def _warm(state: SpikeState, y: float) -> SpikeState:
@@ -119,9 +144,15 @@ def _coordinate(value: float, logarithmic: bool) -> float:
     return math.log(max(abs(value), 1e-300)) if logarithmic else value
 
 
+def _coordinates(values: Values, logarithmic: bool) -> Values:
+    """`_coordinate` of many values."""
+    finite = np.where(np.isfinite(values), values, math.nan)
+    return np.log(np.maximum(np.abs(finite), 1e-300)) if logarithmic else finite
+
+
 def _sd(deviation: float, level: float, logarithmic: bool) -> float:
     floor = LEAST_DEVIATION if logarithmic else LEAST_DEVIATION * abs(level)
-    return max(MEAN_TO_SD * deviation, floor, 1e-300)
+    return max(MEAN_TO_SD * deviation, floor, LEAST_SD)
 
 
 def _bar(sd: float, level: float, logarithmic: bool) -> float:
@@ -130,3 +161,11 @@ def _bar(sd: float, level: float, logarithmic: bool) -> float:
     threshold = THRESHOLD if relative < WIDE_NOISE else WIDE_THRESHOLD
     rise = math.log1p(LEAST_RISE) if logarithmic else LEAST_RISE * abs(level)
     return max(threshold * sd, rise)
+
+
+def _bars(sds: Values, levels: Values, logarithmic: bool) -> Values:
+    """`_bar` of many."""
+    relative = sds if logarithmic else sds / np.maximum(np.abs(levels), 1e-300)
+    threshold = np.where(relative < WIDE_NOISE, THRESHOLD, WIDE_THRESHOLD)
+    rise = math.log1p(LEAST_RISE) if logarithmic else LEAST_RISE * np.abs(levels)
+    return np.maximum(threshold * sds, rise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from stethoscope.run import EventKind, Run
@@ -19,7 +20,8 @@ class Restarts:
 
     def near(self, step: int, within: int) -> bool:
         """Whether the run was restarted within so many steps of this one."""
-        return any(abs(restart - step) <= within for restart in self.steps)
+        after = bisect_left(self.steps, step - within)
+        return after < len(self.steps) and self.steps[after] <= step + within
 
 
 def measure(run: Run) -> Restarts:

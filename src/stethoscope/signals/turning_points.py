@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stethoscope.run import Run, Series
+from stethoscope.run import Run, Series, Steps
 from stethoscope.signals import restarts
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.curriculum import measure as measure_curriculum
@@ -35,64 +35,89 @@ class TurningPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TurningPoints:
-    """All changes in the order of their steps, and the curriculum, if there is one."""
+class Changes:
+    """All changes of one kind that one series shows, in the order of their steps."""
 
-    points: tuple[TurningPoint, ...]
+    steps: Steps
+    kind: str
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TurningPoints:
+    """All changes, and the curriculum, if there is one."""
+
+    changes: tuple[Changes, ...]
     curriculum: Curriculum | None
 
+    @property
+    def points(self) -> tuple[TurningPoint, ...]:
+        """Every change, in the order of the steps."""
+        found = [
+            TurningPoint(step, change.kind, change.series)
+            for change in self.changes
+            for step in change.steps.tolist()
+        ]
+        return tuple(sorted(found, key=lambda point: point.step))
+
     def near(self, step: int, within: int) -> tuple[TurningPoint, ...]:
-        """The changes within so many steps of this one."""
-        return tuple(point for point in self.points if abs(point.step - step) <= within)
+        """The first change of each kind in each series within so many steps of this one, earliest first."""
+        found = []
+        for change in self.changes:
+            at = int(np.searchsorted(change.steps, step - within))
+            if at < len(change.steps) and change.steps[at] <= step + within:
+                found.append(TurningPoint(int(change.steps[at]), change.kind, change.series))
+        return tuple(sorted(found, key=lambda point: point.step))
 
 
 def measure(run: Run) -> TurningPoints:
     """Collect the changes."""
     curriculum = measure_curriculum(run)
-    points = sorted(_changes(run), key=lambda point: point.step)
-    return TurningPoints(tuple(points), curriculum if isinstance(curriculum, Curriculum) else None)
+    changes = tuple(change for change in _changes(run) if len(change.steps))
+    return TurningPoints(changes, curriculum if isinstance(curriculum, Curriculum) else None)
 
 
-def _changes(run: Run) -> Iterator[TurningPoint]:
-    for step in restarts.measure(run).steps:
-        yield TurningPoint(step, "restart")
+def _changes(run: Run) -> Iterator[Changes]:
+    yield Changes(np.array(restarts.measure(run).steps, dtype=np.int64), "restart")
     first, last = run.steps or (0, 0)
     for name, series in run.series.items():
-        finite = series.finite()
         if name == "lr" or name.startswith("lr/"):
-            yield from _leaps(finite, "lr up", "lr down")
+            yield from _leaps(series.finite(), "lr up", "lr down")
         elif name.startswith("weight/"):
-            yield from _leaps(finite, "weight", "weight")
+            yield from _leaps(series.finite(), "weight", "weight")
         elif name == "difficulty":
-            yield from _harder(finite)
+            yield from _harder(series.finite())
         elif words(name) & STAGES and not name.startswith(("val/", "loss")):
-            yield from _stages(finite)
-        elif name.startswith("loss/") and len(finite) and finite.steps[0] > first + LATE * (last - first):
-            yield TurningPoint(int(finite.steps[0]), "term", name)
+            yield from _stages(series.finite())
+        elif name.startswith("loss/"):
+            yield from _switched_on(series, first + LATE * (last - first))
 
 
-def _leaps(series: Series, up: str, down: str) -> Iterator[TurningPoint]:
-    if len(series) < 2:
-        return
+def _leaps(series: Series, up: str, down: str) -> Iterator[Changes]:
     before, after = series.values[:-1], series.values[1:]
     rose = (after > RATE_CHANGE * before) & (before > 0.0)
     fell = (before > RATE_CHANGE * after) & (after > 0.0)
-    for at in np.flatnonzero(rose | fell).tolist():
-        yield TurningPoint(int(series.steps[at + 1]), up if rose[at] else down, series.name)
+    yield Changes(series.steps[1:][rose], up, series.name)
+    yield Changes(series.steps[1:][fell & ~rose], down, series.name)
 
 
-def _stages(series: Series) -> Iterator[TurningPoint]:
+def _stages(series: Series) -> Iterator[Changes]:
     """The changes of a number that counts stages: whole, and the same for long."""
-    changes = np.flatnonzero(np.diff(series.values) != 0.0)
+    changes = np.diff(series.values) != 0.0
     whole = bool(np.all(series.values == np.rint(series.values)))
-    if whole and len(changes) <= max(1.0, FEW_STAGES * len(series)):
-        for at in changes.tolist():
-            yield TurningPoint(int(series.steps[at + 1]), "stage", series.name)
+    if whole and np.count_nonzero(changes) <= max(1.0, FEW_STAGES * len(series)):
+        yield Changes(series.steps[1:][changes], "stage", series.name)
 
 
-def _harder(series: Series) -> Iterator[TurningPoint]:
+def _harder(series: Series) -> Iterator[Changes]:
     if len(series) < 2 or np.ptp(series.values) <= 0.0:
         return
     rises = np.diff(series.values) > HARDER * np.ptp(series.values)
-    for at in np.flatnonzero(rises).tolist():
-        yield TurningPoint(int(series.steps[at + 1]), "difficulty", series.name)
+    yield Changes(series.steps[1:][rises], "difficulty", series.name)
+
+
+def _switched_on(series: Series, late: float) -> Iterator[Changes]:
+    """The first value of a term that was not there from the start."""
+    there = np.isfinite(series.values)
+    if there.any() and series.steps[at := int(np.argmax(there))] > late:
+        yield Changes(series.steps[at : at + 1], "term", series.name)

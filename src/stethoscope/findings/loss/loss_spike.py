@@ -50,7 +50,8 @@ def examine(loss: TrainLoss, changes: TurningPoints | None) -> Iterator[Finding]
     series = loss.series
     if len(series) < LEAST_POINTS:
         raise InsufficientData(f"{len(series)} values of the loss are too few to tell a spike from its noise")
-    spikes = [spike for spike in _spikes(series) if _matters(spike, series)]
+    least = _least_height(series)
+    spikes = [spike for spike in _spikes(series) if spike.peak - spike.before >= least]
     if not spikes or loss.reinforced:
         return
     worst = max(spikes, key=lambda spike: (spike.grade, spike.peak - spike.before))
@@ -88,11 +89,11 @@ def _is_beyond(usual: tail.Tail | None, spike: Aftermath, judged: SpikeScan) -> 
     return usual.chance(distance) * len(judged.distance) < FALSE_ALARMS
 
 
-def _matters(spike: Aftermath, series: Series) -> bool:
-    """Whether the spike undoes a visible part of what had been learned."""
+def _least_height(series: Series) -> float:
+    """The height from which a spike undoes a visible part of what had been learned."""
     finite = series.finite().values
-    learned = float(np.median(finite[:5]) - finite.min())
-    return spike.peak - spike.before >= OF_GAIN * max(learned, 0.0)
+    learned = float(np.median(finite[:5]) - finite.min()) if len(finite) else 0.0
+    return OF_GAIN * max(learned, 0.0)
 
 
 def _finding(

@@ -49,17 +49,25 @@ def examine(
 def _unexplained(series: Series, restarts: Restarts | None) -> list[Jump]:
     finite = series.finite()
     leaps = jumps(finite.steps, finite.values)
-    return [jump for jump in leaps if not jump.cyclic or _at_restart(jump, series, restarts)]
+    if not any(jump.cyclic for jump in leaps):
+        return leaps
+    reach = _reach(series)
+    return [jump for jump in leaps if not jump.cyclic or _at_restart(jump, reach, restarts)]
 
 
-def _at_restart(jump: Jump, series: Series, restarts: Restarts | None) -> bool:
-    return restarts is not None and restarts.near(jump.step, 2 * max(1, series.cadence()))
+def _reach(series: Series) -> int:
+    """The steps from a restart within which a leap belongs to it."""
+    return 2 * max(1, series.cadence())
+
+
+def _at_restart(jump: Jump, reach: int, restarts: Restarts | None) -> bool:
+    return restarts is not None and restarts.near(jump.step, reach)
 
 
 def _finding(
     jump: Jump, series: Series, count: int, restarts: Restarts | None, settings: ScheduleSettings | None
 ) -> Finding:
-    at_restart = _at_restart(jump, series, restarts)
+    at_restart = _at_restart(jump, _reach(series), restarts)
     configured = settings.peak if settings else None
     message = f"{series.name} leaps from {jump.before:.3g} to {jump.after:.3g} at step {jump.step:,}"
     message += ", where the run was resumed" if at_restart else ""
