@@ -20,6 +20,7 @@ from stethoscope.logs._numbers import number
 
 AT_ONCE = 8192  # tokens decoded together: their words stay in the processor's cache
 WORD = 8  # characters
+FEW = 64  # tokens that are read one by one sooner than in bulk
 LONGEST = 3 * WORD  # characters of a token that is decoded here; "-2.2250738585072014e-308" has 24
 MARGIN = LONGEST + WORD  # bytes before the end of a token: words are read backwards, from before its exponent
 
@@ -39,8 +40,15 @@ _SEVEN, _EIGHT, _SIXTEEN, _THIRTY_TWO = _U(7), _U(8), _U(16), _U(32)
 _PAIRS, _QUADS = _U(0x00FF00FF00FF00FF), _U(0x0000FFFF0000FFFF)
 _TENS, _HUNDREDS, _MYRIADS = _U(1 + (10 << 8)), _U(1 + (100 << 16)), _U(1 + (10_000 << 32))
 _COMMAS = _U(0x0000008000000080)  # 1,234,567: before every third digit from the end
-# The last n characters of a word: a little-endian word has its last character in its highest byte.
-_LAST = np.array([(~0 << (64 - 8 * n)) & (2**64 - 1) for n in range(9)], np.uint64)
+# What of each word belongs to a token of n characters, the token's last word first: a little-endian word
+# has its last character in its highest byte.
+_LAST = np.array(
+    [
+        [(~0 << (64 - 8 * min(max(n - WORD * index, 0), 8))) & (2**64 - 1) for n in range(LONGEST + 1)]
+        for index in range(3)
+    ],
+    np.uint64,
+)
 
 
 def decimals(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Values, Mask]:
@@ -77,8 +85,9 @@ def _decode(buffer: Bytes, starts: Offsets, ends: Offsets, values: Values, good:
         values[:] = scaled(found.mantissa, found.powers)
     if not good.all():
         rest = np.flatnonzero(~good)
-        values[rest], good[rest] = _scientific(buffer, begins[rest], ends[rest])
-        rest = rest[~good[rest]]
+        if len(rest) > FEW:
+            values[rest], good[rest] = _scientific(buffer, begins[rest], ends[rest])
+            rest = rest[~good[rest]]
         if len(rest):
             values[rest], good[rest] = _others(buffer, starts[rest], begins[rest], ends[rest])
             negative[rest] = False
@@ -158,10 +167,11 @@ def _digits(buffer: Bytes, lengths: Offsets, ends: Offsets, words: int) -> tuple
         taken = _windows(buffer, f"V{WORD * words}")[ends - WORD * words]
         digits = np.ascontiguousarray(taken.view("<u8").reshape(-1, words).T[::-1])
     digits ^= _ZEROS
-    shortest = int(lengths.min(initial=0))
+    shortest = int(lengths.min(initial=LONGEST))
+    within = np.clip(lengths, 0, LONGEST)
     for index in range(words):
         if shortest < WORD * (index + 1):
-            digits[index] &= _LAST[np.clip(lengths - WORD * index, 0, WORD)]
+            digits[index] &= _LAST[index][within]
     odd = digits & _LOW
     odd += _PAST_NINE
     odd |= digits
@@ -325,6 +335,8 @@ def _powers_of_ten() -> _Powers:
 def _others(buffer: Bytes, starts: Offsets, begins: Offsets, ends: Offsets) -> tuple[Values, Mask]:
     """Words such as nan, separated thousands, and one by one what is left."""
     values, good = np.full(len(starts), np.nan), np.zeros(len(starts), np.bool_)
+    if len(starts) <= FEW:
+        return _one_by_one(buffer, starts, ends, values, good)
     lengths = ends - begins
     sign = np.where(buffer[starts] == ord("-"), -1.0, 1.0)
     for text, value in ((b"nan", np.nan), (b"inf", np.inf)):
@@ -336,8 +348,14 @@ def _others(buffer: Bytes, starts: Offsets, begins: Offsets, ends: Offsets) -> t
     joined, separated = _thousands(buffer, lengths, ends)
     np.multiply(sign, joined, out=values, where=separated)
     good |= separated
+    return _one_by_one(buffer, starts, ends, values, good)
+
+
+def _one_by_one(
+    buffer: Bytes, starts: Offsets, ends: Offsets, values: Values, good: Mask
+) -> tuple[Values, Mask]:
     for index in np.flatnonzero(~good & _may_begin(buffer, starts, ends)).tolist():
-        single = number(bytes(buffer[starts[index] : ends[index]]).decode("latin-1"))
+        single = number(buffer[starts[index] : ends[index]].tobytes().decode("latin-1"))
         if single is not None:
             values[index], good[index] = single, True
     return values, good
@@ -348,7 +366,7 @@ def _thousands(buffer: Bytes, lengths: Offsets, ends: Offsets) -> tuple[Words, M
     digits, odd = _digits(buffer, np.minimum(lengths, 2 * WORD), ends, 2)
     good = (lengths > 4) & (lengths < 2 * WORD) & (lengths % 4 != 0)
     for index in range(2):
-        good &= odd[index] == (_COMMAS & _LAST[np.clip(lengths - WORD * index, 0, WORD)])
+        good &= odd[index] == (_COMMAS & _LAST[index][np.clip(lengths, 0, LONGEST)])
     for back in range(4, 2 * WORD, 4):
         good &= (lengths < back) | (buffer[ends - back] == ord(","))
     odd >>= _SEVEN
