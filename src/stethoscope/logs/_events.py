@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from stethoscope.logs._scaler_messages import ScalerMessages
 from stethoscope.run import Event, EventKind
 
 LONGEST_MESSAGE = 300  # characters
@@ -91,9 +92,10 @@ _SIGNS = (
     _sign(
         EventKind.OVERFLOW,
         "overflow|loss scale",
-        r"[Gg]rad(?:ient)? overflow",
+        r"(?<![Nn]o )\b[Gg]rad(?:ient)? overflow",
         r"OVERFLOW!",
-        r"[Oo]verflow detected\. Skipping",
+        r"[Oo]verflow detected(?:\. Skipping|, setting (?:loss )?scale)",
+        r"loss scale overflow!",
         r"[Rr]educing (?:dynamic )?loss scale (?:from|to)",
     ),
     _sign(
@@ -108,9 +110,11 @@ _SIGNS = (
     ),
     _sign(
         EventKind.RESUMED,
-        "resum|continuing training",
+        "resum|continuing training|loaded checkpoint",
         r"\b[Rr]esum(?:ing|ed) (?:training )?(?:from|at)\b",
         r"\b[Cc]ontinuing training from\b",
+        r"\bsuccessfully loaded checkpoint from\b.*\bat iteration\b",
+        r"\b[Ll]oaded checkpoint \S+ \(epoch \d+ @ \d+ updates\)",
     ),
     _sign(
         EventKind.FINISHED,
@@ -128,6 +132,9 @@ _SIGNS = (
     _sign(
         EventKind.CHECKPOINT,
         "saving|saved|checkpoint",
+        r"\b[Ss]uccessfully saved checkpoint\b",
+        r"\.(?:pth|pt|ckpt|keras|h5)\b\S* saved\b",
+        r"\bsaving model to \S",
         r"\bSaving models and training states",
         r"\b[Ss]aving (?:model )?checkpoint\b",
         r"\b[Ss]aved (?:model )?checkpoint\b",
@@ -168,6 +175,7 @@ class Scanner:
     found: list[Event] = field(default_factory=list)
     counts: dict[EventKind, int] = field(default_factory=dict)
     traceback: _Traceback | None = None
+    scales: ScalerMessages = field(default_factory=ScalerMessages)
 
     def see(self, number: int, line: str, step: int | None) -> None:
         """Look at one line that is no step line; `step` is that of the last step line before it."""
@@ -180,6 +188,8 @@ class Scanner:
         kind = kind_of(line)
         if kind is not None:
             self._note(kind, line, number, step)
+        if "scale" in line and not _CODE.search(line[:FURTHEST_LOOK]):
+            self.scales.see(number, line[:FURTHEST_LOOK], step)
 
     def events(self) -> tuple[Event, ...]:
         """What was found."""
