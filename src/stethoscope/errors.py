@@ -2,6 +2,8 @@
 
     StethoscopeError            something could not be examined; the message is for the user
     |-- NothingToRead           no log, settings or code at the path given
+    |-- SeveralRuns             the paths given together tell of more than one run
+    |-- UnwritableFile          the output could not be written where it was asked for
     |-- UnreadableFile          one file could not be read (a reader raises it; the run goes on without it)
     `-- UnknownRule             `explain` was asked about a code or name that does not exist
 
@@ -17,6 +19,14 @@ class StethoscopeError(Exception):
 
 class NothingToRead(StethoscopeError):  # noqa: N818 - reads as a sentence at the raise site
     """Nothing at the path could be examined."""
+
+
+class SeveralRuns(StethoscopeError):  # noqa: N818
+    """The paths given together are of more than one run."""
+
+
+class UnwritableFile(StethoscopeError):  # noqa: N818
+    """The output cannot be written there."""
 
 
 class UnreadableFile(StethoscopeError):  # noqa: N818

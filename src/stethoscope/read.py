@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
-from stethoscope.errors import NothingToRead, UnreadableFile
+from stethoscope.errors import NothingToRead, SeveralRuns, UnreadableFile
 from stethoscope.logs import Head, head_of, read_log, recognised, splice
 from stethoscope.logs.rivals import of_one_run
 from stethoscope.program import in_use as source_in_use
@@ -21,13 +17,11 @@ from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.run import Log, Program, Recipe, Run, Unread
 from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folder, is_checkpoint
 from stethoscope.run.file_times import LogFile, told_by_themselves
-from stethoscope.run.folder import Entry, Folder, entry_of, walk
+from stethoscope.run.folder import Entry, entry_of, walk
+from stethoscope.run.place import Place, place_of
 from stethoscope.run.repository import is_project, repository_of
 
-STDIN = "-"
-SHOWN_STDIN = "<stdin>"
 MOST_LOGS = 100
-MOST_STDIN_BYTES = 8 << 30
 NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
 
 FEW_DIGITS = 8  # in the first lines of a text: with fewer it tells no numbers
@@ -51,21 +45,27 @@ _MLFLOW = re.compile(r"mlruns/.*/metrics/")
 _HEAD_OF_NAMES = 20_000  # characters at the start of a log in which it names its settings and script
 
 
-def read(path: Path | str, config: Path | str | None = None, code: Path | str | None = None) -> Run:
+def read(
+    path: Path | str | Sequence[Path | str],
+    config: Path | str | None = None,
+    code: Path | str | None = None,
+) -> Run:
     """Read everything there is about the run at `path`: a folder, a log, or "-" for standard input.
 
-    `config` and `code` name the settings and the source to use instead of those found around the run.
+    Several paths are read as one run; raises SeveralRuns where they tell of more than one. `config` and
+    `code` name the settings and the source to use instead of those found around the run.
     """
-    place = _place(path)
+    place = place_of(path)
     try:
         logs, about_logs = _logs(place)
+        if place.several:
+            _must_fit(logs, about_logs)
         recipe, about_settings = _recipe(place, logs, _given(config, "settings"))
         program, about_source = _program(place, logs, _given(code, "code"))
         checkpoints = checkpoints_in(place.folder.files, place.root)
         unread = _in_short([*place.folder.unread, *about_logs, *about_settings, *about_source])
     finally:
-        if place.temporary is not None:
-            place.temporary.unlink(missing_ok=True)
+        place.clear()
     if not (logs or recipe or program):
         raise NothingToRead(_nothing(place.shown, unread))
     spliced = splice([file.log for file in logs])
@@ -83,54 +83,6 @@ def read(path: Path | str, config: Path | str | None = None, code: Path | str | 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a run is kept. `only` is the one log to read, where the path names a file."""
-
-    root: Path
-    shown: str
-    name: str
-    folder: Folder
-    only: Entry | None = None
-    temporary: Path | None = None
-
-
-def _place(path: Path | str) -> _Place:
-    shown = str(path)
-    if shown == STDIN:
-        return _standard_input(sys.stdin.buffer, SHOWN_STDIN)
-    target = Path(path)
-    try:
-        mode = target.stat().st_mode
-    except OSError as problem:
-        raise NothingToRead(f"{shown}: {(problem.strerror or str(problem)).lower()}.") from None
-    except ValueError:
-        raise NothingToRead(f"{shown!r} is not a path.") from None
-    if stat.S_ISDIR(mode):
-        return _Place(target, shown, target.resolve().name, walk(target, shown))
-    if stat.S_ISREG(mode):
-        beside = walk(target.parent, os.path.dirname(shown), max_depth=2)
-        # What cannot be read beside a named file is nobody's question.
-        return _Place(target.parent, shown, target.stem, replace(beside, unread=()), entry_of(target, shown))
-    if stat.S_ISFIFO(mode) and target.is_relative_to("/dev"):  # `stethoscope <(zcat train.log.gz)`
-        with target.open("rb") as stream:
-            return _standard_input(stream, shown)
-    raise NothingToRead(
-        f"{shown} is neither a file nor a folder. Pass a pipe on standard input: stethoscope - < {shown}"
-    )
-
-
-def _standard_input(stream: BinaryIO, shown: str) -> _Place:
-    """Keep a stream in a temporary file: readers look at a log's beginning before they read it."""
-    with tempfile.NamedTemporaryFile(prefix="stethoscope-", suffix=".log", delete=False) as kept:
-        left = MOST_STDIN_BYTES
-        while left > 0 and (chunk := stream.read(min(left, 1 << 20))):
-            kept.write(chunk)
-            left -= len(chunk)
-    copy = Path(kept.name)
-    return _Place(copy, shown, shown, Folder(), replace(entry_of(copy, shown)), copy)
-
-
 def _given(path: Path | str | None, what: str) -> Path | None:
     if path is None:
         return None
@@ -139,22 +91,45 @@ def _given(path: Path | str | None, what: str) -> Path | None:
     return Path(path)
 
 
-def _logs(place: _Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
+def _logs(place: Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
     """Every log of the run, in the order of the files' names."""
-    unread: list[Unread] = []
-    files = []
-    for entry in (place.only,) if place.only else _log_candidates(place, unread):
-        log = _log(entry, unread, asked_for=place.only is not None)
-        if log is not None:
-            files.append(LogFile(log, entry))
-        if len(files) >= MOST_LOGS:
-            unread.append(Unread(place.shown, f"only the first {MOST_LOGS} logs were read"))
-            break
-    own = of_one_run(_latest_state(files, place.root), unread)
+    files, unread = logs_at(place, MOST_LOGS)
+    own = of_one_run(latest_state(files, place.root), unread)
     return told_by_themselves(own, place.folder.files), unread
 
 
-def _log_candidates(place: _Place, unread: list[Unread]) -> Iterator[Entry]:
+def logs_at(place: Place, most: int) -> tuple[list[LogFile], list[Unread]]:
+    """Every log at a place, whichever run it is of, and the files that only might have been one."""
+    unread: list[Unread] = []
+    files: list[LogFile] = []
+    for entry in place.given or _log_candidates(place, unread):
+        if len(files) >= most:
+            unread.append(Unread(place.shown, f"only the first {most:,} logs were read"))
+            break
+        log = _log(entry, unread, asked_for=bool(place.given))
+        if log is not None:
+            files.append(LogFile(log, entry))
+    return files, unread
+
+
+def _must_fit(logs: Sequence[LogFile], unread: Sequence[Unread]) -> None:
+    """Refuse several paths that tell of several runs: joining them would make up a run nobody trained."""
+    others = [one.file for one in unread if one.another_run]
+    if others:
+        own = listed([file.entry.file for file in logs])
+        raise SeveralRuns(
+            f"these are logs of more than one run: {own} of one, {listed(others)} of others. Examine each "
+            f"by itself, as in `stethoscope {others[0]}`; `stethoscope logs` lists them all."
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
+    more = len(names) - NAMED_UNREAD
+    return ", ".join(names[:NAMED_UNREAD]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _log_candidates(place: Place, unread: list[Unread]) -> Iterator[Entry]:
     for entry in place.folder.files:
         if _MLFLOW.search(entry.path.as_posix()):
             unread.append(Unread(entry.file, "MLflow metric: not read by this version"))
@@ -185,7 +160,7 @@ def _is_worth_a_line(entry: Entry, head: Head) -> bool:
     return head.size == 0 or (not head.binary and len(re.findall(r"\d", head.text[:4096])) > FEW_DIGITS)
 
 
-def _latest_state(files: Sequence[LogFile], root: Path) -> list[LogFile]:
+def latest_state(files: Sequence[LogFile], root: Path) -> list[LogFile]:
     """Leave out what a checkpoint folder kept of the log, where the log itself or a later copy is there.
 
     Each `checkpoint-<step>` folder of the Hugging Face Trainer repeats the history up to its step.
@@ -205,10 +180,10 @@ def _last_step(log: Log) -> int:
 
 
 def _recipe(
-    place: _Place, logs: Sequence[LogFile], given: Path | None
+    place: Place, logs: Sequence[LogFile], given: Path | None
 ) -> tuple[Recipe | None, tuple[Unread, ...]]:
     files = _settings_files(place)
-    lone_log = place.only is not None and bool(logs)
+    lone_log = bool(place.given and logs)
     around = settings_in_use.Surroundings(place.root, files, logs, _heads(logs), lone_log=lone_log)
     if given is not None:
         return settings_in_use.given_recipe(entry_of(given, str(given)), around)
@@ -218,12 +193,13 @@ def _recipe(
     return settings_in_use.recipe_in_use(around)
 
 
-def _settings_files(place: _Place) -> tuple[Entry, ...]:
+def _settings_files(place: Place) -> tuple[Entry, ...]:
     """The files of a run that may be settings; beside a named log, those in the same folder."""
-    if place.only is None:
+    if not place.given:
         return place.folder.files
-    if settings_in_use.looks_like_settings(place.only):
-        return (place.only,)
+    named = tuple(entry for entry in place.given if settings_in_use.looks_like_settings(entry))
+    if named:
+        return named
     return tuple(entry for entry in place.folder.files if entry.path.parent == place.root)
 
 
@@ -238,7 +214,7 @@ def _heads(logs: Sequence[LogFile]) -> str:
     return "\n".join((*said, *(file.entry.file for file in logs)))
 
 
-def _repository(place: _Place) -> Path | None:
+def _repository(place: Place) -> Path | None:
     if place.temporary is not None or is_project(place.root):
         return None
     return repository_of(place.root)
@@ -254,7 +230,7 @@ def _repository_settings(root: Path) -> tuple[Entry, ...]:
 
 
 def _program(
-    place: _Place, logs: Sequence[LogFile], given: Path | None
+    place: Place, logs: Sequence[LogFile], given: Path | None
 ) -> tuple[Program | None, tuple[Unread, ...]]:
     if given is not None:
         return _given_program(given, logs)
@@ -270,13 +246,13 @@ def _program(
     return source_in_use.program_in_repository(around)
 
 
-def _own_source(place: _Place) -> list[Entry]:
+def _own_source(place: Place) -> list[Entry]:
     """The Python files kept with the run. Beside a named log, only a training or a snapshot is its own."""
     files = [entry for entry in place.folder.files if source_in_use.is_training_code(entry, place.root)]
-    if place.only is None:
+    if not place.given:
         return files
-    if place.only.name.endswith(".py"):
-        return [place.only]
+    if named := [entry for entry in place.given if entry.name.endswith(".py")]:
+        return named
     near = [e for e in files if e.path.parent == place.root and source_in_use.trains(e)]
     beside = [e for e in files if e.path.parent == place.root]
     kept = [e for e in files if source_in_use.SNAPSHOTS.match(e.path.relative_to(place.root).parts[0])]
@@ -290,10 +266,10 @@ def _given_program(given: Path, logs: Sequence[LogFile]) -> tuple[Program | None
 
 
 def _own_program(
-    place: _Place, files: list[Entry], logs: Sequence[LogFile]
+    place: Place, files: list[Entry], logs: Sequence[LogFile]
 ) -> tuple[Program | None, tuple[Unread, ...]]:
     """The source kept with the run: the project it was made in, or a snapshot of it."""
-    shown = os.path.dirname(place.shown) if place.only else place.shown
+    shown = os.path.dirname(place.shown) if place.given and not place.several else place.shown
     root = place.root
     tops = {entry.path.relative_to(root).parts[0] for entry in files if entry.path.parent != root}
     in_snapshot = not is_project(root) and all(entry.path.parent != root for entry in files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,45 @@ def of_one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...
         newer, older = (own, rival) if _when(own) > _when(rival) else (rival, own)
         groups[groups.index(rival)] = newer
         where = os.path.dirname(older[0].entry.file)
-        unread.append(Unread(where, "holds another run's log; examine it by itself"))
+        unread.append(Unread(where, "holds another run's log; examine it by itself", True))
     return tuple(file for group in groups for file in group)
+
+
+def runs_among(files: Sequence[LogFile]) -> list[list[LogFile]]:
+    """All the runs that the logs tell of, each with its logs, in the order of the files."""
+    homes: dict[Path, list[LogFile]] = defaultdict(list)
+    for file in files:
+        homes[file.entry.path.parent].append(file)
+    runs: list[list[LogFile]] = []
+    for home in homes.values():
+        for own in _runs_in_a_folder(home):
+            fitting = next(
+                (run for run in runs if not _share_a_home(run, own) and not _are_rivals(run, own)), None
+            )
+            if fitting is None:
+                runs.append(own)
+            else:
+                fitting.extend(own)
+    order = {id(file): number for number, file in enumerate(files)}
+    runs = [sorted(run, key=lambda file: order[id(file)]) for run in runs]
+    return sorted(runs, key=lambda run: order[id(run[0])])
+
+
+def _runs_in_a_folder(files: list[LogFile]) -> list[list[LogFile]]:
+    runs: list[list[LogFile]] = []
+    for file in sorted(files, key=lambda file: (-file.log.points, -file.entry.changed)):
+        fitting = next((run for run in runs if not any(_is_another_run(file, one) for one in run)), None)
+        if fitting is None:
+            runs.append([file])
+        else:
+            fitting.append(file)
+    return runs
+
+
+def _share_a_home(one: list[LogFile], other: list[LogFile]) -> bool:
+    # Runs of one folder have been told apart already.
+    homes = {file.entry.path.parent for file in one}
+    return any(file.entry.path.parent in homes for file in other)
 
 
 # --- logs side by side in one folder ----------------------------------------------------------------
@@ -51,7 +89,7 @@ def _of_one_run_in_a_folder(files: list[LogFile], unread: list[Unread]) -> list[
     kept: list[LogFile] = []
     for file in sorted(files, key=lambda file: (-file.log.points, -file.entry.changed)):
         if any(_is_another_run(file, other) for other in kept):
-            unread.append(Unread(file.entry.file, "another run: give its path to examine it"))
+            unread.append(Unread(file.entry.file, "another run: give its path to examine it", True))
         else:
             kept.append(file)
     return [file for file in files if file in kept]

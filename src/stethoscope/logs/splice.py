@@ -42,7 +42,7 @@ class Spliced:
 def splice(logs: Sequence[Log]) -> Spliced:
     """Join the logs of one run in the order of time."""
     told: dict[str, list[Series]] = {}
-    for story in _stories(sorted(_of_first_rank(logs), key=_when)):
+    for story in _stories(sorted(of_first_rank(logs), key=_when)):
         for name, series in story.items():
             told.setdefault(name, []).extend(_laps(series))
     pieces = {name: _one_axis(found) for name, found in told.items()}
@@ -56,12 +56,17 @@ def splice(logs: Sequence[Log]) -> Spliced:
     return Spliced(current, tuple(abandoned), segments)
 
 
-def _of_first_rank(logs: Sequence[Log]) -> Sequence[Log]:
+def of_first_rank(logs: Sequence[Log]) -> Sequence[Log]:
     """The logs of rank 0, where every rank wrote one; otherwise all."""
     ranks = [_RANK.search(log.file) for log in logs]
     if not any(rank and int(rank[1]) == 0 for rank in ranks):
         return logs
     return [log for log, rank in zip(logs, ranks, strict=True) if rank is None or int(rank[1]) == 0]
+
+
+def tell_the_same(one: Log, other: Log) -> bool:
+    """Whether two logs are two tellings of one story, whose common values count once."""
+    return _same_story(_told(one), _told(other))
 
 
 def _when(log: Log) -> tuple[float, int, str]:
@@ -79,7 +84,7 @@ def _stories(logs: Sequence[Log]) -> list[Story]:
     """What each log tells, joined where two tell the same: checkpoints' histories, two formats of one log."""
     stories: list[Story] = []
     for log in logs:
-        told = {series.name: series for series in log.series if len(series)}
+        told = _told(log)
         same = next((story for story in reversed(stories) if _same_story(story, told)), None)
         if same is None:
             stories.append(told)
@@ -87,6 +92,10 @@ def _stories(logs: Sequence[Log]) -> list[Story]:
         for name, series in told.items():
             same[name] = _richer(same[name], series) if name in same else series
     return stories
+
+
+def _told(log: Log) -> Story:
+    return {series.name: series for series in log.series if len(series)}
 
 
 def _same_story(a: Story, b: Story) -> bool:

@@ -14,6 +14,8 @@ MAX_DEPTH = 8
 MAX_FILES = 20_000  # of one walk; a run has hundreds, a data set beside it may have millions
 MAX_ENTRIES = 5_000  # of one folder
 
+LINK_OUT = "a link out of the folder; not followed"
+
 # Folders that never hold a run's logs, settings or source.
 NOT_WALKED = frozenset(
     {
@@ -42,18 +44,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The files below a folder, in order, its sub-folders, and what was passed over."""
+    """The files below a folder, in order, its sub-folders, and what was passed over.
+
+    `unread` is what somebody may miss; `passed` are folders that never hold anything of a run.
+    """
 
     files: tuple[Entry, ...] = ()
     folders: tuple[Path, ...] = ()
     unread: tuple[Unread, ...] = ()
+    passed: tuple[str, ...] = ()
 
 
 def walk(root: Path, shown: str, max_depth: int = MAX_DEPTH) -> Folder:
-    """The regular files below a folder; pipes, loops and crowds are noted and left alone."""
-    found = _Walk()
+    """The regular files below a folder; pipes, loops, crowds and links out of it are noted and left alone.
+
+    A folder that is itself given as a link is followed: whoever names it means what it leads to.
+    """
+    found = _Walk(os.path.realpath(root))
     _visit(root, shown, max_depth, found)
-    return Folder(tuple(found.files), tuple(found.folders), tuple(found.unread))
+    return Folder(tuple(found.files), tuple(found.folders), tuple(found.unread), tuple(found.passed))
 
 
 def entry_of(path: Path, shown: str) -> Entry:
@@ -64,9 +73,11 @@ def entry_of(path: Path, shown: str) -> Entry:
 
 @dataclass(slots=True)
 class _Walk:
+    root: str  # without links
     files: list[Entry] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
     seen: set[tuple[int, int]] = field(default_factory=set)  # folders, so that a loop of links ends
 
 
@@ -76,7 +87,7 @@ def _visit(folder: Path, shown: str, depth: int, found: _Walk) -> None:
         if (status.st_dev, status.st_ino) in found.seen:
             return
         found.seen.add((status.st_dev, status.st_ino))
-        entries = sorted(_scan(folder, shown, found), key=lambda entry: (entry.is_dir(), entry.name))
+        entries = sorted(_scan(folder, shown, found), key=_order)
     except OSError as problem:
         found.unread.append(Unread(shown, _reason(problem)))
         return
@@ -85,6 +96,11 @@ def _visit(folder: Path, shown: str, depth: int, found: _Walk) -> None:
             found.unread.append(Unread(shown, f"the walk ended here, after {MAX_FILES:,} files"))
             return
         _meet(entry, os.path.join(shown, entry.name), depth, found)
+
+
+def _order(entry: os.DirEntry[str]) -> tuple[bool, bool, str]:
+    # A folder before the links to it, so that it is known by its own name.
+    return entry.is_dir(), entry.is_symlink(), entry.name
 
 
 def _scan(folder: Path, shown: str, found: _Walk) -> Iterator[os.DirEntry[str]]:
@@ -104,6 +120,9 @@ def _meet(entry: os.DirEntry[str], shown: str, depth: int, found: _Walk) -> None
     except OSError as problem:
         found.unread.append(Unread(shown, "a link to nothing" if entry.is_symlink() else _reason(problem)))
         return
+    if entry.is_symlink() and not _leads_inside(entry.path, found.root):
+        found.unread.append(Unread(shown, LINK_OUT))
+        return
     if stat.S_ISDIR(status.st_mode):
         if _walked(entry.name):
             found.folders.append(Path(entry.path))
@@ -111,10 +130,17 @@ def _meet(entry: os.DirEntry[str], shown: str, depth: int, found: _Walk) -> None
                 _visit(Path(entry.path), shown, depth - 1, found)
             else:
                 found.unread.append(Unread(shown, "nested too deep; not looked into"))
+        else:
+            found.passed.append(shown)
     elif stat.S_ISREG(status.st_mode):
         found.files.append(Entry(Path(entry.path), shown, status.st_size, status.st_mtime))
     else:
         found.unread.append(Unread(shown, "not a regular file"))
+
+
+def _leads_inside(link: str, root: str) -> bool:
+    target = os.path.realpath(link)
+    return target == root or target.startswith(os.path.join(root, ""))
 
 
 def _walked(name: str) -> bool:

@@ -73,10 +73,14 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file or a part of one that could not be read, and why."""
+    """A file or a part of one that could not be read, and why.
+
+    `another_run` says that it was read and left out, because it tells of another run.
+    """
 
     file: str
     reason: str
+    another_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,272 @@
+"""Every file met at a path and what it was taken for, run by run. Nothing is lost silently."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import takewhile
+from pathlib import Path
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs import Head, head_of, splice
+from stethoscope.logs._other_formats import other_format
+from stethoscope.logs.rivals import runs_among
+from stethoscope.logs.run_folders import run_folders
+from stethoscope.logs.splice import of_first_rank, tell_the_same
+from stethoscope.read import latest_state, logs_at
+from stethoscope.recipe import read_settings, syntax_of
+from stethoscope.recipe.in_use import MAX_BYTES, looks_like_settings
+from stethoscope.run import Log, Segment, Series, Unread
+from stethoscope.run.checkpoint_files import in_checkpoint_folder, is_checkpoint, step_of
+from stethoscope.run.file_times import LogFile, told_by_themselves
+from stethoscope.run.folder import Entry
+from stethoscope.run.place import Place, Where, place_of
+
+MOST_LOGS = 5_000  # of a tree; a run has a few
+
+CHECKPOINTS_COPY = "a copy kept with a checkpoint; the latest telling counts"
+OF_ANOTHER_RANK = "of another rank; rank 0 speaks for all"
+TELLS_NOTHING = "no series in it"
+
+
+class Kind(StrEnum):
+    """What a file was taken for."""
+
+    LOG = "log"
+    SETTINGS = "settings"
+    SOURCE = "source"
+    CHECKPOINT = "checkpoint"
+    DOCUMENT = "document"
+    NOT_READ = "not read"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Met:
+    """A file and what it was taken for. `said` is the log's format, or the reason it was not read.
+
+    A log that does not count among its run's series says why in `left_out`; `same_as` names the log
+    that tells the same values.
+    """
+
+    file: str
+    size: int
+    kind: Kind
+    said: str = ""
+    log: Log | None = None
+    left_out: str = ""
+    same_as: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """A run's series under its canonical name, and the series of the logs that it was joined from."""
+
+    series: Series
+    sources: tuple[Series, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListedRun:
+    """One run: its files, its series after joining, and the stretches between its restarts."""
+
+    path: str
+    files: tuple[Met, ...]
+    series: Mapping[str, Told] = field(default_factory=dict)
+    abandoned: tuple[Series, ...] = ()
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def logs(self) -> tuple[Log, ...]:
+        """The logs that count."""
+        return tuple(met.log for met in self.files if met.log is not None and not met.left_out)
+
+    @property
+    def points(self) -> int:
+        """How many values its logs gave."""
+        return sum(log.points for log in self.logs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inventory:
+    """The runs at a path, the files that belong to none, and the places that were not looked into."""
+
+    path: str
+    runs: tuple[ListedRun, ...]
+    files: tuple[Met, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    passed: tuple[str, ...] = ()
+
+
+def take_stock(path: Where | Sequence[Where]) -> Inventory:
+    """Meet every file at a path, or at several, read those that are logs, and tell the runs apart."""
+    place = place_of(path)
+    try:
+        logs, unread = logs_at(place, MOST_LOGS)
+        return _inventory(place, logs, [*place.folder.unread, *unread])
+    finally:
+        place.clear()
+
+
+def _inventory(place: Place, logs: Sequence[LogFile], unread: Sequence[Unread]) -> Inventory:
+    homes = run_folders(logs, place.root)
+    reasons = {one.file: one.reason for one in unread}
+    others = _others(place, logs, homes, reasons)
+    runs = []
+    for folder in dict.fromkeys(homes.values()):
+        members = [file for file in logs if homes[file.entry.path.parent] == folder]
+        runs += _runs_in(folder, members, others.pop(folder, []), place)
+    met = {entry.file for entry in place.files}
+    return Inventory(
+        place.shown,
+        tuple(runs),
+        tuple(one for left in others.values() for one in left),
+        tuple(one for one in unread if one.file not in met),
+        place.folder.passed,
+    )
+
+
+def _others(
+    place: Place, logs: Sequence[LogFile], homes: Mapping[Path, Path], reasons: Mapping[str, str]
+) -> dict[Path | None, list[Met]]:
+    """What is no log, by the run folder it lies in; None for what lies in no run."""
+    read = {file.entry.path for file in logs}
+    folders = set(homes.values())
+    found: dict[Path | None, list[Met]] = {}
+    for entry in place.files:
+        if entry.path not in read:
+            home = next((parent for parent in entry.path.parents if parent in folders), None)
+            found.setdefault(home, []).append(_taken_for(entry, reasons.get(entry.file, ""), place.root))
+    return found
+
+
+# --- one run folder -----------------------------------------------------------------------------------
+
+
+def _runs_in(folder: Path, files: Sequence[LogFile], others: Sequence[Met], place: Place) -> list[ListedRun]:
+    """The runs of a folder; the first one has the files that are no logs."""
+    files = told_by_themselves(files, place.folder.files)
+    kept = latest_state(files, folder)
+    copies = [_met_log(file, CHECKPOINTS_COPY) for file in files if file not in kept]
+    runs = runs_among(kept)
+    listed = []
+    for number, run in enumerate(runs):
+        path = _shown(folder, run[0].entry) if len(runs) == 1 else run[0].entry.file
+        listed.append(_listed(path, run, [*copies, *others] if number == 0 else []))
+    return listed
+
+
+def _shown(folder: Path, entry: Entry) -> str:
+    """The name of a run folder, as the files in it are shown."""
+    below = entry.path.relative_to(folder).parts
+    shown = entry.file
+    for _ in below:
+        shown = os.path.dirname(shown)
+    return shown or (entry.file if len(below) == 1 else ".")
+
+
+def _listed(path: str, files: Sequence[LogFile], others: Sequence[Met]) -> ListedRun:
+    spliced = splice([file.log for file in files])
+    speaking = of_first_rank([file.log for file in files])
+    met: list[Met] = []
+    for file in files:
+        same = next((one.file for one in met if one.log and tell_the_same(one.log, file.log)), "")
+        why = "" if file.log in speaking else OF_ANOTHER_RANK
+        met.append(_met_log(file, why if file.log.points else why or TELLS_NOTHING, same))
+    told = {
+        name: Told(series, tuple(own for log in speaking for own in log.series if own.name == name))
+        for name, series in spliced.series.items()
+    }
+    return ListedRun(path, (*met, *others), told, spliced.abandoned, spliced.segments)
+
+
+def _met_log(file: LogFile, left_out: str = "", same_as: str = "") -> Met:
+    return Met(file.entry.file, file.entry.size, Kind.LOG, file.log.format, file.log, left_out, same_as)
+
+
+# --- what is no log -----------------------------------------------------------------------------------
+
+_SOURCE = re.compile(
+    r"\.(?:pyi?|ipynb|sh|bash|slurm|sbatch|c|h|cc|cpp|cu|cuh|js|ts|java|go|rs|lua|r|m|jl)$", re.I
+)
+_DOCUMENT = re.compile(
+    r"^(?:readme|licen[cs]e|copying|authors|changelog|contributing|notice|citation)|\.(?:md|rst|tex|html?|pdf|docx?|bib)$",
+    re.IGNORECASE,
+)
+_OF_OTHER_TOOLS = re.compile(
+    r"^(?:makefile|dockerfile|requirements.*\.txt|constraints.*\.txt|.*\.lock|.*\.(?:ya?ml|toml|ini|cfg))$",
+    re.I,
+)
+_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg|mp4|avi|mov|wav|flac|mp3|ogg)$", re.IGNORECASE)
+_DATA = re.compile(
+    r"\.(?:npy|npz|pkl|pickle|mat|lmdb|mdb|bin|idx|arrow|feather|h5|hdf5|tar|onnx|pb)$", re.IGNORECASE
+)
+
+
+def _taken_for(entry: Entry, reason: str, root: Path) -> Met:
+    kind, said = _kind(entry, reason, root)
+    return Met(entry.file, entry.size, kind, said)
+
+
+def _kind(entry: Entry, reason: str, root: Path) -> tuple[Kind, str]:
+    """What a file is that gave no log, by its name first: nothing else is opened."""
+    if is_checkpoint(entry):
+        return Kind.CHECKPOINT, _of_step(entry, root)
+    if looks_like_settings(entry):
+        return Kind.SETTINGS, _settings(entry)
+    if _SOURCE.search(entry.name):
+        return Kind.SOURCE, ""
+    if _DOCUMENT.search(entry.name):
+        return Kind.DOCUMENT, ""
+    if reason:
+        return Kind.NOT_READ, reason
+    return Kind.NOT_READ, _why_not(entry)
+
+
+def _of_step(entry: Entry, root: Path) -> str:
+    step = step_of(entry.name)
+    if step is None and in_checkpoint_folder(entry.path, root):
+        folders = takewhile(lambda parent: parent != root, entry.path.parents)
+        step = next((step for folder in folders if (step := step_of(folder.name)) is not None), None)
+    return f"step {step:,}" if step is not None else ""
+
+
+def _settings(entry: Entry) -> str:
+    """How many settings a file holds, or why they cannot be read."""
+    if entry.size > MAX_BYTES:
+        return f"not read: {entry.size:,} bytes are too many for a settings file"
+    try:
+        text = entry.path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        many = len(read_settings(text, entry.file, syntax_of(entry.name) or "yaml"))
+    except OSError as problem:
+        return f"not read: {(problem.strerror or str(problem)).lower()}"
+    except UnreadableFile as problem:
+        return f"not read: {str(problem).removeprefix(entry.file).lstrip(': ')}"
+    return f"{many:,} settings" if many != 1 else "1 setting"
+
+
+def _why_not(entry: Entry) -> str:
+    if entry.name.startswith("."):
+        return "hidden"
+    if entry.size == 0:
+        return "empty"
+    if _PICTURE.search(entry.name):
+        return "a picture or recording"
+    if _DATA.search(entry.name):
+        return "data, or weights under no name of a checkpoint"
+    if _OF_OTHER_TOOLS.match(entry.name):
+        return "of another tool"
+    try:
+        return _by_content(head_of(entry.path, entry.file))
+    except UnreadableFile as problem:
+        return str(problem).removeprefix(f"{entry.file}: ")
+    except OSError as problem:
+        return (problem.strerror or str(problem)).lower()
+
+
+def _by_content(head: Head) -> str:
+    if head.binary or re.search(r"\d", head.text):
+        return other_format(head)
+    return "a text without numbers"
