@@ -1,7 +1,7 @@
 """Decodes a column of numbers that all have the same layout, such as the third number of lines of one shape.
 
-The place of every sign, point and exponent is known from one of them, so only digits remain: eight at a time
-are gathered as one 64-bit word and turned into a number with three multiplications.
+The place of every sign, point and exponent is known from one of them, so only digits remain: up to eight are
+looked at as one 64-bit word and turned into a number with three multiplications.
 """
 
 from __future__ import annotations
@@ -13,105 +13,127 @@ import numpy.typing as npt
 
 from stethoscope.logs._numbers import number
 
-Bytes = npt.NDArray[np.uint8]
-Offsets = npt.NDArray[np.int64]
+# Lines of equal length, one below the other; before each stand PADDING bytes of no meaning.
+Rows = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-PADDING = 8  # bytes that must lie before the first number, so that a word that ends in it can be gathered
+PADDING = 8  # so that the word that ends in a line's first digit can be looked at
 EXACT = 2**53  # integers up to here are floats, and one division by an exact power of ten rounds correctly
 MOST_EXACT_POWER = 22
 MOST_DIGITS = 18  # of an integer in 64 bits
+SURELY_EXACT = 15  # digits
 
 _PARTS = re.compile(
-    r"(?P<sign>[-+]?)(?P<whole>\d[\d,]*|)(?:\.(?P<fraction>\d*))?(?:[eE](?P<esign>[-+]?)(?P<exponent>\d{1,3}))?"
+    r"(?P<sign>[-+]?)(?P<whole>\d[\d,]*|)(?:\.(?P<fraction>\d*))?"
+    r"(?:[eE](?P<esign>[-+]?)(?P<exponent>\d{1,3}))?"
 )
+_WHOLE = re.compile(r"\d[\d,]*")
 _POWERS = np.array([10.0**power for power in range(MOST_EXACT_POWER + 1)])
-_EVEN_BYTES = np.uint64(0x00FF00FF00FF00FF)
-_EVEN_WORDS = np.uint64(0x0000FFFF0000FFFF)
+# The values of the last so many of four or eight digits; the other bytes are cleared.
+_NIBBLES_4 = [np.uint32((0x0F0F0F0F << 8 * (4 - width)) & 0xFFFFFFFF) for width in range(5)]
+_NIBBLES_8 = [np.uint64((0x0F0F0F0F0F0F0F0F << 8 * (8 - width)) & (2**64 - 1)) for width in range(9)]
 
 
-def floats(buffer: Bytes, offsets: Offsets, layout: str) -> Floats | None:
-    """The values of the tokens that stand at these offsets and look like `layout`; None for no number."""
+def floats(rows: Rows, start: int, layout: str) -> Floats | None:
+    """The values of the tokens that begin at this column and look like `layout`; None for no number."""
     parts = _PARTS.fullmatch(layout)
     if parts is None or not (parts["whole"] or parts["fraction"]):
         constant = number(layout)  # nan, inf: nothing in it can differ
-        return None if constant is None else np.full(len(offsets), constant)
-    whole, fraction = parts["whole"], parts["fraction"] or ""
-    digits = len(whole.replace(",", "")) + len(fraction)
+        return None if constant is None else np.full(len(rows), constant)
+    fraction = parts["fraction"] or ""
+    digits = sum(one.isdigit() for one in parts["whole"] + fraction)
     if digits > MOST_DIGITS:
-        return _one_by_one(buffer, offsets, len(layout))
-    mantissa = _digits(buffer, offsets, parts.span("whole"), whole)
+        return _one_by_one(rows, start, len(layout))
+    mantissa = _whole(rows, start + parts.start("whole"), parts["whole"])
     if fraction:
-        mantissa = mantissa * 10 ** len(fraction) + _run(
-            buffer, offsets + parts.start("fraction"), len(fraction)
-        )
+        mantissa *= 10 ** len(fraction)
+        mantissa += _run(rows, start + parts.start("fraction"), len(fraction))
     power: Integers | int = -len(fraction)
     if parts["exponent"]:
-        written = _run(buffer, offsets + parts.start("exponent"), len(parts["exponent"]))
+        written = _run(rows, start + parts.start("exponent"), len(parts["exponent"]))
         power = (-written if parts["esign"] == "-" else written) - len(fraction)
     values = _scaled(mantissa, power)
     if parts["sign"] == "-":
-        values = -values
-    if digits > 15 or parts["exponent"]:
-        _correct(values, mantissa, power, buffer, offsets, len(layout))
+        np.negative(values, out=values)
+    if digits > SURELY_EXACT or parts["exponent"]:
+        _correct(values, mantissa, power, rows, start, len(layout))
     return values
 
 
-def integers(buffer: Bytes, offsets: Offsets, layout: str) -> Integers | None:
+def integers(rows: Rows, start: int, layout: str) -> Integers | None:
     """The same for whole numbers: steps and totals. None where the layout is no whole number."""
-    if not re.fullmatch(r"\d[\d,]*", layout) or len(layout.replace(",", "")) > MOST_DIGITS:
+    if not _WHOLE.fullmatch(layout) or len(layout.replace(",", "")) > MOST_DIGITS:
         return None
-    return _digits(buffer, offsets, (0, len(layout)), layout)
+    return _whole(rows, start, layout)
 
 
-def _digits(buffer: Bytes, offsets: Offsets, span: tuple[int, int], text: str) -> Integers:
+def _whole(rows: Rows, start: int, text: str) -> Integers:
     """A whole number at a fixed place, thousands separators allowed."""
-    total: Integers = np.zeros(len(offsets), dtype=np.int64)
-    for run in re.finditer(r"\d+", text):
-        width = run.end() - run.start()
-        value = _run(buffer, offsets + (span[0] + run.start()), width)
-        total = total * 10**width + value if run.start() else value
+    total: Integers = np.zeros(len(rows), dtype=np.int64)
+    for group in re.finditer(r"\d+", text):
+        width = len(group[0])
+        value = _run(rows, start + group.start(), width)
+        total = total * 10**width + value if group.start() else value
     return total
 
 
-def _run(buffer: Bytes, starts: Offsets, width: int) -> Integers:
-    """The integers that stand at these offsets with this many digits each."""
+def _run(rows: Rows, start: int, width: int) -> Integers:
+    """The integers of this many digits at this column."""
     if width == 1:
-        return buffer[starts].astype(np.int64) - 48
+        return rows[:, PADDING + start].astype(np.int64) - 48
+    if width <= 4:
+        return _four(rows, start + width, width)
     if width <= 8:
-        return _word(buffer, starts + (width - 8), width)
-    head = _run(buffer, starts, width - 8)
-    tail: Integers = head * 100_000_000 + _word(buffer, starts + (width - 8), 8)
-    return tail
+        return _eight(rows, start + width, width)
+    head = _run(rows, start, width - 8)
+    head *= 100_000_000
+    head += _eight(rows, start + width, 8)
+    return head
 
 
-def _word(buffer: Bytes, starts: Offsets, width: int) -> Integers:
-    """The number in the last `width` of the eight characters at each offset."""
-    # A strided view and plain indexing: `take` on such a view would copy all of it.
-    words = np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer, strides=(1,))[starts]
-    words = (words >> np.uint64(8 * (8 - width))) << np.uint64(8 * (8 - width)) if width < 8 else words
-    words &= np.uint64(0x0F0F0F0F0F0F0F0F)
-    words = (words * np.uint64(10) + (words >> np.uint64(8))) & _EVEN_BYTES
-    words = (words * np.uint64(100) + (words >> np.uint64(16))) & _EVEN_WORDS
-    words = (words * np.uint64(10_000) + (words >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
+def _four(rows: Rows, end: int, width: int) -> Integers:
+    words = _words(rows, "<u4", PADDING + end - 4) & _NIBBLES_4[width]
+    words *= np.uint32(10 * 2**8 + 1)
+    words >>= np.uint32(8)
+    words &= np.uint32(0x00FF00FF)
+    words *= np.uint32(100 * 2**16 + 1)
+    words >>= np.uint32(16)
     return words.astype(np.int64)
+
+
+def _eight(rows: Rows, end: int, width: int) -> Integers:
+    words = _words(rows, "<u8", PADDING + end - 8) & _NIBBLES_8[width]
+    words *= np.uint64(10 * 2**8 + 1)
+    words >>= np.uint64(8)
+    words &= np.uint64(0x00FF00FF00FF00FF)
+    words *= np.uint64(100 * 2**16 + 1)
+    words >>= np.uint64(16)
+    words &= np.uint64(0x0000FFFF0000FFFF)
+    words *= np.uint64(10_000 * 2**32 + 1)
+    words >>= np.uint64(32)
+    return words.view(np.int64)
+
+
+def _words(rows: Rows, kind: str, column: int) -> npt.NDArray[np.unsignedinteger]:
+    """What stands at this column of every row, as words of four or eight bytes."""
+    return np.ndarray((len(rows),), dtype=kind, buffer=rows.data, offset=column, strides=(rows.shape[1],))
 
 
 def _scaled(mantissa: Integers, power: Integers | int) -> Floats:
     values = mantissa.astype(np.float64)
     if isinstance(power, int):
-        exact: Floats = values / _POWERS[-power] if power else values
-        return exact
+        if power:
+            values /= _POWERS[-power]
+        return values
     small = np.clip(power, -MOST_EXACT_POWER, MOST_EXACT_POWER)
-    down = small < 0
     factors = _POWERS[np.abs(small)]
-    scaled: Floats = np.where(down, values / factors, values * factors)
+    scaled: Floats = np.where(small < 0, values / factors, values * factors)
     return scaled
 
 
 def _correct(
-    values: Floats, mantissa: Integers, power: Integers | int, buffer: Bytes, offsets: Offsets, width: int
+    values: Floats, mantissa: Integers, power: Integers | int, rows: Rows, start: int, width: int
 ) -> None:
     """Read again, with Python's own conversion, what the shortcut does not round correctly."""
     rough = mantissa >= EXACT
@@ -119,10 +141,10 @@ def _correct(
         rough |= np.abs(power) > MOST_EXACT_POWER
     at = np.flatnonzero(rough)
     if len(at):
-        values[at] = _one_by_one(buffer, offsets[at], width)
+        values[at] = _one_by_one(rows[at], start, width)
 
 
-def _one_by_one(buffer: Bytes, offsets: Offsets, width: int) -> Floats:
-    raw = buffer.data
-    texts = (bytes(raw[start : start + width]).replace(b",", b"") for start in offsets.tolist())
-    return np.fromiter(map(float, texts), dtype=np.float64, count=len(offsets))
+def _one_by_one(rows: Rows, start: int, width: int) -> Floats:
+    tokens = np.ascontiguousarray(rows[:, PADDING + start : PADDING + start + width]).view(f"S{width}")
+    texts = (token.replace(b",", b"") for token in tokens.ravel().tolist())
+    return np.fromiter(map(float, texts), dtype=np.float64, count=len(rows))

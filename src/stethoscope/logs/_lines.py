@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stethoscope.logs._chunk import Lines, lines_of
 from stethoscope.logs._columns import PADDING
 from stethoscope.logs._head import Head
 from stethoscope.logs._plain import plain, plain_bytes
-from stethoscope.logs._shapes import Lines, folded_lines, lines_of
 
 LONGEST_LINE = 1 << 24  # characters; a longer "line" is cut here, so that memory stays bounded
 
@@ -42,17 +42,16 @@ class LinesOfStream:
     number: int = 1  # of the next line
     begun: bool = False
 
-    def cut(self, data: bytes, last: bool) -> tuple[int, Lines | None, list[bytes]]:
-        """How many bytes were used, the lines among them, and those lines with their digits folded."""
+    def cut(self, data: bytes, last: bool) -> tuple[int, Lines | None]:
+        """How many bytes were used, and the lines among them."""
         whole = self._whole(data, last)
         if not whole:
-            return (0 if not last else len(data)), None, []
-        taken = len(whole)
+            return (0 if not last else len(data)), None
         text = self._cleaned(whole)
         ended = text.endswith((b"\n", b"\r"))
-        lines, folded = self._lines(text[:-1] if ended else text)
+        lines = self._lines(text[:-1] if ended else text)
         self.number = int(lines.numbers[-1]) + text.endswith(b"\n")
-        return taken, lines, folded
+        return len(whole), lines
 
     def _whole(self, data: bytes, last: bool) -> bytes:
         """The bytes up to the last line break; what carriage returns separate counts as lines."""
@@ -76,15 +75,12 @@ class LinesOfStream:
             self.begun = True
             data = data.removeprefix(_BOM)
         data = plain_bytes(data)
-        return data.replace(b"\r\n", b"\n") if b"\r\n" in data else data
+        return data.replace(b"\r\n", b"\n") if b"\r" in data else data
 
-    def _lines(self, text: bytes) -> tuple[Lines, list[bytes]]:
-        overprinted = b"\r" in text
-        padded = b" " * PADDING + (text.replace(b"\r", b"\n") if overprinted else text)
-        lines = lines_of(padded, self.number)
-        if overprinted:
-            ends = np.frombuffer(b" " * PADDING + text, dtype=np.uint8)[lines.ends[:-1]] == 10
-            numbers = self.number + np.concatenate([[0], np.cumsum(ends)])
-            lines = Lines(lines.buffer, lines.raw, lines.starts, lines.ends, numbers)
-        longest = int((lines.ends - lines.starts).max())
-        return lines, folded_lines(padded[PADDING:], longest)
+    def _lines(self, text: bytes) -> Lines:
+        if b"\r" not in text:
+            return lines_of(text, self.number)
+        # What is overprinted stands on lines of its own here, under the number of the line in the file.
+        lines = lines_of(text.replace(b"\r", b"\n"), self.number)
+        broken = np.frombuffer(text, dtype=np.uint8)[lines.ends[:-1] - PADDING] == 10
+        return replace(lines, numbers=self.number + np.concatenate([[0], np.cumsum(broken)]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.run import Aggregation, Series
 from stethoscope.run.names import MINIMISED, assign
@@ -16,26 +17,58 @@ MAX_SERIES = 5_000  # names of one log; keys that are data would otherwise fill 
 
 
 @dataclass(slots=True)
+class Growing:
+    """Numbers that come one by one or in arrays, and are wanted as one array."""
+
+    kind: type[np.int64] | type[np.float64]
+    parts: list[npt.NDArray[Any]] = field(default_factory=list)
+    single: list[float] = field(default_factory=list)
+    length: int = 0
+
+    def __len__(self) -> int:
+        return self.length
+
+    def append(self, value: float) -> None:
+        """Add one number."""
+        self.single.append(value)
+        self.length += 1
+
+    def extend(self, values: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> None:
+        """Add an array, which is kept as it is."""
+        self._close()
+        self.parts.append(values)
+        self.length += len(values)
+
+    def array(self) -> npt.NDArray[Any]:
+        """All of them; what is added later does not change it."""
+        self._close()
+        if len(self.parts) != 1:
+            self.parts = [np.concatenate(self.parts or [np.empty(0)]).astype(self.kind, copy=False)]
+        return self.parts[0]
+
+    def _close(self) -> None:
+        if self.single:
+            self.parts.append(np.array(self.single, dtype=self.kind))
+            self.single = []
+
+
+@dataclass(slots=True)
 class Points:
     """Steps and values by logged name, in the order written; `dropped` counts what was refused."""
 
-    steps: dict[str, array[int]] = field(default_factory=dict)
-    values: dict[str, array[float]] = field(default_factory=dict)
+    steps: dict[str, Growing] = field(default_factory=dict)
+    values: dict[str, Growing] = field(default_factory=dict)
     axes: dict[str, str] = field(default_factory=dict)  # of the names whose axis is known
     lines: dict[str, tuple[int, int]] = field(default_factory=dict)
     dropped: int = 0
 
-    def add(self, name: str, step: int, value: float) -> None:
-        """Note one value."""
-        steps = self.steps.get(name)
-        if steps is None:
-            if len(self.steps) >= MAX_SERIES:
-                self.dropped += 1
-                return
-            steps = self.steps[name] = array("q")
-            self.values[name] = array("d")
-        steps.append(step)
-        self.values[name].append(value)
+    def add(self, name: str, step: int, value: float, line: int | None = None) -> None:
+        """Note one value, and the line it stands on."""
+        if self._known(name):
+            self.steps[name].append(step)
+            self.values[name].append(value)
+            if line is not None:
+                self.lines[name] = (self.lines.get(name, (line, line))[0], line)
 
     def add_all(
         self, name: str, steps: Steps, values: Values, axis: str, lines: tuple[int, int] | None
@@ -44,16 +77,22 @@ class Points:
         known = self.axes.get(name)
         if known is not None and known != axis:
             name = f"{name} (by {axis})"
-        if name not in self.steps:
-            if len(self.steps) >= MAX_SERIES:
-                self.dropped += 1
-                return
-            self.steps[name], self.values[name] = array("q"), array("d")
+        if not self._known(name):
+            return
         self.axes.setdefault(name, axis)
         if lines is not None:
             self.lines[name] = (self.lines.get(name, lines)[0], lines[1])
-        self.steps[name].frombytes(np.ascontiguousarray(steps, dtype=np.int64).tobytes())
-        self.values[name].frombytes(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+        self.steps[name].extend(steps)
+        self.values[name].extend(values)
+
+    def _known(self, name: str) -> bool:
+        """Whether the name is taken down, begun where it is not yet; False where there are too many."""
+        if name not in self.steps:
+            if len(self.steps) >= MAX_SERIES:
+                self.dropped += 1
+                return False
+            self.steps[name], self.values[name] = Growing(np.int64), Growing(np.float64)
+        return True
 
     def series(
         self,
@@ -68,8 +107,8 @@ class Points:
             Series(
                 named[logged],
                 logged,
-                np.array(steps, dtype=np.int64),
-                np.array(self.values[logged], dtype=np.float64),
+                steps.array(),
+                self.values[logged].array(),
                 file,
                 aggregation_of(named[logged], logged, aggregation),
                 self.axes.get(logged, axis),

@@ -11,7 +11,7 @@ from stethoscope.logs._head import Head, read_fully
 from stethoscope.logs._packed import unpacked
 from stethoscope.run import Log
 
-CHUNK = 4 << 20  # bytes read at once
+CHUNK = 2 << 20  # bytes read at once
 LARGEST_RECORD = 256 << 20  # bytes; no logger writes one so large, so its length is a lie
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
+from stethoscope.logs._chunk import Column, Decoded, Lines, Offsets, Stepped
 from stethoscope.logs._clock import stamp_in_name, stamp_of
-from stethoscope.logs._columns import Integers, Offsets
+from stethoscope.logs._columns import Integers
 from stethoscope.logs._events import Scanner, may_announce
 from stethoscope.logs._grammar import Grammar
 from stethoscope.logs._head import Head
 from stethoscope.logs._lines import LinesOfStream
 from stethoscope.logs._points import MAX_SERIES, Points
-from stethoscope.logs._shapes import Column, Decoded, Lines, Shapes, Stepped
+from stethoscope.logs._shapes import Shapes
 from stethoscope.run import Aggregation, Log
 
 STAMPED = 40  # lines at each end of a chunk that are asked for the time
@@ -53,10 +54,10 @@ class TextReading:
 
     def take(self, data: bytes, last: bool) -> int:
         """Read the whole lines among these bytes, and the last one if nothing follows."""
-        taken, lines, folded = self.lines.cut(data, last)
+        taken, lines = self.lines.cut(data, last)
         if lines is not None:
             found = Decoded()
-            self.shapes.decode(lines, folded, found)
+            self.shapes.decode(lines, found)
             self._note_time(lines)
             self._note(lines, found)
         return taken
@@ -67,10 +68,11 @@ class TextReading:
             raise UnreadableFile(
                 f"{self.head.file}: looks like {self.format}, but no step line could be read"
             )
+        series = self.points.series(self.head.file, self.aggregation)
         return Log(
             self.head.file,
             self.format,
-            self.points.series(self.head.file, self.aggregation),
+            (*series, *self.scanner.scales.series(self.head.file, series)),
             self.scanner.events(),
             started=self.started or stamp_in_name(self.head.path.name),
             last_written=self.last or self.head.changed,
@@ -87,13 +89,14 @@ class TextReading:
     def _note(self, lines: Lines, found: Decoded) -> None:
         """Add what a chunk held: the values, then what its other lines say at the step they stand at."""
         at, steps = self._steps_of(found.stepped)
+        before = self._steps_before(lines, at, steps)
         columns: dict[tuple[str, str], list[Column]] = {}
         for column in found.columns:
             columns.setdefault((column.name, column.axis), []).append(column)
         for (name, axis), pieces in sorted(columns.items(), key=lambda item: int(item[1][0].at[0])):
-            self._add(name, axis, pieces, lines, self._steps_before(at, steps))
+            self._add(name, axis, pieces, lines, before)
         self.total = found.total or self.total
-        self._show(lines, found, self._steps_before(at, steps))
+        self._show(lines, found, before)
         self.step = int(steps[-1]) if len(steps) else self.step
 
     def _steps_of(self, stepped: list[Stepped]) -> tuple[Offsets, Integers]:
@@ -106,12 +109,15 @@ class TextReading:
         laps = np.concatenate([piece.laps for piece in stepped])[order]
         return at[order], self.laps.count_on(steps, laps) if laps.any() else steps
 
-    def _steps_before(self, at: Offsets, steps: Integers) -> Callable[[Offsets], Integers]:
+    def _steps_before(self, lines: Lines, at: Offsets, steps: Integers) -> Callable[[Offsets], Integers]:
         """What tells the step of the last step line at or before some lines."""
         known = np.concatenate([[self.step or 0], steps])
+        place = np.zeros(len(lines.starts), dtype=np.int64)
+        place[at] = np.arange(1, len(at) + 1)
+        np.maximum.accumulate(place, out=place)
 
-        def before(lines: Offsets) -> Integers:
-            told: Integers = known[np.searchsorted(at, lines, side="right")]
+        def before(asked: Offsets) -> Integers:
+            told: Integers = known[place[asked]]
             return told
 
         return before
