@@ -16,6 +16,7 @@ AT_FLOOR = 0.12  # warm restarts leap from the end of a decay, this share of the
 REGULAR = 0.2  # relative spread of the distances between leaps that still counts as a cycle
 SMALLEST = 1e-12  # no log prints more decimals than this
 PRINTED = 1e-5  # rates are printed with five or six decimals where they are printed with few
+MOST_UNITS = 20.0  # of the last decimal; rates that reach further show enough digits
 CYCLE_GROWTH = (1.0, 1.5, 2.0)  # each cycle is so many times as long as the one before
 FAR_ABOVE_PEAK = 1.5  # times the highest rate before
 LEAST_RESTART = 0.3  # of the peak; damped restarts halve it
@@ -109,11 +110,12 @@ def _is_rounded(rates: Values) -> bool:
     positive = rates[rates > 0.0]
     if len(positive) == 0:
         return True
-    unit = float(positive.min())
-    if not SMALLEST < unit <= PRINTED:
+    unit, highest = float(positive.min()), float(positive.max())
+    if not SMALLEST < unit <= PRINTED or round(highest / unit, 6) > MOST_UNITS:
         return False
     decimal = float(10.0 ** np.round(np.log10(unit)))
+    if abs(unit - decimal) >= 1e-6 * decimal:
+        return False
     multiples = np.unique(np.round(positive / unit, 6))
-    whole = bool(np.all(multiples == np.round(multiples))) and float(multiples[-1]) <= 20.0
     neighbours = bool(np.any(np.diff(multiples) == 1.0)) or len(multiples) == 1
-    return whole and neighbours and abs(unit - decimal) < 1e-6 * decimal
+    return neighbours and bool(np.all(multiples == np.round(multiples)))

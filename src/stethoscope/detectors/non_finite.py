@@ -14,6 +14,8 @@ BLOWN_UP = 1e30  # a finite value beyond this is on its way to infinity
 HOLES = 0.05  # a share of bad values above this, mixed in from the start, is a way of logging
 TAIL = 8  # this many bad values to the end, after good ones, is the end
 
+Indices = npt.NDArray[np.int64]
+
 
 class Pattern(StrEnum):
     """How bad values lie among the good ones."""
@@ -41,20 +43,20 @@ class NonFinite:
 
 def scan(values: Values) -> NonFinite:
     """Judge a whole series."""
-    bad = is_bad(values)
-    count = int(np.count_nonzero(bad))
-    if count == 0:
+    at = np.flatnonzero(is_bad(values))
+    if len(at) == 0:
         return NonFinite(Pattern.NONE, 0, None, None, 0, 0)
-    first = int(np.argmax(bad))
-    good = np.flatnonzero(~bad)
-    onset = int(good[-1]) + 1 if len(good) else 0
+    runs = _runs(at)
+    # The bad values that nothing good follows are the last run, where it ends with the series.
+    tail = int(runs[-1]) if at[-1] == len(values) - 1 else 0
+    onset = len(values) - tail
     return NonFinite(
-        _pattern(bad, good, onset),
-        count,
-        first,
-        onset if onset < len(bad) else None,
-        _longest_run(bad),
-        int(np.count_nonzero(np.isfinite(values) & bad)),
+        _pattern(at[: len(at) - tail], onset, tail, len(values)),
+        len(at),
+        int(at[0]),
+        onset if tail else None,
+        int(runs.max()),
+        int(np.count_nonzero(np.isfinite(values[at]))),
     )
 
 
@@ -64,29 +66,31 @@ def is_bad(values: Values) -> npt.NDArray[np.bool_]:
     return ~(np.abs(values) <= BLOWN_UP)
 
 
-def _pattern(bad: npt.NDArray[np.bool_], good: npt.NDArray[np.int64], onset: int) -> Pattern:
-    if len(good) == 0:
+def _pattern(before: Indices, onset: int, tail: int, count: int) -> Pattern:
+    """How the bad values lie: `before` among the good ones, and a tail of them from `onset` on."""
+    if tail == count:
         return Pattern.ALL
     # A series that goes bad for good has numbers first and none at the end; sparse logs have both throughout.
-    before = bad[:onset]
-    tail = len(bad) - onset
-    share_before = float(before.mean()) if onset else 0.0
-    usual_gap = _longest_run(before)
+    share_before = len(before) / onset
+    usual_gap = int(_runs(before).max(initial=0))
     if tail >= max(TAIL, 3 * usual_gap) or (tail > 3 * usual_gap and share_before < HOLES):
         return Pattern.PERMANENT
-    if share_before > HOLES and _mixed_throughout(before):
+    if share_before > HOLES and _mixed_throughout(before, onset):
         return Pattern.HOLES
     return Pattern.SPORADIC
 
 
-def _mixed_throughout(bad: npt.NDArray[np.bool_]) -> bool:
+def _mixed_throughout(bad: Indices, count: int) -> bool:
     """Whether bad values stand among the good ones in every quarter, beginning with the first."""
-    quarters = np.array_split(bad, 4)
-    return all(quarter.any() and not quarter.all() for quarter in quarters if len(quarter))
+    quarters = [len(quarter) for quarter in np.array_split(np.empty(count, dtype=np.bool_), 4)]
+    ends = np.cumsum(quarters)
+    inside = np.diff(np.searchsorted(bad, ends), prepend=0)
+    return all(0 < held < length for held, length in zip(inside.tolist(), quarters, strict=True) if length)
 
 
-def _longest_run(bad: npt.NDArray[np.bool_]) -> int:
-    if not bad.any():
-        return 0
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], bad.astype(np.int8), [0]))))
-    return int((edges[1::2] - edges[::2]).max())
+def _runs(bad: Indices) -> Indices:
+    """The lengths of the runs of consecutive indices."""
+    if len(bad) == 0:
+        return bad
+    starts = np.flatnonzero(np.diff(bad, prepend=-2) > 1)
+    return np.diff(starts, append=len(bad))

@@ -83,10 +83,11 @@ def smoothed(values: Values, width: int) -> Values:
     width = max(1, min(width, len(values)))
     if width == 1:
         return values
-    total = np.cumsum(np.insert(values, 0, 0.0))
-    upto = np.arange(1, len(values) + 1)
-    since = np.maximum(upto - width, 0)
-    return np.asarray((total[upto] - total[since]) / (upto - since), dtype=np.float64)
+    total = np.cumsum(values)
+    means = np.empty(len(values))
+    means[:width] = total[:width] / np.arange(1, width + 1)
+    means[width:] = (total[width:] - total[:-width]) / width
+    return means
 
 
 def largest_rise(values: Values) -> float:

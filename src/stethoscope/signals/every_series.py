@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from stethoscope.detectors.non_finite import NonFinite, scan
 from stethoscope.run import Run, Series
 from stethoscope.signals.missing import Missing
 
@@ -14,6 +15,13 @@ class EverySeries:
     """All series with at least one value, by canonical name."""
 
     series: Mapping[str, Series]
+    _bad: dict[str, NonFinite] = field(default_factory=dict, repr=False)
+
+    def bad(self, name: str) -> NonFinite:
+        """The values of a series that are not numbers, looked for when first asked for."""
+        if name not in self._bad:
+            self._bad[name] = scan(self.series[name].values)
+        return self._bad[name]
 
 
 def measure(run: Run) -> EverySeries | Missing:

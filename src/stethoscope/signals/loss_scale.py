@@ -16,18 +16,15 @@ GROWTH_INTERVALS = ("growth_interval", "loss_scale_window", "scale_window", "fp1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossScale:
-    """The loss scale as logged, one value per logged step, and its path in octaves.
+    """The loss scale as logged, one value per logged step, and its path.
 
-    `growth_interval` is the configured number of clean steps before a doubling, None where not set.
+    `growth_interval` is the configured number of clean steps before a doubling, None where not set;
+    `path` is the scale in whole octaves, with the overflows that its falls betray.
     """
 
     series: Series
-    growth_interval: int | None = None
-
-    @property
-    def path(self) -> ScalerPath:
-        """The scale in whole octaves, with the overflows that its falls betray."""
-        return path(self.series.steps, self.series.values, self.growth_interval)
+    growth_interval: int | None
+    path: ScalerPath
 
 
 def measure(run: Run) -> LossScale | Missing:
@@ -38,7 +35,8 @@ def measure(run: Run) -> LossScale | Missing:
     if not np.any(series.values):
         # Frameworks print 0 in this column when there is no scaler at all.
         return Missing("the loss scale column holds only zeros: no scaler was in use", LOG_THIS)
-    return LossScale(series, _growth_interval(run.recipe))
+    interval = _growth_interval(run.recipe)
+    return LossScale(series, interval, path(series.steps, series.values, interval))
 
 
 def _growth_interval(recipe: Recipe | None) -> int | None:

@@ -30,10 +30,12 @@ def measure(run: Run) -> Restarts:
     begun |= {event.step for event in run.events if event.kind is EventKind.RESUMED and event.step}
     first = run.steps[0] if run.steps else 0
     resumed = any(step <= first for step in begun)
-    return Restarts(tuple(sorted(begun)), not resumed and first <= _first_logged_at_most(run))
+    return Restarts(tuple(sorted(begun)), not resumed and _begins_with_the_training(run, first))
 
 
-def _first_logged_at_most(run: Run) -> int:
-    """The latest first step of a log that begins with the training: a few logging intervals."""
-    cadences = [series.cadence() for series in run.series.values() if len(series) > 1]
-    return 2 * max(cadences, default=1)
+def _begins_with_the_training(run: Run, first: int) -> bool:
+    """Whether a log's first step lies within a few logging intervals of the start."""
+    if first <= 0:
+        return True
+    repeated = [series for series in run.series.values() if len(series) > 1]
+    return any(first <= 2 * series.cadence() for series in repeated) if repeated else first <= 2

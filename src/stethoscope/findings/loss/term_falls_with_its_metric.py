@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -29,14 +30,16 @@ from stethoscope.detectors.robust_stats import smoothed
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
+from stethoscope.run.names import HIGHER
 from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.loss_settings import LossSettings
-from stethoscope.signals.validation import Metric, Validation
+from stethoscope.signals.validation import Validation
 
 RULE = Rule(code="LOS105", since="0.1", severity=Severity.WARNING)
 
 SIMILARITIES = ("ssim", "psnr", "cosine", "cos", "dice", "iou", "similarity", "correlation")
 LEAST_EVALUATIONS = 5
+MOST_PAIRS = 64  # a run in which more fall together is described well enough
 SURELY = 0.02
 LEAST_FALL = 0.01  # of the term's or the metric's own level
 EARLY = 0.2  # a metric that falls from the start has its best value in this first part of the run
@@ -62,14 +65,14 @@ class Pair:
 
 def examine(loss: TrainLoss, validation: Validation, settings: LossSettings | None) -> Iterator[Finding]:
     """Fire on each similarity that falls on both sides."""
-    pairs = [pair for metric in validation.judged.values() for pair in _pairs(loss, metric)]
-    if not pairs:
+    terms, metrics = _terms(loss), _similarities(validation)
+    metrics = [(measured, metric) for measured, metric in metrics if measured in terms]
+    if not metrics:
         raise InsufficientData("no similarity is logged both as a loss term and as a validation metric")
-    if all(len(pair.metric) < LEAST_EVALUATIONS for pair in pairs):
+    metrics = [(measured, metric) for measured, metric in metrics if len(metric) >= LEAST_EVALUATIONS]
+    if not metrics:
         raise InsufficientData(f"fewer than {LEAST_EVALUATIONS} evaluations to compare with the loss term")
-    for pair in pairs:
-        if len(pair.metric) < LEAST_EVALUATIONS or not (_falls(pair.term) and _falls(pair.metric)):
-            continue
+    for pair in islice(_both_falling(terms, metrics), MOST_PAIRS):
         weight = settings.weight_of(pair.name) if settings else None
         level = _level(pair, weight)
         together = _from_the_start(pair) and pair.correlation > 0.0
@@ -77,14 +80,35 @@ def examine(loss: TrainLoss, validation: Validation, settings: LossSettings | No
             yield _finding(pair, level, weight)
 
 
-def _pairs(loss: TrainLoss, metric: Metric) -> Iterator[Pair]:
-    if metric.better != "higher":
-        return
-    measured = _similarity(metric.series.name.rpartition("/")[2])
+Terms = dict[str, dict[str, Series]]
+
+
+def _terms(loss: TrainLoss) -> Terms:
+    """The terms long enough to compare, by the similarity each is named after and by name."""
+    terms: Terms = {}
     for name, series in loss.terms.items():
-        term = series.finite()
-        if measured and _similarity(name) == measured and len(term) >= LEAST_EVALUATIONS:
-            yield Pair(name, term, metric.series, _before_each(term, metric.series))
+        measured = _similarity(name)
+        if measured and len(term := series.finite()) >= LEAST_EVALUATIONS:
+            terms.setdefault(measured, {})[name] = term
+    return terms
+
+
+def _similarities(validation: Validation) -> list[tuple[str, Series]]:
+    """The metrics of which more is better, each with the similarity it is named after."""
+    higher = [metric.series for metric in validation.judged.values() if metric.better == HIGHER]
+    return [(_similarity(series.name.rpartition("/")[2]), series) for series in higher]
+
+
+def _both_falling(terms: Terms, metrics: list[tuple[str, Series]]) -> Iterator[Pair]:
+    """Each falling metric with each falling term of its name."""
+    falling: Terms = {}
+    for measured, metric in metrics:
+        if not _falls(metric):
+            continue
+        if measured not in falling:
+            falling[measured] = {name: term for name, term in terms[measured].items() if _falls(term)}
+        for name, term in falling[measured].items():
+            yield Pair(name, term, metric, _before_each(term, metric))
 
 
 def _similarity(name: str) -> str:

@@ -84,8 +84,8 @@ def examine(
 ) -> Iterator[Finding]:
     """Name the first bad series where it does lasting harm; otherwise note what was lost."""
     empty = _empty_rows(every)
-    judged = [_without(series, empty) for name, series in every.series.items() if _describes_the_model(name)]
-    bad = [Bad(series, seen) for series in judged if (seen := scan(series.values)).count]
+    suspects = [name for name in every.series if _describes_the_model(name) and every.bad(name).count]
+    bad = [one for one in (_bad(every, name, empty) for name in suspects) if one.seen.count]
     disguised = _disguised(every)
     total = loss.series.name if loss else "loss"
     fatal = sorted((one for one in bad if _is_fatal(one, every, total)), key=_order)
@@ -99,6 +99,15 @@ def examine(
         yield from _lost([one for one in bad if not one.lasting], skipped)
 
 
+def _bad(every: EverySeries, name: str, empty: Steps) -> Bad:
+    """The bad values of a series, other than those at steps where nothing was measured."""
+    series = every.series[name]
+    if len(empty) == 0:
+        return Bad(series, every.bad(name))
+    left = series.select(~np.isin(series.steps, empty))
+    return Bad(left, scan(left.values))
+
+
 def _describes_the_model(name: str) -> bool:
     parts = name.lower().replace("-", "_").replace("/", "_").split("_")
     return not any(word in parts or name.startswith(word) for word in BOOKKEEPING)
@@ -109,10 +118,6 @@ def _empty_rows(every: EverySeries) -> Steps:
     clocks = [series for name, series in every.series.items() if name.split("/")[0] in CLOCKS]
     empty = [series.steps[~np.isfinite(series.values)] for series in clocks]
     return reduce(np.intersect1d, empty) if empty else np.empty(0, dtype=np.int64)
-
-
-def _without(series: Series, steps: Steps) -> Series:
-    return series if len(steps) == 0 else series.select(~np.isin(series.steps, steps))
 
 
 def _is_loss(name: str) -> bool:
@@ -135,8 +140,7 @@ def _is_fatal(one: Bad, every: EverySeries, total: str) -> bool:
         return False
     if one.seen.pattern is Pattern.ALL:
         # A column that never held a number was never measured, unless it is the loss of the run itself.
-        terms_are_fine = _finite_losses(every) and not _bad_terms(every)
-        return name == total and not terms_are_fine
+        return name == total and not (_finite_losses(every) and not _bad_terms(every))
     if _is_error(name):
         return True
     if _is_gradient(name):
@@ -151,7 +155,7 @@ def _is_lost(one: Bad, every: EverySeries, total: str) -> bool:
         return False  # an infinite score may be a perfect one
     if one.series.name.startswith("val/"):
         return len(last) >= FEW and one.seen.count == len(last)
-    well = total in every.series and scan(every.series[total].values).pattern is Pattern.NONE
+    well = total in every.series and every.bad(total).pattern is Pattern.NONE
     return len(last) >= LONG and one.seen.count == len(last) and not well
 
 
@@ -216,13 +220,11 @@ def _first_term(fatal: list[Bad]) -> str:
 
 
 def _bad_terms(every: EverySeries) -> bool:
-    return any(scan(one.values).count for name, one in every.series.items() if name.startswith("loss/"))
+    return any(every.bad(name).count for name in every.series if name.startswith("loss/"))
 
 
 def _finite_losses(every: EverySeries) -> list[str]:
-    return [
-        name for name, s in every.series.items() if _is_loss(name) and scan(s.values).pattern is Pattern.NONE
-    ]
+    return [name for name in every.series if _is_loss(name) and every.bad(name).pattern is Pattern.NONE]
 
 
 def _disguised(every: EverySeries) -> Finding | None:
@@ -230,11 +232,9 @@ def _disguised(every: EverySeries) -> Finding | None:
     loss, grads = every.series.get("loss"), every.series.get("grad_norm")
     if loss is None or grads is None:
         return None
-    _, at_loss, at_grads = np.intersect1d(loss.steps, grads.steps, return_indices=True)
-    zero = (loss.values[at_loss] == 0.0) & ~np.isfinite(grads.values[at_grads])
-    if np.count_nonzero(zero) < DISGUISED:
+    steps = np.intersect1d(loss.steps[loss.values == 0.0], grads.steps[~np.isfinite(grads.values)])
+    if len(steps) < DISGUISED:
         return None
-    steps = loss.steps[at_loss][zero]
     first, count = int(steps[0]), len(steps)
     return Finding(
         (loss.where(first, int(steps[-1])), grads.where(first, int(steps[-1]))),

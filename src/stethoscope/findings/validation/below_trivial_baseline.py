@@ -112,11 +112,13 @@ def _against_step_zero(metrics: dict[str, Metric]) -> Finding | None:
 def _never_beats_its_start(metric: Metric) -> bool:
     """Whether no later stretch is as good as the start, and the end is worse by more than noise."""
     values = metric.sign * metric.series.values
+    if not values[0] >= _best(_later(metric)):
+        return False
     later = values[1:]
     end = float(np.median(later[-max(2, len(later) // 4) :]))
     line = trend(np.arange(len(later)), later)
     noise = max(noise_sd(later), line.residual_sd if line else 0.0)
-    return bool(values[0] >= _best(_later(metric)) and values[0] - end > NOISES * noise)
+    return bool(values[0] - end > NOISES * noise)
 
 
 def _began_at_zero(series: Series) -> bool:

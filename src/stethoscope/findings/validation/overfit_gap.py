@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -45,6 +46,7 @@ HUGE_RISE = 0.2  # with this much, three rises in a row beside a falling trainin
 LARGE_RISE = 0.5  # with less, certainty alone may have grown where a score still improves
 FEW_RISES = 3
 LEAST_EVALUATIONS = 4
+MOST_RISING = 64  # errors that rise are held against the training loss
 STILL_FALLING = 0.02  # of the training loss at the minimum
 FALLS_FAR = 0.3
 
@@ -75,15 +77,13 @@ def examine(validation: Validation, loss: TrainLoss, curriculum: Curriculum | No
         raise InsufficientData(f"cannot tell overfitting with {most} evaluations", EVALUATE_MORE)
     if not loss.measures_progress:
         return
-    for metric in errors:
-        train = loss.series.finite()
-        train = replace(train, steps=on_axis_of(train, metric.series))
-        seen = _rise(metric.series, train)
-        if seen is not None and seen.relative >= NEGLIGIBLE:
-            levels = _train_levels(train, seen.best_step)
-            if levels is not None:
-                yield _finding(metric, seen, levels, loss, validation, curriculum)
-                return
+    train = loss.series.finite()
+    rising = ((metric, seen) for metric in errors if (seen := _rise(metric.series, train)) is not None)
+    for metric, seen in islice(rising, MOST_RISING):
+        levels = _train_levels(train, metric.series, seen.best_step) if seen.relative >= NEGLIGIBLE else None
+        if levels is not None:
+            yield _finding(metric, seen, levels, loss, validation, curriculum)
+            return
 
 
 def _rise(errors: Series, train: Series) -> Rise | None:
@@ -101,15 +101,16 @@ def _rise(errors: Series, train: Series) -> Rise | None:
         return None
     if rising.p < RARE and rise.relative >= 0.05:
         return rise
-    levels = _train_levels(train, rise.best_step)
+    levels = _train_levels(train, errors, rise.best_step)
     far = levels is not None and levels[1] < (1.0 - FALLS_FAR) * levels[0]
     return rise if rising.rises >= FEW_RISES and rise.relative >= HUGE_RISE and far else None
 
 
-def _train_levels(train: Series, since: int) -> tuple[float, float] | None:
+def _train_levels(train: Series, errors: Series, since: int) -> tuple[float, float] | None:
     """The training loss around the validation minimum and at the end, where it has clearly fallen."""
     if len(train) < LEAST_EVALUATIONS:
         return None
+    train = replace(train, steps=on_axis_of(train, errors))
     part = max(2, len(train) // 20)
     at = int(np.searchsorted(train.steps, since))
     then = float(np.median(train.values[max(0, at - part) : at + part]))
