@@ -87,7 +87,7 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(NothingToRead) as problem:
         read(tmp_path)
     assert "Looked for: CSV and JSONL tables" in str(problem.value)
-    assert "TensorBoard event file: not read by this version" in str(problem.value)
+    assert "TensorBoard event file without a whole record" in str(problem.value)
 
 
 def test_what_cannot_be_read_is_named_and_what_is_irrelevant_is_not(tmp_path: Path) -> None:

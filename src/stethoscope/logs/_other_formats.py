@@ -9,7 +9,6 @@ NOT_READ = "not read by this version"
 _MAGIC = (
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a zstandard archive: unpack it first"),
-    (b":W&B", f"W&B run file: {NOT_READ}"),
     (b"PAR1", f"Parquet file: {NOT_READ}"),
     (b"SQLite format 3\x00", f"SQLite database: {NOT_READ}"),
     (b"\x89HDF", f"HDF5 file: {NOT_READ}"),
@@ -23,10 +22,8 @@ def other_format(head: Head) -> str:
     if head.packing and not head.start:
         return f"an empty or damaged {head.packing} archive"
     if "tfevents" in head.path.name or b"brain.Event:" in head.start[:64]:
-        return f"TensorBoard event file: {NOT_READ}"
+        return "TensorBoard event file without a whole record"
     for magic, words in _MAGIC:
         if head.start.startswith(magic):
             return words
-    if head.path.suffix == ".wandb":
-        return f"W&B run file: {NOT_READ}"
     return "binary, not a text log" if head.binary else "not a log format known here"

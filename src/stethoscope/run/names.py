@@ -100,7 +100,7 @@ _VALIDATION = (
 )
 _PER_STEP = frozenset({"step", "iter", "batch"})
 _COARSE = frozenset({"epoch", "avg", "average", "running", "smooth", "smoothed", "ema"})
-_TOTAL = frozenset({"total", "overall"})
+_TOTAL = frozenset({"total", "overall", "tot"})
 # Records of other values rather than measurements: "best_valid_loss: inf" is a sentinel, not a loss.
 _RECORDS = frozenset({"best", "min", "max", "std", "var", "num", "count", "target", "threshold", "patience"})
 _NAMESPACES = frozenset(
