@@ -82,4 +82,4 @@ def test_any_values_fit_their_frame(values: np.ndarray, width: int, height: int,
 def test_steps_map_to_columns(step: int, column: int) -> None:
     drawn = plot(np.arange(4.0), np.arange(4.0), 10, 2, True)
     assert drawn is not None
-    assert drawn.column(step) == column
+    assert drawn.columns(np.array([step, step])) == [column]

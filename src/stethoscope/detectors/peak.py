@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from stethoscope.detectors.robust_stats import (
     autocorrelation,
     block_means,
     isotonic,
+    isotonic_errors,
     largest_rise,
     noise_sd,
     smoothed,
@@ -27,6 +29,7 @@ from stethoscope.run import Steps, Values
 LEAST_POINTS = 12
 MOST_POINTS = 100
 RESAMPLES = 400
+PEAKS_TRIED = 25  # places for the top of a curve with one peak
 LEVEL = 0.005  # flat curves with remembering noise reject more often than the nominal level
 SLOPE_LEVEL = 0.05
 CLEAR = 10.0  # a drop of so many standard errors needs no slope to confirm it
@@ -132,13 +135,11 @@ def _noise(y: Values) -> tuple[float, float]:
 
 def _one_peak(y: Values) -> Values:
     """The closest curve that rises to one point and falls after it."""
-    best, error = y, math.inf
-    for at in range(0, len(y), max(1, len(y) // 25)):
-        fitted = np.concatenate([isotonic(y[:at]), -isotonic(-y[at:])])
-        rest = float(np.sum((y - fitted) ** 2))
-        if rest < error:
-            best, error = fitted, rest
-    return best
+    tried = np.arange(0, len(y), max(1, len(y) // PEAKS_TRIED))
+    # The fall after the peak is a rise for who reads from the end.
+    error = isotonic_errors(y)[tried] + isotonic_errors(y[::-1])[len(y) - tried]
+    at = int(tried[np.argmin(error)])
+    return np.concatenate([isotonic(y[:at]), -isotonic(-y[at:])])
 
 
 def _chance(y: Values, drop: float, window: int, sd: float, rho: float) -> float:
@@ -147,17 +148,25 @@ def _chance(y: Values, drop: float, window: int, sd: float, rho: float) -> float
         return 1.0
     if sd <= 0.0:
         return 0.0
-    rng = np.random.default_rng(SEED)
-    shocks = rng.standard_normal((RESAMPLES, len(y))) * sd * math.sqrt(1.0 - rho * rho)
+    normal, first = _draws(len(y))
+    shocks = normal * sd * math.sqrt(1.0 - rho * rho)
     noise = np.empty_like(shocks)
-    noise[:, 0] = rng.standard_normal(RESAMPLES) * sd
+    noise[0] = first * sd
     for t in range(1, len(y)):
-        noise[:, t] = rho * noise[:, t - 1] + shocks[:, t]
-    total = np.cumsum(isotonic(y) + noise, axis=1)
-    total = np.concatenate([np.zeros((RESAMPLES, 1)), total], axis=1)
-    means = (total[:, window:] - total[:, :-window]) / window
-    drops = means.max(axis=1) - means[:, -1]
+        noise[t] = rho * noise[t - 1] + shocks[t]
+    total = np.zeros((len(y) + 1, RESAMPLES))
+    np.cumsum(isotonic(y)[:, np.newaxis] + noise, axis=0, out=total[1:])
+    means = (total[window:] - total[:-window]) / window
+    drops = means.max(axis=0) - means[-1]
     return float((1 + np.count_nonzero(drops >= drop)) / (1 + RESAMPLES))
+
+
+@lru_cache(maxsize=8)
+def _draws(length: int) -> tuple[Values, Values]:
+    """The same normal numbers every time: a column of so many for each resample, and one for its start."""
+    rng = np.random.default_rng(SEED)
+    columns = np.ascontiguousarray(rng.standard_normal((RESAMPLES, length)).T)
+    return columns, rng.standard_normal(RESAMPLES)
 
 
 def _falls_after(y: Values, at: int) -> bool:

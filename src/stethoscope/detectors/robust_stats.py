@@ -96,16 +96,32 @@ def largest_rise(values: Values) -> float:
 
 
 def isotonic(values: Values) -> Values:
-    """The closest non-decreasing series, by pooling adjacent violators."""
+    """The closest non-decreasing series."""
+    level, weight, _ = _pooled(values)
+    return np.repeat(np.array(level, dtype=np.float64), weight)
+
+
+def isotonic_errors(values: Values) -> Values:
+    """The squared distance to the closest non-decreasing series of the first 0, 1, 2 ... values."""
+    return np.array(_pooled(values)[2], dtype=np.float64)
+
+
+def _pooled(values: Values) -> tuple[list[float], list[int], list[float]]:
+    """Pool adjacent violators: the levels, how many values each stands for, and the error so far."""
     level: list[float] = []
     weight: list[int] = []
+    error = 0.0
+    errors = [error]
     for value in values.tolist():
         level.append(value)
         weight.append(1)
         while len(level) > 1 and level[-2] > level[-1]:
             total = weight[-2] + weight[-1]
+            gap = level[-2] - level[-1]
+            error += weight[-2] * weight[-1] / total * gap * gap
             level[-2] = (level[-2] * weight[-2] + level[-1] * weight[-1]) / total
             weight[-2] = total
             level.pop()
             weight.pop()
-    return np.repeat(np.array(level, dtype=np.float64), weight)
+        errors.append(error)
+    return level, weight, errors

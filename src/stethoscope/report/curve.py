@@ -56,14 +56,14 @@ def _rows(drawn: Plot, gutter: int, rule: str) -> Iterator[Line]:
 def _axis(telling: Telling, drawn: Plot, gutter: int, rule: str) -> Line:
     """The step axis, with a mark at each step worth a look."""
     axis = Text(" " * gutter + "+" + rule * len(drawn.rows[0]))
-    marks = [(step, NON_FINITE) for step in telling.non_finite]
+    marks = [(column, NON_FINITE) for column in drawn.columns(telling.non_finite)]
     if telling.best is not None:
-        marks.append((int(telling.series.steps[telling.best]), BEST))
+        marks += [(column, BEST) for column in drawn.columns(telling.series.steps[[telling.best]])]
     if telling.onset is not None and drawn.first <= telling.onset <= drawn.last:
-        marks.append((telling.onset, ONSET))
+        marks += [(column, ONSET) for column in drawn.columns(np.array([telling.onset]))]
     letters, styles = list(axis.plain), {}
-    for step, mark in marks:
-        at = gutter + 1 + drawn.column(step)
+    for column, mark in marks:
+        at = gutter + 1 + column
         letters[at], styles[at] = mark, OF_MARK[mark]
     axis = Text("".join(letters))
     for at, style in styles.items():
@@ -86,7 +86,7 @@ def _legend(telling: Telling, width: int) -> Iterator[Line]:
         parts.append((BEST, f" best {number(value)} at {telling.series.axis} {step:,}"))
     if telling.onset is not None:
         parts.append((ONSET, f" trouble begins at {telling.series.axis} {telling.onset:,}"))
-    if telling.non_finite:
+    if len(telling.non_finite):
         many = count(len(telling.non_finite), "value")
         parts.append(
             (NON_FINITE, f" {many} not finite, the first at {telling.series.axis} {telling.non_finite[0]:,}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stethoscope.run import Steps
+
 Floats = npt.NDArray[np.float64]
 
 # The bit of each dot of a braille letter, by row and column.
@@ -30,9 +32,11 @@ class Plot:
     first: int
     last: int
 
-    def column(self, step: float) -> int:
-        """The column that shows this step."""
-        return int(_scaled(np.array([float(step)]), self.first, self.last, len(self.rows[0]))[0])
+    def columns(self, steps: Steps) -> list[int]:
+        """The columns that show these steps, each once."""
+        cells = _scaled(steps.astype(np.float64), self.first, self.last, len(self.rows[0]))
+        shown: list[int] = np.flatnonzero(np.bincount(cells)).tolist()
+        return shown
 
 
 def plot(steps: Floats, values: Floats, width: int, height: int, only_ascii: bool = False) -> Plot | None:
@@ -40,22 +44,43 @@ def plot(steps: Floats, values: Floats, width: int, height: int, only_ascii: boo
     finite = np.isfinite(values)
     if not finite.any():
         return None
-    drawn, low, high = values[finite], float(values[finite].min()), float(values[finite].max())
-    logarithmic = low > 0 and high / low >= LOG_FROM
-    levels = np.log10(drawn) if logarithmic else drawn
     across, down = (1, 1) if only_ascii else (2, 4)
     x = _scaled(steps[finite].astype(np.float64), float(steps[0]), float(steps[-1]), width * across)
-    y = _scaled(-levels, float(-levels.max()), float(-levels.min()), height * down)
-    dots = _joined(x, y, width * across, height * down)
+    drawn = _folded(x, values[finite])
+    low, high = float(drawn.lowest.min()), float(drawn.highest.max())
+    logarithmic = low > 0 and high / low >= LOG_FROM
+    dots = _joined(drawn, logarithmic, width * across, height * down)
     rows = _asterisks(dots) if only_ascii else _braille(dots)
     return Plot(
         tuple(rows),
         high,
         low,
         logarithmic,
-        len(drawn) > SEVERAL * len(set(x.tolist())),
+        len(x) > SEVERAL * len(drawn.columns),
         int(steps[0]),
         int(steps[-1]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """The columns that hold points, with the extremes of each and its two middle values."""
+
+    columns: npt.NDArray[np.int64]
+    lowest: Floats
+    highest: Floats
+    middle: tuple[Floats, Floats]
+
+
+def _folded(x: npt.NDArray[np.int64], values: Floats) -> _Folded:
+    """A curve folded into its columns; `x` does not fall."""
+    starts = np.flatnonzero(np.diff(x, prepend=-1))
+    parts = np.split(values, starts[1:])
+    halves = [((len(part) - 1) // 2, len(part) // 2) for part in parts]
+    middle = [np.partition(part, half)[list(half)] for part, half in zip(parts, halves, strict=True)]
+    lower, upper = np.array(middle).T
+    return _Folded(
+        x[starts], np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts), (lower, upper)
     )
 
 
@@ -66,13 +91,18 @@ def _scaled(values: Floats, low: float, high: float, cells: int) -> npt.NDArray[
     return np.clip(np.nan_to_num(share) * (cells - 1) + 0.5, 0, cells - 1).astype(np.int64)
 
 
-def _joined(
-    x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], across: int, down: int
-) -> npt.NDArray[np.bool_]:
+def _joined(drawn: _Folded, logarithmic: bool, across: int, down: int) -> npt.NDArray[np.bool_]:
     """The dots of the curve: a line through the median of each column, and what lies far from it."""
     dots = np.zeros((down, across), dtype=np.bool_)
-    seen, medians, lowest, highest = _columns(x, y)
-    for extreme in (lowest, highest):
+    seen = drawn.columns
+    bottom, top = (_level(drawn.lowest, logarithmic).min(), _level(drawn.highest, logarithmic).max())
+    # Rows count downwards, so the highest value has the lowest number.
+    highest, lowest, *middle = (
+        _scaled(-_level(values, logarithmic), float(-top), float(-bottom), down)
+        for values in (drawn.highest, drawn.lowest, *drawn.middle)
+    )
+    medians = (middle[0] + middle[1]) / 2
+    for extreme in (highest, lowest):
         distance = np.abs(extreme - medians)
         far = distance > FAR * max(float(np.median(distance)), 1.0)
         dots[extreme[far], seen[far]] = True
@@ -87,15 +117,8 @@ def _joined(
     return dots
 
 
-def _columns(
-    x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The columns that hold points, with the median and the extremes of each."""
-    order = np.lexsort((y, x))
-    seen, starts, counts = np.unique(x[order], return_index=True, return_counts=True)
-    height = y[order]
-    medians = (height[starts + (counts - 1) // 2] + height[starts + counts // 2]) / 2
-    return seen, medians, height[starts], height[starts + counts - 1]
+def _level(values: Floats, logarithmic: bool) -> Floats:
+    return np.log10(values) if logarithmic else values
 
 
 def _braille(dots: npt.NDArray[np.bool_]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from stethoscope.causes.verdict import stands
 from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Finding
-from stethoscope.run import Run, Series
+from stethoscope.run import Run, Series, Steps
 from stethoscope.run.names import better
 
 FEWEST_POINTS = 3  # fewer make no curve
@@ -24,7 +24,7 @@ class Telling:
     better: str | None
     onset: int | None
     best: int | None  # the position of the best value
-    non_finite: tuple[int, ...]
+    non_finite: Steps
 
 
 def telling_series(diagnosis: Diagnosis) -> Telling | None:
@@ -67,8 +67,7 @@ def _usual(run: Run) -> Iterator[Series]:
 
 def _marked(series: Series, onset: int | None) -> Telling:
     direction = better(series.name)
-    finite = np.isfinite(series.values)
-    bad = tuple(int(step) for step in series.steps[~finite])
+    bad = series.steps[~np.isfinite(series.values)]
     return Telling(series, direction, onset, _best(series, direction), bad)
 
 
