@@ -11,6 +11,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from stethoscope.logs._digits import FURTHEST, eight, scaled
 from stethoscope.logs._numbers import number
 
 # Lines of equal length, one below the other; before each stand PADDING bytes of no meaning.
@@ -19,17 +20,14 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 PADDING = 8  # so that the word that ends in a line's first digit can be looked at
-EXACT = 2**53  # integers up to here are floats, and one division by an exact power of ten rounds correctly
-MOST_EXACT_POWER = 22
 MOST_DIGITS = 18  # of an integer in 64 bits
-SURELY_EXACT = 15  # digits
+SURELY_EXACT = 15  # digits of an integer that is a float; it and its power of ten are then both exact
 
 _PARTS = re.compile(
     r"(?P<sign>[-+]?)(?P<whole>\d[\d,]*|)(?:\.(?P<fraction>\d*))?"
     r"(?:[eE](?P<esign>[-+]?)(?P<exponent>\d{1,3}))?"
 )
 _WHOLE = re.compile(r"\d[\d,]*")
-_POWERS = np.array([10.0**power for power in range(MOST_EXACT_POWER + 1)])
 # The values of the last so many of four or eight digits; the other bytes are cleared.
 _NIBBLES_4 = [np.uint32((0x0F0F0F0F << 8 * (4 - width)) & 0xFFFFFFFF) for width in range(5)]
 _NIBBLES_8 = [np.uint64((0x0F0F0F0F0F0F0F0F << 8 * (8 - width)) & (2**64 - 1)) for width in range(9)]
@@ -53,11 +51,11 @@ def floats(rows: Rows, start: int, layout: str) -> Floats | None:
     if parts["exponent"]:
         written = _run(rows, start + parts.start("exponent"), len(parts["exponent"]))
         power = (-written if parts["esign"] == "-" else written) - len(fraction)
-    values = _scaled(mantissa, power)
+    values = _scaled(mantissa, power, digits)
     if parts["sign"] == "-":
         np.negative(values, out=values)
-    if digits > SURELY_EXACT or parts["exponent"]:
-        _correct(values, mantissa, power, rows, start, len(layout))
+    if not isinstance(power, int) and (far := np.abs(power) > FURTHEST).any():
+        values[far] = _one_by_one(rows[far], start, len(layout))
     return values
 
 
@@ -104,15 +102,7 @@ def _four(rows: Rows, end: int, width: int) -> Integers:
 
 def _eight(rows: Rows, end: int, width: int) -> Integers:
     words = _words(rows, "<u8", PADDING + end - 8) & _NIBBLES_8[width]
-    words *= np.uint64(10 * 2**8 + 1)
-    words >>= np.uint64(8)
-    words &= np.uint64(0x00FF00FF00FF00FF)
-    words *= np.uint64(100 * 2**16 + 1)
-    words >>= np.uint64(16)
-    words &= np.uint64(0x0000FFFF0000FFFF)
-    words *= np.uint64(10_000 * 2**32 + 1)
-    words >>= np.uint64(32)
-    return words.view(np.int64)
+    return eight(words).view(np.int64)
 
 
 def _words(rows: Rows, kind: str, column: int) -> npt.NDArray[np.unsignedinteger]:
@@ -120,28 +110,15 @@ def _words(rows: Rows, kind: str, column: int) -> npt.NDArray[np.unsignedinteger
     return np.ndarray((len(rows),), dtype=kind, buffer=rows.data, offset=column, strides=(rows.shape[1],))
 
 
-def _scaled(mantissa: Integers, power: Integers | int) -> Floats:
-    values = mantissa.astype(np.float64)
-    if isinstance(power, int):
+def _scaled(mantissa: Integers, power: Integers | int, digits: int) -> Floats:
+    """The mantissas times powers of ten, rounded once."""
+    if isinstance(power, int) and digits <= SURELY_EXACT:
+        values = mantissa.astype(np.float64)
         if power:
-            values /= _POWERS[-power]
+            values /= 10.0**-power  # both are exact floats
         return values
-    small = np.clip(power, -MOST_EXACT_POWER, MOST_EXACT_POWER)
-    factors = _POWERS[np.abs(small)]
-    scaled: Floats = np.where(small < 0, values / factors, values * factors)
-    return scaled
-
-
-def _correct(
-    values: Floats, mantissa: Integers, power: Integers | int, rows: Rows, start: int, width: int
-) -> None:
-    """Read again, with Python's own conversion, what the shortcut does not round correctly."""
-    rough = mantissa >= EXACT
-    if not isinstance(power, int):
-        rough |= np.abs(power) > MOST_EXACT_POWER
-    at = np.flatnonzero(rough)
-    if len(at):
-        values[at] = _one_by_one(rows[at], start, width)
+    powers = np.full(len(mantissa), power) if isinstance(power, int) else power
+    return scaled(mantissa.view(np.uint64), np.clip(powers, -FURTHEST, FURTHEST))
 
 
 def _one_by_one(rows: Rows, start: int, width: int) -> Floats:

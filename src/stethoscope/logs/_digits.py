@@ -54,16 +54,26 @@ _LAST = np.array(
 def decimals(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Values, Mask]:
     """The value of every token buffer[start:end], and whether it is a number; NaN where it is none."""
     values, good = np.empty(len(starts)), np.zeros(len(starts), np.bool_)
-    if len(starts) == 0:
-        return values, good
-    if int(ends.min()) < MARGIN or int(ends.max()) >= len(buffer):
+    if len(buffer) < 2 * MARGIN:
         margin = np.zeros(MARGIN, np.uint8)
         buffer = np.concatenate([margin, buffer, margin])
         starts, ends = starts + MARGIN, ends + MARGIN
+    edge = np.flatnonzero((ends < MARGIN) | (ends >= len(buffer)))
+    inner, outer = (starts, ends) if len(edge) == 0 else _moved(starts, ends, edge)
     for at in range(0, len(starts), AT_ONCE):
         part = slice(at, at + AT_ONCE)
-        _decode(buffer, starts[part], ends[part], values[part], good[part])
+        _decode(buffer, inner[part], outer[part], values[part], good[part])
+    if len(edge):
+        nothing = np.full(len(edge), np.nan), np.zeros(len(edge), np.bool_)
+        values[edge], good[edge] = _one_by_one(buffer, starts[edge], ends[edge], *nothing)
     return values, good
+
+
+def _moved(starts: Offsets, ends: Offsets, edge: npt.NDArray[np.int64]) -> tuple[Offsets, Offsets]:
+    """The tokens, with those too near the buffer's edges replaced by empty ones."""
+    starts, ends = starts.copy(), ends.copy()
+    starts[edge] = ends[edge] = MARGIN
+    return starts, ends
 
 
 def _decode(buffer: Bytes, starts: Offsets, ends: Offsets, values: Values, good: Mask) -> None:
@@ -131,14 +141,14 @@ def _fixed(buffer: Bytes, begins: Offsets, ends: Offsets) -> _Fixed:
     count = counts.sum(axis=0, dtype=np.uint8)
     good = (count <= 1) & (lengths > count) & (lengths <= LONGEST)
     if not count.any():
-        total = _joined(_eight(digits), good)
+        total = _joined(eight(digits), good)
         total *= good
         return _Fixed(total, np.zeros(len(total), np.int64), good, True)
     odd >>= _SEVEN
     places = _places(odd, counts)
     odd *= _DOT
     digits -= odd
-    total = _joined(_eight(digits), good)
+    total = _joined(eight(digits), good)
     pointed = count == 1
     places *= pointed
     powers = places.astype(np.int64)
@@ -195,7 +205,7 @@ def _places(odd: Words, counts: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     return total
 
 
-def _eight(digits: Words) -> Words:
+def eight(digits: Words) -> Words:
     """The number that eight bytes of 0 to 9 spell."""
     digits *= _TENS
     digits >>= _EIGHT
@@ -372,7 +382,7 @@ def _thousands(buffer: Bytes, lengths: Offsets, ends: Offsets) -> tuple[Words, M
     odd >>= _SEVEN
     odd *= _U(ord(",") ^ ord("0"))
     digits -= odd
-    eights = _eight(digits)
+    eights = eight(digits)
     eights -= eights // _U(10_000) * _U(9_000)  # 0ddd,0ddd -> dddddd
     return eights[0] + eights[1] * _U(1_000_000), good
 
@@ -382,4 +392,4 @@ _BEGINNINGS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.nNiItT \t\r\n
 
 
 def _may_begin(buffer: Bytes, starts: Offsets, ends: Offsets) -> Mask:
-    return (ends > starts) & _BEGINNINGS[buffer[starts]]
+    return (ends > starts) & _BEGINNINGS[buffer[np.minimum(starts, len(buffer) - 1)]]

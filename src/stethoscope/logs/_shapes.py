@@ -17,12 +17,14 @@ from stethoscope.logs._chunk import Decoded, Lines, Offsets, Shape, shape_of
 from stethoscope.logs._grammar import LONGEST_RECORD, Grammar
 from stethoscope.logs._line_rows import Pattern, decode_rows, pattern_of
 from stethoscope.logs._singles import Singles
-from stethoscope.logs._skeletons import decode_loose
+from stethoscope.logs._skeletons import MANY, Models
 
 FEWEST_ROWS = 24  # lines of one length, from which on it pays to lay them out as rows
 MOST_TRIED = 12  # shapes of one length that are compared with all its rows
 LONGEST_ROW = 4_096  # bytes
-MANY_LEFT = 64  # lines that no pattern fits, from which on their runs of digits are looked for
+REST = 16  # chunks
+FITS_FEW = 8  # a shape of less than this part of the rows fits few; after some such, the rest is left over
+MOST_UNFIT = 4
 MOST_REMEMBERED = 32 << 20  # bytes of lines whose shapes are remembered
 _FOLD = bytes.maketrans(b"0123456789", b"0" * 10)
 
@@ -35,20 +37,31 @@ class Shapes:
     wanted: Callable[[str], bool]
     by_length: dict[int, list[Pattern]] = field(default_factory=dict)
     by_fold: dict[bytes, Shape] = field(default_factory=dict)
+    models: Models = field(default_factory=Models)
     remembered: int = 0
+    rest: int = 0  # chunks for which no shapes are compared, as most lines have none in common
 
     def decode(self, lines: Lines, found: Decoded) -> None:
         """Read all lines of a chunk."""
+        left = self._decode_regular(lines, found)
+        if len(left) >= MANY:
+            if not self.rest and len(left) > len(lines.starts) // 2:
+                self.rest = REST
+            left = self.models.decode(lines, left, self._shape, found)
+        self._decode_rare(lines, left, found)
+
+    def _decode_regular(self, lines: Lines, found: Decoded) -> Offsets:
+        """Read the lines that have a common length and shape; gives the others."""
+        if self.rest:
+            self.rest -= 1
+            return np.arange(len(lines.starts))
         rare = []
         for length, at in _by_length(lines):
             if len(at) < FEWEST_ROWS or length > LONGEST_ROW or length == 0:
                 rare.append(at)
             else:
                 rare.append(self._decode_length(lines, length, at, found))
-        left = np.sort(np.concatenate(rare))
-        if len(left) >= MANY_LEFT:
-            left = np.sort(decode_loose(lines, left, self._shape, found))
-        self._decode_rare(lines, left, found)
+        return np.sort(np.concatenate(rare))
 
     def _decode_length(self, lines: Lines, length: int, at: Offsets, found: Decoded) -> Offsets:
         """Read lines of one length by the shapes they have; gives those whose shape is rare."""
@@ -56,12 +69,16 @@ class Shapes:
         patterns = self.by_length.get(length, [])
         useful: list[Pattern] = []
         useless: list[Pattern] = []
+        unfit = 0
         for tried in range(MOST_TRIED):
             if tried == len(patterns):
-                patterns.append(pattern_of(self._shape(lines.bytes(int(at[0]))), rows[0], length))
+                typical = len(at) // 2  # the first lines of a log are often of other widths
+                shape = self._shape(lines.bytes(int(at[typical])))
+                patterns.append(pattern_of(shape, rows[typical], length))
             pattern = patterns[tried]
             same = pattern.matches(rows)
             hits = int(np.count_nonzero(same))
+            unfit += hits * FITS_FEW < len(at)
             (useful if hits else useless).append(pattern)
             if hits == len(at):
                 decode_rows(rows, at, pattern.shape, found)
@@ -69,7 +86,8 @@ class Shapes:
             elif hits:
                 decode_rows(rows[same], at[same], pattern.shape, found)
                 at, rows = at[~same], rows[~same]
-            if (len(at) < FEWEST_ROWS and tried >= len(patterns) - 1) or not len(at):
+            spent = tried >= len(patterns) - 1 and (len(at) < FEWEST_ROWS or unfit >= MOST_UNFIT)
+            if spent or not len(at):
                 break
         self._remember(length, useful, [*useless, *patterns[tried + 1 :]])
         return at
@@ -83,14 +101,15 @@ class Shapes:
 
     def _decode_rare(self, lines: Lines, at: Offsets, found: Decoded) -> None:
         """Read lines of which there are few, one by one."""
-        single = Singles(found)
+        single = Singles()
         for line in at.tolist():
             raw = lines.bytes(line)[:LONGEST_RECORD]
             shape = self._known_shape(raw)
             if shape.line is not None:
                 single.add(line, shape.line, raw)
             elif shape.wanted:
-                found.others.append(np.array([line]))
+                single.others.append(line)
+        single.close(found)
 
     def _known_shape(self, raw: bytes) -> Shape:
         fold = raw.translate(_FOLD)

@@ -1,15 +1,14 @@
 """Reads lines whose numbers differ in width, such as printed at full precision.
 
 A line without its digits is its skeleton. Lines of one skeleton hold their numbers between the same
-characters, only further left or right; where the runs of digits of each line stand is found for a whole
-chunk at once, and lines whose runs lie equally far apart from each other as those of one of them are read
-with the places that the grammar gives for that one.
+characters, only further left or right: where the runs of digits stand is found for a whole chunk at once,
+and lines that have the same characters between their runs as a model are read with the model's places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -20,119 +19,170 @@ from stethoscope.logs._digits import decimals
 from stethoscope.logs._grammar import Span
 from stethoscope.logs._numbers import LAST_STEP, number
 
-DIGITS = b"0123456789"
-FEWEST = 8  # lines of one skeleton, from which on they are read together
 Mask = npt.NDArray[np.bool_]
+
+MANY = 64  # lines, from which on it pays to look for a model among them
+MOST_MODELS = 24  # remembered
+MOST_NEW = 8  # of one chunk
+LONGEST_MODEL = 4_096  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """Where the runs of digits of a chunk begin and end."""
+class Model:
+    """A line by which others are read: the characters before, between and behind its runs of digits."""
 
-    starts: Offsets
-    ends: Offsets
+    shape: Shape
+    gaps: tuple[bytes, ...]
+    runs: tuple[Span, ...]
 
-
-def runs_of(lines: Lines) -> Runs:
-    """All runs of digits; the buffer neither begins nor ends with one."""
-    digit = (lines.buffer - np.uint8(48)) < 10
-    turns = np.flatnonzero(digit[1:] != digit[:-1]) + 1
-    return Runs(turns[::2], turns[1::2])
-
-
-def decode_loose(lines: Lines, at: Offsets, shape_of: Callable[[bytes], Shape], found: Decoded) -> Offsets:
-    """Read lines by their skeletons; gives those that have too few of their kind, or are not quite of it."""
-    runs = runs_of(lines)
-    first = np.searchsorted(runs.starts, lines.starts[at])
-    count = np.searchsorted(runs.starts, lines.ends[at]) - first
-    left = []
-    for members in _by_skeleton(lines, at, count):
-        if len(members) < FEWEST:
-            left.append(at[members])
-            continue
-        model = int(at[members[0]])
-        shape = shape_of(lines.bytes(model))
-        if shape.line is None:
-            if shape.wanted:
-                found.others.append(at[members])
-            continue
-        kin = _Kin(lines, runs, at[members], first[members], int(count[members[0]]))
-        left.append(kin.decode(shape, found))
-    return np.concatenate(left) if left else at[:0]
+    def token(self, span: Span) -> tuple[int, int, int, int] | None:
+        """A span in terms of the model's runs: the first and the last inside, and what it has beyond them."""
+        inside = [at for at, run in enumerate(self.runs) if run[0] < span[1] and run[1] > span[0]]
+        if not inside:
+            return None
+        low, high = inside[0], inside[-1]
+        return low, span[0] - self.runs[low][0], high, span[1] - self.runs[high][1]
 
 
-def _by_skeleton(lines: Lines, at: Offsets, count: Offsets) -> Iterator[Offsets]:
-    """The lines in groups of one skeleton and one number of runs, as indices into `at`."""
-    groups: dict[tuple[bytes, int], list[int]] = {}
-    raw = lines.raw
-    places = zip(lines.starts[at].tolist(), lines.ends[at].tolist(), count.tolist(), strict=True)
-    for index, (start, end, runs) in enumerate(places):
-        groups.setdefault((raw[start:end].translate(None, DIGITS), runs), []).append(index)
-    for members in groups.values():
-        yield np.array(members, dtype=np.int64)
+@dataclass(slots=True)
+class Models:
+    """The models met so far in a log, those that fitted last first."""
+
+    known: list[Model] = field(default_factory=list)
+
+    def decode(
+        self, lines: Lines, at: Offsets, shape_of: Callable[[bytes], Shape], found: Decoded
+    ) -> Offsets:
+        """Read lines by their models; gives those that fit none."""
+        kin = _kin_of(lines, at)
+        useful: list[Model] = []
+        for model in self.known:
+            if len(kin.at) == 0:
+                break
+            kin = self._take(kin, model, useful, found)
+        for _ in range(MOST_NEW):
+            if len(kin.at) < MANY:
+                break
+            fresh = _model_of(kin, shape_of)
+            if fresh is None:
+                break
+            kin = self._take(kin, fresh, useful, found)
+        others = [model for model in self.known if not any(model is one for one in useful)]
+        self.known = [*useful, *others][:MOST_MODELS]
+        return kin.at
+
+    def _take(self, kin: _Kin, model: Model, useful: list[Model], found: Decoded) -> _Kin:
+        alike = kin.like(model)
+        if not alike.any():
+            return kin
+        useful.append(model)
+        kin.select(alike).note(model, found)
+        return kin.select(~alike)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kin:
-    """Lines of one skeleton, their first runs, and how many runs each has; the first line is the model."""
+    """Lines of a chunk, the first run of digits of each, and how many it has."""
 
     lines: Lines
-    runs: Runs
+    starts: Offsets  # of all runs of the chunk
+    ends: Offsets
     at: Offsets
     first: Offsets
-    count: int
+    count: Offsets
 
-    def decode(self, shape: Shape, found: Decoded) -> Offsets:
-        """Read the lines whose runs stand as the model's do, between the same characters."""
-        alike = self._like_the_model(shape)
-        _Kin(self.lines, self.runs, self.at[alike], self.first[alike], self.count)._note(shape, found)
-        return self.at[~alike]
+    def select(self, keep: Mask | slice) -> _Kin:
+        """Some of the lines."""
+        return _Kin(self.lines, self.starts, self.ends, self.at[keep], self.first[keep], self.count[keep])
 
-    def _note(self, shape: Shape, found: Decoded) -> None:
+    def like(self, model: Model) -> Mask:
+        """Which lines have the model's characters between their runs."""
+        alike: Mask = self.count == len(model.runs)
+        some = np.flatnonzero(alike)
+        for nth, gap in enumerate(model.gaps):
+            if len(some) == 0:
+                break
+            at, first = self.at[some], self.first[some]
+            begins = self.lines.starts[at] if nth == 0 else self.ends[first + nth - 1]
+            ends = self.starts[first + nth] if nth < len(model.runs) else self.lines.ends[at]
+            same = ends - begins == len(gap)
+            same &= _holds(self.lines, begins, gap)
+            some = some[same]
+        alike[:] = False
+        alike[some] = True
+        for span in model.shape.name_digits:
+            alike &= self._holds_name(model, span)
+        return alike
+
+    def _holds_name(self, model: Model, span: Span) -> Mask:
+        token = model.token(span)
+        assert token is not None  # they are digits
+        begins, ends = self._token(token)
+        text = model.shape.text[slice(*span)].encode("latin-1")
+        held: Mask = (ends - begins == len(text)) & _holds(self.lines, begins, text)
+        return held
+
+    def _token(self, token: tuple[int, int, int, int]) -> tuple[Offsets, Offsets]:
+        low, lead, high, trail = token
+        most = len(self.starts) - 1
+        first = np.minimum(self.first + low, most)
+        return self.starts[first] + lead, self.ends[np.minimum(self.first + high, most)] + trail
+
+    def note(self, model: Model, found: Decoded) -> None:
+        """Add what these lines hold; all of them are like the model."""
+        line = model.shape.line
+        if line is None:
+            if model.shape.wanted:
+                found.others.append(self.at)
+            return
+
         def measured(span: Span) -> Floats | None:
-            return self._values(span, shape.text)
+            token = model.token(span)
+            if token is None:
+                constant = number(model.shape.text[slice(*span)])  # nan, inf
+                return None if constant is None else np.full(len(self.at), constant)
+            values, good = decimals(self.lines.buffer, *self._token(token))
+            return values if good.all() else None
 
         def counted(span: Span | None) -> Integers | None:
-            values = None if span is None else self._values(span, shape.text)
+            values = None if span is None else measured(span)
             if values is None or not (np.abs(values) < LAST_STEP).all():
                 return None
             whole: Integers = values.astype(np.int64)
             return whole
 
-        assert shape.line is not None
-        note_lines(self.at, shape.line, counted, measured, found)
+        note_lines(self.at, line, counted, measured, found)
 
-    def _like_the_model(self, shape: Shape) -> Mask:
-        """Equal characters in equal gaps, and equal digits where they belong to a name."""
-        each = self.first[:, None] + np.arange(self.count)
-        starts, ends = self.runs.starts[each], self.runs.ends[each]
-        before = np.concatenate([self.lines.starts[self.at][:, None], ends[:, :-1]], axis=1)
-        gaps = starts - before[:, : self.count]
-        alike: Mask = (gaps == gaps[0]).all(axis=1)
-        for span in shape.name_digits:
-            text = shape.text[slice(*span)].encode("latin-1")
-            began, ended = self._token(span)
-            alike &= (ended - began) == len(text)
-            for offset, byte in enumerate(text):
-                alike &= self.lines.buffer[np.minimum(began + offset, len(self.lines.buffer) - 1)] == byte
-        return alike
 
-    def _token(self, span: Span) -> tuple[Offsets, Offsets]:
-        """Where a span of the model begins and ends in each line."""
-        origin = self.lines.starts[self.at[0]]
-        mine = slice(int(self.first[0]), int(self.first[0]) + self.count)
-        starts, ends = self.runs.starts[mine] - origin, self.runs.ends[mine] - origin
-        inside = np.flatnonzero((starts < span[1]) & (ends > span[0]))
-        low, high = int(inside[0]), int(inside[-1])
-        return (
-            self.runs.starts[self.first + low] + (span[0] - int(starts[low])),
-            self.runs.ends[self.first + high] + (span[1] - int(ends[high])),
-        )
+def _kin_of(lines: Lines, at: Offsets) -> _Kin:
+    # The buffer neither begins nor ends with a digit.
+    digit = (lines.buffer - np.uint8(48)) < 10
+    turns = np.flatnonzero(digit[1:] != digit[:-1]) + 1
+    starts, ends = turns[::2], turns[1::2]
+    first = np.searchsorted(starts, lines.starts[at])
+    return _Kin(lines, starts, ends, at, first, np.searchsorted(starts, lines.ends[at]) - first)
 
-    def _values(self, span: Span, text: str) -> Floats | None:
-        token = text[slice(*span)]
-        if not any(one.isdigit() for one in token):
-            constant = number(token)
-            return None if constant is None else np.full(len(self.at), constant)
-        values, good = decimals(self.lines.buffer, *self._token(span))
-        return values if good.all() else None
+
+def _model_of(kin: _Kin, shape_of: Callable[[bytes], Shape]) -> Model | None:
+    """A typical line as a model; None where it is longer than any that is read."""
+    typical = len(kin.at) // 2
+    raw = kin.lines.bytes(int(kin.at[typical]))
+    if len(raw) > LONGEST_MODEL:
+        return None
+    origin, first = int(kin.lines.starts[kin.at[typical]]), int(kin.first[typical])
+    mine = slice(first, first + int(kin.count[typical]))
+    starts, ends = (kin.starts[mine] - origin).tolist(), (kin.ends[mine] - origin).tolist()
+    gaps = [raw[begin:end] for begin, end in zip([0, *ends], [*starts, len(raw)], strict=True)]
+    return Model(shape_of(raw), tuple(gaps), tuple(zip(starts, ends, strict=True)))
+
+
+def _holds(lines: Lines, begins: Offsets, text: bytes) -> Mask:
+    """Where these bytes stand, eight compared at a time."""
+    windows = np.ndarray((len(lines.buffer) - 7,), dtype="<u8", buffer=lines.buffer, strides=(1,))
+    same: Mask = np.ones(len(begins), dtype=np.bool_)
+    for offset in range(0, len(text), 8):
+        part = text[offset : offset + 8]
+        mask = np.uint64(2 ** (8 * len(part)) - 1)
+        words = windows[np.minimum(begins + offset, len(windows) - 1)]
+        same &= (words & mask) == np.uint64(int.from_bytes(part, "little"))
+    return same
