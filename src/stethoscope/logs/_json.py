@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from stethoscope.logs._numbers import number
 from stethoscope.logs._table import flattened
 
 _DECODER = json.JSONDecoder()
+# StyleGAN judges its snapshots: the thousands of images they have seen stand in the file's name.
+KIMG_IN_NAME = "snapshot_pkl"
+_KIMG = re.compile(r"(\d{1,12})\.pkl$")
 
 
 def record_in(line: str) -> dict[str, object] | None:
@@ -51,6 +55,8 @@ def numbers_of(record: Mapping[str, object]) -> Iterator[tuple[str, float]]:
         found = _value(value)
         if found is not None:
             yield name, found
+        elif name == KIMG_IN_NAME and isinstance(value, str) and (kimg := _KIMG.search(value)):
+            yield "kimg", float(kimg[1])
 
 
 def _value(value: object) -> float | None:

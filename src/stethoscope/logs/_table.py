@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs._numbers import number, whole
+from stethoscope.logs._numbers import whole
 from stethoscope.logs._points import MAX_SERIES, aggregation_of, with_lone_loss
 from stethoscope.run import Aggregation, Series
 from stethoscope.run.names import assign, known
@@ -31,10 +32,14 @@ STEP_COLUMNS = (
     ),
     *("optimizer_step", "opt_step", "it", "total_timesteps", "time/total_timesteps", "totalenvinteracts"),
     *("global_iteration", "global_iter", "train/iteration", "train/iterations", "progress/iteration"),
-    *("progress/step", "progress/global_step", "batch", "batch_idx", "global_batch", "_step"),
+    *("progress/step", "progress/global_step", "batch", "batch_idx", "global_batch"),
+    *("timesteps", "num_timesteps", "timesteps_total", "env_steps", "total_env_steps", "num_env_steps"),
+    *("misc/total_timesteps", "num_env_steps_sampled", "num_env_steps_sampled_lifetime", "_step"),
 )
 EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep")
 KIMG_COLUMNS = ("progress/kimg", "kimg")
+# Counted where nothing else is: OpenAI's loggers write "samples" beside "step".
+SAMPLE_COLUMNS = ("samples", "samples_seen", "num_samples", "consumed_samples", "examples", "n_samples")
 TIME_COLUMNS = ("_timestamp", "timestamp", "wall_time", "walltime", "timestamps", "time", "date", "datetime")
 TOTAL_COLUMNS = ("total_steps", "max_steps", "total_iters", "max_iters", "num_training_steps")
 AXIS_COLUMNS = frozenset((*STEP_COLUMNS, *EPOCH_COLUMNS, *KIMG_COLUMNS))
@@ -60,43 +65,42 @@ class Reading:
 
 @dataclass(slots=True)
 class Table:
-    """Rows of named values as they are met; a row may lack any of the columns."""
+    """Rows of named values as they are met; a row may lack any of the columns.
+
+    Values that come one at a time are appended to `places` and `values`; those that come by columns are
+    kept in `blocks` as they are. `runs` holds the row and the line of the file at which rows begin to
+    stand on consecutive lines.
+    """
 
     rows: int = 0
     places: dict[str, array[int]] = field(default_factory=dict)
     values: dict[str, array[float]] = field(default_factory=dict)
     refused: bool = False
+    blocks: dict[str, list[Column]] = field(default_factory=dict)
+    runs: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(self, record: Iterable[tuple[str, float]]) -> None:
-        """Append one row."""
+    def add(self, record: Iterable[tuple[str, float]], line: int | None = None) -> None:
+        """Append one row; `line` is where it stands in the file."""
+        if line is not None:
+            self.stands_at(self.rows, line)
         for name, value in record:
-            column = self._column_of(name)
-            if column is not None:
-                column[0].append(self.rows)
-                column[1].append(value)
+            if self._has(name):
+                self.places[name].append(self.rows)
+                self.values[name].append(value)
         self.rows += 1
 
-    def add_rows(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Append rows of as many cells as there are names, by columns where all the cells are numbers."""
-        first = self.rows
-        if not rows:
-            return
-        for name, cells in zip(names, zip(*rows, strict=True), strict=True):
-            column = self._column_of(name) if name else None
-            if column is None:
-                continue
-            places, values = column
-            try:
-                values.extend(map(float, cells))
-                places.extend(range(first, first + len(cells)))
-            except ValueError:
-                del values[len(places) :]  # those before the cell that is no number
-                for at, cell in enumerate(cells):
-                    value = number(cell) if cell else None
-                    if value is not None:
-                        places.append(first + at)
-                        values.append(value)
-        self.rows += len(rows)
+    def add_block(self, name: str, places: Row, values: npt.NDArray[np.float64]) -> None:
+        """Append values of one column in these rows; the caller counts the rows."""
+        if len(values) and self._has(name):
+            held = self.blocks.setdefault(name, [])
+            if self.places[name]:
+                held.append(self._taken(name))
+            held.append((places, values))
+
+    def stands_at(self, row: int, line: int) -> None:
+        """Note that a row stands on this line, and those after it on the lines that follow."""
+        if not self.runs or line - row != self.runs[-1][1] - self.runs[-1][0]:
+            self.runs.append((row, line))
 
     def reading(
         self,
@@ -105,7 +109,7 @@ class Table:
         instant: frozenset[str] = frozenset(),
     ) -> Reading:
         """The columns over the axis that the table names; `instant` are the columns that hold no means."""
-        columns = {name: self._column(name) for name, places in self.places.items() if places}
+        columns = self.columns()
         axis = axis_of(columns, self.rows)
         times = _clock(columns)
         totals = _find(columns, TOTAL_COLUMNS)
@@ -118,13 +122,14 @@ class Table:
             Series(
                 names[logged],
                 logged,
-                axis.steps[places],
+                axis.steps if len(places) == self.rows else axis.steps[places],
                 values,
                 file,
                 aggregation_of(
                     names[logged], logged, Aggregation.INSTANT if logged in instant else aggregation
                 ),
                 axis.name,
+                self._lines(places),
             )
             for logged, (places, values) in signals.items()
         )
@@ -134,30 +139,86 @@ class Table:
         if self.refused:
             notes.append(f"more than {MAX_SERIES} names; the rest was passed over")
         return Reading(
-            with_lone_loss(series),
+            with_validation_loss(with_lone_loss(series)),
             float(clock[0]) if len(clock) else None,
             float(clock[-1]) if len(clock) else None,
             whole(float(columns[totals][1][-1])) if totals else None,
             tuple(notes),
         )
 
-    def _column_of(self, name: str) -> tuple[array[int], array[float]] | None:
-        """The column of this name, begun where there is none yet; None when there are too many."""
+    def columns(self) -> dict[str, Column]:
+        """Every column that holds a value: the rows it stands in, and its values."""
+        shared: dict[tuple[int, ...], Row] = {}
+        return {
+            name: self._column(name, shared)
+            for name in self.places
+            if self.places[name] or name in self.blocks
+        }
+
+    def _has(self, name: str) -> bool:
+        """Whether a column of this name is kept, begun where there is none yet: only so many are."""
         if name not in self.places:
             if len(self.places) >= MAX_SERIES:
                 self.refused = True
-                return None
+                return False
             self.places[name], self.values[name] = array("q"), array("d")
-        return self.places[name], self.values[name]
+        return True
 
-    def _column(self, name: str) -> Column:
-        return np.array(self.places[name], dtype=np.int64), np.array(self.values[name], dtype=np.float64)
+    def _taken(self, name: str) -> Column:
+        """The values that were appended one at a time, as a block."""
+        block = np.array(self.places[name], dtype=np.int64), np.array(self.values[name], dtype=np.float64)
+        self.places[name], self.values[name] = array("q"), array("d")
+        return block
+
+    def _column(self, name: str, shared: dict[tuple[int, ...], Row]) -> Column:
+        """One column; those that stand in the same rows share the array that says so."""
+        if name not in self.blocks:
+            return np.array(self.places[name], dtype=np.int64), np.array(self.values[name], dtype=np.float64)
+        held = self.blocks[name]
+        if self.places[name]:
+            held.append(self._taken(name))
+        if len(held) > 1:
+            values = np.concatenate([part for _, part in held])
+            key = tuple(id(part) for part, _ in held)
+            if key not in shared:
+                shared[key] = np.concatenate([part for part, _ in held])
+            places = shared[key]
+            if (np.diff(places) < 0).any():  # a row that was read apart from those around it
+                order = np.argsort(places, kind="stable")
+                places, values = places[order], values[order]
+            self.blocks[name] = held = [(places, values)]
+        return held[0]
+
+    def _lines(self, places: Row) -> tuple[int, int] | None:
+        """The first and the last line that hold a column."""
+        if not self.runs or len(places) == 0:
+            return None
+        ends = []
+        for row in (int(places[0]), int(places[-1])):
+            first, line = self.runs[max(bisect_right(self.runs, row, key=lambda run: run[0]) - 1, 0)]
+            ends.append(line + row - first)
+        return ends[0], ends[1]
+
+
+def with_validation_loss(series: tuple[Series, ...]) -> tuple[Series, ...]:
+    """The series, and "val/loss" for the first of several held-out sets where none is the plain one."""
+    if any(s.name == "val/loss" for s in series):
+        return series
+    sets = [s for s in series if s.name.startswith("val/loss/") and _OF_A_SET.fullmatch(s.logged_as)]
+    if not sets:
+        return series
+    chosen = max(sets, key=len)  # the first of those evaluated most often
+    return (*series, replace(chosen, name="val/loss"))
+
+
+# The Trainer's names where `eval_dataset` is a dictionary: eval_<set>_loss.
+_OF_A_SET = re.compile(r"eval[_/].+[_/]loss")
 
 
 def looks_like_log(names: Iterable[str]) -> bool:
     """Whether these columns are a training log's: something that counts steps, or a signal known by name."""
     listed = [name.strip() for name in names]
-    return any(_spoken(name) in AXIS_COLUMNS or known(name) for name in listed)
+    return any(spoken(name) in AXIS_COLUMNS or known(name) for name in listed)
 
 
 # --- the axis ---------------------------------------------------------------------------------------
@@ -181,25 +242,38 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
         if steps is not None:
             return _unrolled(name, steps, columns[epoch] if epoch else None)
     kimg = _find(columns, KIMG_COLUMNS)
-    if kimg:
-        places, values = columns[kimg]
-        steps = _counter((places, np.round(values)), rows)
-        if steps is not None and len(np.unique(steps)) == rows:
-            return Axis(steps, "kimg", kimg)
+    for unit, name in ((1, "kimg"), (1000, "img")) if kimg else ():  # short ticks need the finer
+        places, values = columns[kimg or ""]
+        steps = _counter((places, np.round(values * unit)), rows)
+        if steps is not None and (np.diff(steps) != 0).mean() >= MOSTLY:
+            return Axis(steps, name, kimg)
     if epoch:
         steps = _counter(columns[epoch], rows)
         if steps is not None and len(np.unique(steps)) * ROWS_PER_EPOCH >= rows:
             return Axis(steps, "epoch", epoch)
+    for name in _all(columns, SAMPLE_COLUMNS):
+        steps = _counter(columns[name], rows)
+        if steps is not None and (np.diff(steps) >= 0).mean() >= MOSTLY:
+            return Axis(steps, "samples", name)
     note = ("no column counts steps: rows are counted instead",) if rows else ()
     return Axis(np.arange(rows, dtype=np.int64), "row", None, note)
 
 
 def _all(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> list[str]:
-    by_name = {_spoken(name): name for name in reversed(list(columns))}
+    by_name = {spoken(name): name for name in reversed(list(columns))}
+    for name in reversed(list(columns)):
+        group, _, last = spoken(name).rpartition("/")
+        if group and last in PLAIN_COUNTERS:  # Charts/global_step, perf/total_timesteps
+            by_name.setdefault(last, name)
     return [by_name[name] for name in wanted if name in by_name]
 
 
-def _spoken(name: str) -> str:
+PLAIN_COUNTERS = frozenset(
+    {"global_step", "global_iteration", "total_timesteps", "num_updates", "current_steps"}
+)
+
+
+def spoken(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_").replace(".", "/")
 
 
@@ -227,7 +301,7 @@ def _unrolled(name: str, steps: Row, epoch: Column | None) -> Axis:
         return Axis(steps, "step", name)
     counted = _counter(epoch, len(steps))
     falls = np.flatnonzero(np.diff(steps) < 0)
-    if counted is None or len(falls) < 2:
+    if counted is None or len(falls) == 0:
         return Axis(steps, "step", name)
     with_epoch = np.diff(counted)[falls] > 0
     if with_epoch.mean() < MOSTLY:
@@ -252,7 +326,7 @@ def _clock(columns: Mapping[str, Column]) -> str | None:
 DEEPEST = 8  # levels of nesting that are looked into
 LONGEST_LIST = 32  # longer lists are data (a histogram, a batch), not signals
 TAG_KEYS = ("tag", "metric", "name", "key", "metric_name")  # beside "value" in a record of one value
-_ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset"})
+ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset"})
 _HELD_OUT = re.compile(
     r"(val|valid|validation|eval|evaluation|test|dev|hold[-_]?out|held[-_]?out)\b", re.IGNORECASE
 )
@@ -276,7 +350,7 @@ def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
         else:
             leaves.append((path, value))
     leaves = _named_by_tag(leaves)
-    role = next((v for k, v in leaves if k in _ROLE_KEYS and isinstance(v, str)), "")
+    role = next((v for k, v in leaves if k in ROLE_KEYS and isinstance(v, str)), "")
     if _HELD_OUT.match(role):
         axes = AXIS_COLUMNS | {*TIME_COLUMNS, *TOTAL_COLUMNS}
         return [(name if name.lower() in axes else f"val/{name}", value) for name, value in leaves]

@@ -3,39 +3,59 @@
 step,loss,lr                      an ordinary table
 ,0.099,0,,49,,0.147               sparse rows (Lightning): an empty cell is a value that was not logged
 epoch,   train/box_loss,   ...    padded headers (Ultralytics)
+"Step","run - loss","run - loss__MIN"   a download from W&B: every cell quoted, its range beside each value
+# step loss                       a header as a comment, cells between blanks
+1 8.0491                          steps and losses without a header (torchtitan's reference curves)
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
 
 from stethoscope.errors import UnreadableFile
+from stethoscope.logs._blocks import Blocks
+from stethoscope.logs._cells import Cells, Mask, Values, cells_of, numbers_in, split
+from stethoscope.logs._clock import stamp_of
+from stethoscope.logs._fast_columns import FILLED, Columns, fast_columns
 from stethoscope.logs._head import Head
-from stethoscope.logs._lines import LONGEST_LINE
 from stethoscope.logs._numbers import number
-from stethoscope.logs._table import TAG_KEYS, Table, looks_like_log
+from stethoscope.logs._points import MAX_SERIES
+from stethoscope.logs._table import AXIS_COLUMNS, TAG_KEYS, TIME_COLUMNS, Table, looks_like_log, spoken
 from stethoscope.run import Log
 from stethoscope.run.names import known
 
 FORMAT = "CSV table"
 
 SEPARATORS = (",", "\t", ";", "|")
-_NAME = re.compile(r"[\w /.@%()\[\]:<>*#^~+-]{0,200}")
+_NAME = re.compile(r"[^\x00-\x08\x0b-\x1f{}=<>]{0,200}")
 _TAG = re.compile(r"tag-(?P<tag>.+)\.csv$")  # TensorBoard's "download CSV": run-x-tag-loss.csv
 HALF = 0.5
-ROWS_AT_ONCE = 4096  # turned into numbers together
+LINES_LOOKED_AT = 20
+AT_ONCE = 1 << 20  # bytes of a block whose cells are found together; they stay in the cache
+LONGEST_ROW = 1 << 20  # bytes; a longer one is cut at the last name that is kept
+FEWEST_LABELS = 3  # rows before a column of words is called labels
 
 
 def recognise(head: Head) -> float:
     """A header of names, some of them a training log's, above rows of as many cells, mostly numbers."""
     if head.binary or head.prose:
         return 0.0
-    rows = list(_rows(head.text.splitlines()[:20]))
+    lines = head.text.replace("\0", "").splitlines()[:LINES_LOOKED_AT]
+    separator = _separator(lines)
+    rows = [split(line, separator) for line in _with_cells(lines)]
     header = rows[0] if rows else []
+    if len(header) < 2:
+        return 0.0
+    if _counts_without_header(rows, head):
+        return 0.4
     named = all(_NAME.fullmatch(cell) for cell in header) and not any(_is_value(cell) for cell in header)
-    if len(header) < 2 or not named:
+    if not named:
         return 0.0
     if len(rows) == 1:  # a header longer than the head
         return 0.5 if head.end and looks_like_log(header) else 0.0
@@ -43,78 +63,288 @@ def recognise(head: Head) -> float:
     if abs(len(first) - len(header)) > 1:
         return 0.0
     filled = [cell for cell in first if cell.strip()]
-    numeric = [cell for cell in filled if number(cell) is not None]
-    if not filled or len(numeric) < HALF * len(filled) or not looks_like_log(header):
+    numeric = [cell for cell in filled if _cell_value(cell) is not None]
+    if not numeric or len(numeric) + _times(filled) < HALF * len(filled) or not looks_like_log(header):
         return 0.0
     return 0.8
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> CsvReading:
     """Each column against the column that counts steps."""
-    table, notes = Table(), []
+    return CsvReading(head, Blocks(head.encoding))
+
+
+@dataclass(slots=True)
+class CsvReading:
+    """A table being read."""
+
+    head: Head
+    blocks: Blocks
+    table: Table = field(default_factory=Table)
+    separator: str | None = ""  # "" until a header is seen
+    names: list[str] = field(default_factory=list)
     long_form: tuple[int, int] | None = None
-    with head.opened_text(newline="") as stream:
-        lines = iter(lambda: stream.readline(LONGEST_LINE), "")
-        names: list[str] = []
-        held: list[list[str]] = []
-        ragged = 0
-        for row in _rows(lines):
-            if long_form and len(row) == len(names):
-                table.add(_long_values(names, row, *long_form))
-                continue
-            if len(row) == len(names) and len(held) < ROWS_AT_ONCE and not _is_header(row):
-                held.append(row)
-                continue
-            table.add_rows(names, held)
-            held = []
-            if not names or _is_header(row):
-                names = _signal_names(row, head)
-                long_form = _long_form(names)
-            elif len(row) == len(names):
-                held.append(row)
+    ragged: int = 0
+    clocks: dict[str, tuple[float, float]] = field(default_factory=dict)
+    words: dict[str, set[str]] = field(default_factory=dict)
+
+    def take(self, data: bytes, last: bool) -> int:
+        """Read the whole lines among these bytes."""
+        taken, block = self.blocks.cut(data, last)
+        if block and self.separator == "":
+            block = self._after_header(block)
+        if block and not self._take_fast(block):
+            for part in _parts(block):
+                self._take_part(part)
+        return taken
+
+    def log(self) -> Log:
+        """What was read so far."""
+        if self.table.rows == 0 or not self.table.places:
+            raise UnreadableFile(f"{self.head.file}: a table with a header and no numbers")
+        self._refuse_labels()
+        found = self.table.reading(self.head.file)
+        notes = [*found.notes]
+        if self.ragged:
+            notes.append(f"{self.ragged} of {self.table.rows} rows have more or fewer cells than the header")
+        clock = next(iter(self.clocks.values()), (None, None))
+        return Log(
+            self.head.file,
+            FORMAT,
+            found.series,
+            started=found.started or clock[0],
+            last_written=found.last_written or clock[1] or self.head.changed,
+            total_steps=found.total_steps,
+            notes=tuple(notes),
+        )
+
+    # --- the header -----------------------------------------------------------------------------------
+
+    def _after_header(self, block: bytes) -> bytes:
+        """Take the header, and give what follows it."""
+        at = 0
+        while at < len(block):
+            end = block.find(b"\n", at)
+            end = len(block) if end < 0 else end
+            line = block[at:end].decode("utf-8", errors="replace")
+            text = _uncommented(line)
+            if text.strip():
+                self.separator = _separator([text])
+                row = split(text, self.separator)
+                if any(_is_value(cell) for cell in row) and len(row) == 2:
+                    self._name(["step", _value_name(self.head)])
+                    return block[at:]
+                self._name(row)
+                self._match_width(block[end + 1 :])
+                self.blocks.line += 1
+                return block[end + 1 :]
+            self.blocks.line += 1
+            at = end + 1
+        return b""
+
+    def _name(self, row: Sequence[str]) -> None:
+        self.names = signal_names(row, self.head.path.name)
+        if len(self.names) > MAX_SERIES:
+            self.table.refused = True
+        self.long_form = _long_form(self.names)
+
+    def _match_width(self, rows: bytes) -> None:
+        """Name a column that the header leaves out: row numbers before it (R), or nothing after it."""
+        line = rows[:LONGEST_ROW].lstrip(b"\n").split(b"\n", 1)[0]
+        row = split(line.decode("utf-8", errors="replace"), self.separator)
+        if len(row) == len(self.names) + 1:
+            self.names = [*self.names, ""] if not row[-1].strip() else ["", *self.names]
+
+    # --- rows -----------------------------------------------------------------------------------------
+
+    def _take_fast(self, block: bytes) -> bool:
+        """Read a block with the parser of the [fast] extra, if it is there and this block is plain."""
+        if self.long_form or not self.separator or len(self.names) > MAX_SERIES:
+            return False
+        columns = fast_columns(block, self.separator, len(self.names))
+        if columns is None:
+            return False
+        self._add_columns(columns, self.blocks.line)
+        self.blocks.line += columns.rows
+        return True
+
+    def _add_columns(self, columns: Columns, line: int) -> None:
+        first = self.table.rows
+        places = np.arange(first, first + columns.rows, dtype=np.int64)
+        self.table.stands_at(first, line)
+        self.table.rows += columns.rows
+        for name, (values, filled) in zip(self.names, columns.columns, strict=True):
+            if name:
+                self.table.add_block(name, places if filled is FILLED else places[filled], values)
+
+    def _take_part(self, block: bytes) -> None:
+        line = self.blocks.line
+        if len(block) > LONGEST_ROW and b"\n" not in block[:LONGEST_ROW]:
+            self._take_long_row(block, line)
+            self.blocks.line += 1
+            return
+        cells = cells_of(block, self.separator.encode() if self.separator else None)
+        values, good = numbers_in(cells)
+        counts = np.diff(cells.first)
+        sums = np.concatenate([[0], np.cumsum(good)])
+        numeric = sums[cells.first[1:]] - sums[cells.first[:-1]]
+        empty = _all_empty(cells)
+        # A line without a number may be a header again: a logger that was started anew writes another.
+        bare = np.flatnonzero((numeric == 0) & ~empty & ~cells.quoted)
+        comments = cells.buffer[cells.line_starts] == ord("#")
+        begin = 0
+        for at in bare[(counts[bare] > 1) | comments[bare]].tolist():
+            row = split(_uncommented(cells.text(at)), self.separator)
+            if _is_header(row):
+                self._take_rows(cells, values, good, begin, at, ~(empty | comments))
+                self._name(row)
+                begin = at + 1
+        self._take_rows(cells, values, good, begin, len(counts), ~(empty | comments))
+        self.blocks.line += len(counts)
+
+    def _take_rows(
+        self, cells: Cells, values: Values, good: Mask, begin: int, end: int, wanted: Mask
+    ) -> None:
+        """Read the wanted lines from one to before another; they all stand under one header."""
+        lines = np.flatnonzero(wanted[begin:end]) + begin
+        if len(lines) == 0:
+            return
+        width = len(self.names)
+        counts = np.diff(cells.first)[lines]
+        regular = (counts == width) & ~cells.quoted[lines]
+        rows = np.arange(self.table.rows, self.table.rows + len(lines), dtype=np.int64)
+        breaks = np.flatnonzero(np.diff(lines) != 1) + 1
+        for at in (0, *breaks.tolist()):
+            self.table.stands_at(int(rows[at]), self.blocks.line + int(lines[at]))
+        if self.long_form:
+            regular[:] = False
+        for at in np.flatnonzero(~regular).tolist():
+            self.table.rows = int(rows[at])
+            self._take_row(cells.row(int(lines[at])))
+        self.table.rows = int(rows[-1]) + 1
+        if regular.any():
+            if regular.all() and len(lines) == end - begin:
+                grid = slice(int(cells.first[begin]), int(cells.first[end]))
+                block, filled = values[grid].reshape(-1, width), good[grid].reshape(-1, width)
             else:
-                # A cut line may end in half a number; a row with a cell too few is read up to it.
-                ragged += 1
-                table.add(_values(names, row[: min(len(row) - 1, len(names))]))
-        table.add_rows(names, held)
-    if table.rows == 0 or not table.places:
-        raise UnreadableFile(f"{head.file}: a table with a header and no numbers")
-    if ragged:
-        notes.append(f"{ragged} of {table.rows} rows have more or fewer cells than the header")
-    found = table.reading(head.file)
-    return Log(
-        head.file,
-        FORMAT,
-        found.series,
-        started=found.started,
-        last_written=found.last_written or head.changed,
-        total_steps=found.total_steps,
-        notes=(*found.notes, *notes),
-    )
+                which = cells.first[lines[regular]][:, None] + np.arange(width)
+                block, filled = values[which], good[which]
+            self._add_block(rows[regular], block, filled)
+            self._look_at_words(cells, lines[regular], filled)
+
+    def _add_block(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]], block: Values, good: Mask) -> None:
+        kept = min(len(self.names), MAX_SERIES)
+        columns, filled = np.ascontiguousarray(block[:, :kept].T), np.ascontiguousarray(good[:, :kept].T)
+        whole: list[bool] = np.all(filled, axis=1).tolist()
+        for name, column, is_whole, mask in zip(self.names, columns, whole, filled, strict=False):
+            if name:
+                self.table.add_block(name, *((rows, column) if is_whole else (rows[mask], column[mask])))
+
+    def _take_row(self, row: list[str]) -> None:
+        """Read one row that is not like the others."""
+        if self.long_form and len(row) == len(self.names):
+            self.table.add(_long_values(self.names, row, *self.long_form))
+            return
+        kept = len(row)
+        if kept != len(self.names):
+            # A cut line may end in half a number; a row with a cell too few is read up to it.
+            self.ragged += 1
+            kept = min(len(row) - 1, len(self.names))
+        self.table.add(_values(self.names, row[:kept]))
+
+    def _take_long_row(self, block: bytes, line: int) -> None:
+        """Read a row of more cells than are kept."""
+        text = block.rstrip(b"\n")[: 64 * LONGEST_ROW].decode("utf-8", errors="replace")
+        row = text.split(self.separator, MAX_SERIES)
+        self.table.stands_at(self.table.rows, line)
+        self.table.add(_values(self.names, row[:MAX_SERIES]))
+        if len(row) < len(self.names):
+            self.ragged += 1
+
+    # --- words: times and labels ------------------------------------------------------------------------
+
+    def _look_at_words(
+        self, cells: Cells, lines: np.ndarray[tuple[int], np.dtype[np.int64]], good: Mask
+    ) -> None:
+        """Note what the columns hold that are no numbers: the time of day, or labels."""
+        for column in np.flatnonzero(~good[:, :MAX_SERIES].any(axis=0)).tolist():
+            name = self.names[column]
+            ends = [cells.cell(int(cells.first[line]) + column) for line in (lines[0], lines[-1])]
+            stamps = [_stamp(text) for text in ends]
+            if stamps[0] is not None and stamps[1] is not None:
+                self.clocks[name] = (self.clocks.get(name, stamps)[0] or stamps[0], stamps[1])
+            elif len(self.words.setdefault(name, set())) < FEWEST_LABELS:
+                self.words[name].update(text for text in ends if text and not _is_time(text))
+
+    def _refuse_labels(self) -> None:
+        """A table of examples, each with a label, is no log, though its columns are called as a log's."""
+        labels = [name for name in self.words if _LABEL.fullmatch(spoken(name)) and self.words[name]]
+        columns = self.table.columns()
+        counters = [name for name in columns if spoken(name) in AXIS_COLUMNS]
+        if not labels or not counters or self.table.rows < FEWEST_LABELS:
+            return
+        if all(_counts_nothing(columns[name][1]) for name in counters):
+            raise UnreadableFile(
+                f"{self.head.file}: a table of labelled examples, not a log: '{counters[0]}' does not count "
+                f"its rows and '{labels[0]}' names a class for each"
+            )
 
 
-def _rows(lines: Iterator[str] | list[str]) -> Iterator[list[str]]:
-    """The cells of each line that is not blank or a comment; the header decides the separator."""
-    separator: str | None = ""
+# Columns that say what a row is an example of.
+_LABEL = re.compile(
+    r"(?:.*[_/])?(?:label|class|category|target|fault|fault_type|bug|bug_type|y|outcome|verdict)s?"
+)
+
+
+def _counts_nothing(values: Values) -> bool:
+    """Whether a column named as a counter holds fractions, one value over and over, or no order at all."""
+    steps = np.diff(values)
+    return bool((values != np.floor(values)).mean() > HALF or (steps <= 0).mean() > HALF)
+
+
+def _parts(block: bytes) -> Iterator[bytes]:
+    """The block in pieces of whole lines."""
+    at = 0
+    while at < len(block):
+        end = block.rfind(b"\n", at, at + AT_ONCE) + 1
+        if end == 0:
+            end = block.find(b"\n", at + AT_ONCE - 1) + 1 or len(block)
+        yield block[at:end]
+        at = end
+
+
+def _all_empty(cells: Cells) -> Mask:
+    """Which lines hold nothing but blanks."""
+    filled = np.concatenate([[0], np.cumsum(cells.ends > cells.starts)])
+    lonely = np.diff(cells.first) <= 1
+    empty: Mask = lonely & (filled[cells.first[1:]] == filled[cells.first[:-1]])
+    return empty
+
+
+# --- headers ------------------------------------------------------------------------------------------
+
+
+def _separator(lines: Sequence[str]) -> str | None:
+    """What separates the cells, by the first line that holds any; None for blanks."""
+    text = _uncommented(next((line for line in lines if line.strip("# \t\r\n")), ""))
+    bare = re.sub(r'"[^"]*"', "", text)  # a quoted name may hold a comma
+    most = max(SEPARATORS, key=bare.count)
+    return most if most in bare else None
+
+
+def _with_cells(lines: Sequence[str]) -> Iterator[str]:
+    """The lines that hold cells: the header may be a comment, what follows may not."""
+    first = True
     for line in lines:
-        text = line.replace("\0", "").rstrip("\r\n")
-        if separator == "":
-            text = text.lstrip("# \t")  # NumPy and others write the header as a comment
-        if not text.strip() or text.startswith("#"):
-            continue
-        if separator == "":
-            most = max(SEPARATORS, key=text.count)
-            separator = most if most in text else None  # None: any blanks
-        yield _cells(text, separator)
+        text = _uncommented(line) if first else line
+        if text.strip() and not text.startswith("#"):
+            first = False
+            yield text.rstrip("\r\n")
 
 
-def _cells(text: str, separator: str | None) -> list[str]:
-    if '"' not in text or separator is None:
-        return text.split(separator)
-    try:
-        return next(csv.reader([text], delimiter=separator), [])
-    except csv.Error:  # a cell beyond the csv module's limit, or a stray quote
-        return text.split(separator)
+def _uncommented(line: str) -> str:
+    """A header that NumPy and others write as a comment, as a line."""
+    return line.lstrip("# \t") if line.lstrip().startswith("#") else line
 
 
 def _is_value(cell: str) -> bool:
@@ -122,23 +352,62 @@ def _is_value(cell: str) -> bool:
 
 
 def _is_header(row: list[str]) -> bool:
-    """Whether a row in the middle is a header again: a logger that was started anew writes another."""
-    if _is_value(row[0]) or _is_value(row[-1]):
-        return False
     filled = [cell for cell in row if cell.strip()]
-    return len(filled) > 1 and not any(_is_value(cell) for cell in filled) and sum(map(known, filled)) > 1
+    return len(filled) > 1 and not any(_is_value(cell) for cell in filled) and sum(map(_speaks, filled)) > 1
 
 
-def _signal_names(row: list[str], head: Head) -> list[str]:
-    columns: dict[str, None] = {}
+def _speaks(cell: str) -> bool:
+    return known(cell) or spoken(cell) in AXIS_COLUMNS
+
+
+def _counts_without_header(rows: list[list[str]], head: Head) -> bool:
+    """Whether there are two columns of numbers, the first of which counts, in a file named for its values."""
+    if len(rows) < LINES_LOOKED_AT // 4 or any(len(row) != 2 for row in rows[:-1]):
+        return False
+    if _value_name(head) == "value":
+        return False
+    pairs = [(number(row[0]), number(row[1])) for row in rows[:-1]]
+    steps = [step for step, value in pairs if step is not None and value is not None]
+    whole = all(step == int(step) for step in steps if abs(step) < 2**53)
+    return len(steps) == len(pairs) and whole and all(a < b for a, b in pairwise(steps))
+
+
+def _value_name(head: Head) -> str:
+    """What the one column of a file without a header holds, by the names of the file and its folder."""
+    said = f"{head.path.parent.name} {head.path.name}".lower()
+    return next((name for name in ("loss", "accuracy", "lr", "psnr", "reward") if name in said), "value")
+
+
+def signal_names(row: Sequence[str], file: str) -> list[str]:
+    """One name for each column; a column that only repeats another has none."""
+    names: list[str] = []
     for cell in row:
-        name = cell.strip()
-        columns[name if name not in columns else f"{name} (column {len(columns) + 1})"] = None
-    names = [*columns]
-    tag = _TAG.search(head.path.name)
+        name = cell.strip().strip('"').strip()
+        names.append(f"{name} (column {len(names) + 1})" if name and name in names else name)
+    tag = _TAG.search(file)
     if tag and [name.lower() for name in names] == ["wall time", "step", "value"]:
         return [*names[:2], tag["tag"].replace("_", "/", 1)]
-    return names
+    return _without_run(names)
+
+
+_RANGE = re.compile(r"(.+)__(?:MIN|MAX)")
+_OF_RUN = re.compile(r"(?P<run>.+?) - (?P<name>.+)")
+
+
+def _without_run(names: list[str]) -> list[str]:
+    """The names of a table downloaded from W&B, without the one run's name and without ranges."""
+    whole = set(names)
+    kept = ["" if (r := _RANGE.fullmatch(name)) and r[1] in whole else name for name in names]
+    parts = [_OF_RUN.fullmatch(name) for name in kept if name and spoken(name) not in _OWN_COLUMNS]
+    if not parts or not all(parts) or len({part["run"] for part in parts if part}) > 1:
+        return kept
+    return [part["name"] if (part := _OF_RUN.fullmatch(name)) else name for name in kept]
+
+
+_OWN_COLUMNS = AXIS_COLUMNS | {*TIME_COLUMNS, "relative_time_(wall)", "relative_time_(process)"}
+
+
+# --- long tables: one value per row ---------------------------------------------------------------------
 
 
 def _long_form(names: list[str]) -> tuple[int, int] | None:
@@ -157,6 +426,35 @@ def _long_values(names: list[str], cells: list[str], tag: int, value: int) -> It
 def _values(names: list[str], cells: list[str]) -> Iterator[tuple[str, float]]:
     for name, cell in zip(names, cells, strict=False):
         if cell and name:
-            value = number(cell)
+            value = _cell_value(cell)
             if value is not None:
                 yield name, value
+
+
+def _cell_value(cell: str) -> float | None:
+    value = number(cell)
+    return number(cell.strip().removesuffix("%")) if value is None else value
+
+
+# --- times ----------------------------------------------------------------------------------------------
+
+_TIME = re.compile(r"\d{1,3}:\d\d(?::\d\d)?(?:[.,]\d+)?")
+
+
+def _times(cells: Sequence[str]) -> int:
+    return sum(_is_time(cell) for cell in cells)
+
+
+def _is_time(cell: str) -> bool:
+    """Whether a cell tells a time: a date, or hours and minutes."""
+    return bool(_TIME.fullmatch(cell.strip())) or _stamp(cell) is not None
+
+
+def _stamp(cell: str) -> float | None:
+    text = cell.strip()
+    if not text[:1].isdigit() or not {"-", "/"} & {*text}:
+        return None
+    try:
+        return stamp_of(text) or datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

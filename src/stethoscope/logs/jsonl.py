@@ -4,15 +4,21 @@
 {"Loss/loss": {"num": 4096, "mean": NaN, "std": NaN}, "Progress/kimg": {"num": 1, "mean": 1.02, "std": 0.0}}
 {"current_steps": 10, "total_steps": 6750, "loss": 2.219, "lr": 1.33e-06, "epoch": 0.0044}
 {"mode": "val", "epoch": 1, "iter": 30, "bbox_mAP": 0.31}
+{"results": {"fid50k_full": 12.3}, "metric": "fid50k_full", "snapshot_pkl": "network-snapshot-000200.pkl"}
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
+import numpy as np
+
 from stethoscope.errors import UnreadableFile
+from stethoscope.logs._blocks import Blocks
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
 from stethoscope.logs._json import numbers_of, record_in
-from stethoscope.logs._lines import numbered_lines
+from stethoscope.logs._json_templates import Fitting, Lines, Templates, lines_of
 from stethoscope.logs._table import AXIS_COLUMNS, Table, looks_like_log
 from stethoscope.run import Aggregation, Log
 
@@ -35,33 +41,95 @@ def recognise(head: Head) -> float:
     return 0.85 if any(_is_entry(found) for found in objects[:50]) else 0.0
 
 
-def read(head: Head) -> Log:
+def begin(head: Head) -> JsonLines:
     """Each name against the name that counts steps; lines that are no objects are searched for events."""
-    table, scanner = Table(), Scanner(head.file)
-    bad, last_bad, number = 0, 0, 0
-    for number, line in numbered_lines(head):
-        text = line.strip()
-        if not text:
-            continue
-        found = record_in(text) if text[0] == "{" else None
-        if found is None:
-            bad, last_bad = bad + 1, number
-            scanner.see(number, line, None)
-        else:
-            table.add(numbers_of(found))
-    if not table.places:
-        raise UnreadableFile(f"{head.file}: JSON lines without a number in them")
-    found_in = table.reading(head.file, _aggregation(table))
-    return Log(
-        head.file,
-        FORMAT,
-        found_in.series,
-        scanner.events(),
-        started=found_in.started,
-        last_written=found_in.last_written or head.changed,
-        total_steps=found_in.total_steps,
-        notes=(*found_in.notes, *_about(bad, last_bad == number)),
-    )
+    return JsonLines(head, Blocks(head.encoding), Scanner(head.file))
+
+
+@dataclass(slots=True)
+class JsonLines:
+    """JSON lines being read."""
+
+    head: Head
+    blocks: Blocks
+    scanner: Scanner
+    table: Table = field(default_factory=Table)
+    templates: Templates = field(default_factory=Templates)
+    bad: int = 0
+    ends_badly: bool = False
+
+    def take(self, data: bytes, last: bool) -> int:
+        """Read the whole lines among these bytes."""
+        taken, block = self.blocks.cut(data, last)
+        if block:
+            self._take_block(block)
+        return taken
+
+    def log(self) -> Log:
+        """What was read so far."""
+        if not self.table.places:
+            raise UnreadableFile(f"{self.head.file}: JSON lines without a number in them")
+        found = self.table.reading(self.head.file, _aggregation(self.table))
+        return Log(
+            self.head.file,
+            FORMAT,
+            found.series,
+            self.scanner.events(),
+            started=found.started,
+            last_written=found.last_written or self.head.changed,
+            total_steps=found.total_steps,
+            notes=(*found.notes, *_about(self.bad, self.ends_badly)),
+        )
+
+    def _take_block(self, block: bytes) -> None:
+        lines = lines_of(block)
+        fitting = self.templates.fit(lines)
+        is_row = np.zeros(len(lines.line_ends), np.bool_)
+        for found in fitting:
+            is_row[found.lines] = True
+        others = self._others(lines, np.flatnonzero(~is_row).tolist())
+        is_row[list(others)] = True
+        rows = self.table.rows + np.cumsum(is_row) - 1
+        self._note_lines(rows, is_row)
+        for at, numbers in others.items():
+            self.table.rows = int(rows[at])
+            self.table.add(numbers)
+        for found in fitting:
+            self._add(found, rows[found.lines])
+        self.table.rows = int(rows[-1]) + 1
+        self.blocks.line += len(is_row)
+
+    def _others(self, lines: Lines, which: list[int]) -> dict[int, list[tuple[str, float]]]:
+        """The records of lines that fit no template."""
+        records = {}
+        for at in which:
+            text = lines.block[lines.line_starts[at] : lines.line_ends[at]].decode("utf-8", errors="replace")
+            stripped = text.strip()
+            if not stripped:
+                continue
+            found = record_in(stripped) if stripped[0] == "{" else None
+            if found is None:
+                self.bad += 1
+                self.scanner.see(self.blocks.line + at, text, None)
+            else:
+                records[at] = list(numbers_of(found))
+            self.ends_badly = found is None and at == len(lines.line_ends) - 1
+        return records
+
+    def _note_lines(
+        self,
+        rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+        is_row: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    ) -> None:
+        lines = np.flatnonzero(is_row)
+        breaks = np.flatnonzero(np.diff(lines) != 1) + 1
+        for at in (0, *breaks.tolist()) if len(lines) else ():
+            self.table.stands_at(int(rows[lines[at]]), self.blocks.line + int(lines[at]))
+
+    def _add(self, found: Fitting, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        whole: list[bool] = np.all(found.good, axis=1).tolist()
+        for name, values, good, is_whole in zip(found.names, found.values, found.good, whole, strict=True):
+            self.table.add_block(name, *((rows, values) if is_whole else (rows[good], values[good])))
 
 
 def _is_entry(record: dict[str, object]) -> bool:
