@@ -14,6 +14,7 @@ from types import ModuleType
 
 from stethoscope.discovery import modules_in
 from stethoscope.errors import UnreadableFile
+from stethoscope.logs import _progress
 from stethoscope.logs._head import Head, head_of
 from stethoscope.logs._other_formats import other_format
 from stethoscope.logs._stream import read_with
@@ -31,16 +32,17 @@ def read_log(path: Path, file: str | None = None) -> Log:
     shown = file or str(path)
     try:
         head = head_of(path, shown)
-        reader = _surest(head)
+        _progress.tell(shown, 0, head.size)
+        reader = surest(head)
         if reader is None:
             raise UnreadableFile(f"{shown}: {other_format(head)}")
-        log = _told_by_name(read_with(reader, head), path)
+        log = told_by_name(read_with(reader, head), path)
     except OSError as problem:
         raise UnreadableFile(f"{shown}: {problem.strerror or problem}") from problem
     return log
 
 
-def _told_by_name(log: Log, path: Path) -> Log:
+def told_by_name(log: Log, path: Path) -> Log:
     """The log with its names marked as validation where its own name says so: val.csv, eval/metrics.jsonl."""
     if not (held_out(path.stem) or held_out(path.parent.name)):
         return log
@@ -54,10 +56,11 @@ def _told_by_name(log: Log, path: Path) -> Log:
 
 def recognised(head: Head) -> bool:
     """Whether any reader takes this file for a log."""
-    return _surest(head) is not None
+    return surest(head) is not None
 
 
-def _surest(head: Head) -> ModuleType | None:
+def surest(head: Head) -> ModuleType | None:
+    """The format module that is surest of this file; None where none is sure enough."""
     sureness = {reader: reader.recognise(head) for reader in formats()}
     best = max(sureness, key=lambda reader: sureness[reader], default=None)
     return best if best is not None and sureness[best] >= SURE_ENOUGH else None
