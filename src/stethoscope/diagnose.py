@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -30,16 +31,18 @@ class Diagnosis:
 
 
 def diagnose(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     config: str | PathLike[str] | None = None,
     code: str | PathLike[str] | None = None,
 ) -> Diagnosis:
     """Examine the run stored at `path` and say what went wrong with it.
 
-    `config` and `code` name the settings file and the source to use instead of those found.
+    Several paths are examined as one run; raises SeveralRuns where they tell of more than one. `config`
+    and `code` name the settings file and the source to use instead of those found.
     """
-    run = read(Path(path), Path(config) if config else None, Path(code) if code else None)
+    paths = [path] if isinstance(path, str | PathLike) else path
+    run = read([Path(one) for one in paths], Path(config) if config else None, Path(code) if code else None)
     signals = measure(run)
     examination = examine(signals)
     explanation = explain(examination)

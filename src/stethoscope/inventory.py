@@ -29,7 +29,6 @@ MOST_LOGS = 5_000  # of a tree; a run has a few
 
 CHECKPOINTS_COPY = "a copy kept with a checkpoint; the latest telling counts"
 OF_ANOTHER_RANK = "of another rank; rank 0 speaks for all"
-TELLS_NOTHING = "no series in it"
 
 
 class Kind(StrEnum):
@@ -174,7 +173,7 @@ def _listed(path: str, files: Sequence[LogFile], others: Sequence[Met]) -> Liste
     for file in files:
         same = next((one.file for one in met if one.log and tell_the_same(one.log, file.log)), "")
         why = "" if file.log in speaking else OF_ANOTHER_RANK
-        met.append(_met_log(file, why if file.log.points else why or TELLS_NOTHING, same))
+        met.append(_met_log(file, why, same))
     told = {
         name: Told(series, tuple(own for log in speaking for own in log.series if own.name == name))
         for name, series in spliced.series.items()

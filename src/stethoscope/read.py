@@ -11,7 +11,8 @@ from pathlib import Path
 
 from stethoscope.errors import NothingToRead, SeveralRuns, UnreadableFile
 from stethoscope.logs import Head, head_of, read_log, recognised, splice
-from stethoscope.logs.rivals import of_one_run
+from stethoscope.logs.rivals import belong_together, of_one_run
+from stethoscope.logs.run_folders import run_folders
 from stethoscope.program import in_use as source_in_use
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.run import Log, Program, Recipe, Run, Unread
@@ -58,8 +59,6 @@ def read(
     place = place_of(path)
     try:
         logs, about_logs = _logs(place)
-        if place.several:
-            _must_fit(logs, about_logs)
         recipe, about_settings = _recipe(place, logs, _given(config, "settings"))
         program, about_source = _program(place, logs, _given(code, "code"))
         checkpoints = checkpoints_in(place.folder.files, place.root)
@@ -94,7 +93,10 @@ def _given(path: Path | str | None, what: str) -> Path | None:
 def _logs(place: Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
     """Every log of the run, in the order of the files' names."""
     files, unread = logs_at(place, MOST_LOGS)
-    own = of_one_run(latest_state(files, place.root), unread)
+    kept = latest_state(files, place.root)
+    own = of_one_run(kept, unread)
+    if place.several:
+        _must_fit(place, kept, [one for one in unread if one.another_run])
     return told_by_themselves(own, place.folder.files), unread
 
 
@@ -112,15 +114,36 @@ def logs_at(place: Place, most: int) -> tuple[list[LogFile], list[Unread]]:
     return files, unread
 
 
-def _must_fit(logs: Sequence[LogFile], unread: Sequence[Unread]) -> None:
+def _must_fit(place: Place, files: Sequence[LogFile], others: Sequence[Unread]) -> None:
     """Refuse several paths that tell of several runs: joining them would make up a run nobody trained."""
-    others = [one.file for one in unread if one.another_run]
-    if others:
-        own = listed([file.entry.file for file in logs])
-        raise SeveralRuns(
-            f"these are logs of more than one run: {own} of one, {listed(others)} of others. Examine each "
-            f"by itself, as in `stethoscope {others[0]}`; `stethoscope logs` lists them all."
+    homes = run_folders(files, place.root)
+    groups: dict[Path, list[LogFile]] = defaultdict(list)
+    for file in files:
+        groups[homes[file.entry.path.parent]].append(file)
+    apart = list(groups.values())
+    joined, apart = apart[:1], apart[1:]
+    while fitting := [one for one in apart if any(belong_together(one, other) for other in joined)]:
+        joined += fitting
+        apart = [one for one in apart if one not in fitting]
+    if apart or others:
+        named = (
+            [_spoken(group, place) for group in (*joined, *apart)] if apart else _files_apart(files, others)
         )
+        raise SeveralRuns(
+            f"these paths lead to more than one run: {listed(named)}. Examine each by itself, as in "
+            f"`stethoscope {named[0]}`; `stethoscope logs` lists them side by side."
+        )
+
+
+def _spoken(group: Sequence[LogFile], place: Place) -> str:
+    first = group[0].entry.file
+    return first if place.given and len(group) == 1 else os.path.dirname(first) or first
+
+
+def _files_apart(files: Sequence[LogFile], others: Sequence[Unread]) -> list[str]:
+    """A log of the run that would be examined, and the logs of others beside it."""
+    names = [one.file for one in others]
+    return [*[file.entry.file for file in files if file.entry.file not in names][:1], *names]
 
 
 def listed(names: Sequence[str]) -> str:

@@ -88,7 +88,7 @@ def test_a_console_that_knows_only_ascii_is_served(broken_run: Path) -> None:
     [
         (["no/such/run"], "stethoscope: no/such/run does not exist."),
         (["explain", "XYZ999"], "stethoscope: no rule or cause is called XYZ999;"),
-        (["diagnose"], "stethoscope: Missing argument 'RUN'."),
+        (["diagnose"], "stethoscope: Missing argument 'RUN...'."),
         ([".", "--format", "xml"], "stethoscope: Invalid value for '--format'"),
     ],
 )

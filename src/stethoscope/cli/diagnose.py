@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from stethoscope.errors import NothingToRead
-
 if TYPE_CHECKING:
     from stethoscope import Diagnosis
-
-STDIN = "-"
 
 HEALTHY = 0
 SOMETHING_FOUND = 1
@@ -28,7 +23,7 @@ COULD_NOT_EXAMINE = 2
     "  stethoscope diagnose examples/nano-sr --format json\n"
     "  cat examples/nano-sr/*.log | stethoscope -",
 )
-@click.argument("run", type=click.Path())
+@click.argument("run", type=click.Path(), nargs=-1, required=True)
 @click.option("--config", type=click.Path(), help="The settings file to use instead of those found.")
 @click.option("--code", type=click.Path(), help="The source, a file or folder, to use instead of that found.")
 @click.option(
@@ -40,23 +35,26 @@ COULD_NOT_EXAMINE = 2
     help="Text for people, JSON (schema 1) for programs.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show every finding, weight, file and unexamined rule.")
-def command(run: str, config: str | None, code: str | None, format_: str, verbose: bool) -> int:
+def command(run: Sequence[str], config: str | None, code: str | None, format_: str, verbose: bool) -> int:
     """Say what went wrong with RUN, how sure that is, and what to change.
 
-    RUN is the folder of a training run, a single log, or - for a log on standard input. Settings and
+    RUN is the folder of a training run, a single log, or - for a log on standard input. Several paths,
+    or a quoted pattern ('run/*.log'), are examined as one run where they fit together. Settings and
     source are looked for in the run, then upwards to the root of its repository. Nothing is executed,
     unpickled or changed.
 
     Exit status: 0 nothing wrong; 1 something found; 2 nothing could be examined.
     """
     from stethoscope import diagnose
+    from stethoscope.cli._paths import expanded, must_exist
     from stethoscope.cli._patience import patience
     from stethoscope.report.clean_text import one_line
 
-    for given in filter(None, (run, config, code)):
-        _must_exist(given)
-    with patience(f"examining {one_line(run)}"):
-        diagnosis = diagnose(run, config=config, code=code)
+    paths = expanded(run)
+    for given in filter(None, (config, code)):
+        must_exist(given)
+    with patience(f"examining {one_line(paths[0], 60)}"):
+        diagnosis = diagnose(paths, config=config, code=code)
         written = _rendered(diagnosis, format_, verbose)
     _put(written, format_)
     return exit_status(diagnosis)
@@ -69,19 +67,6 @@ def exit_status(diagnosis: Diagnosis) -> int:
     if diagnosis.verdict == "unknown" and not diagnosis.explanation.symptoms:
         return COULD_NOT_EXAMINE
     return SOMETHING_FOUND
-
-
-def _must_exist(path: str) -> None:
-    if path == STDIN or Path(path).exists():
-        return
-    near = get_close_matches(path, _commands(), n=1)
-    hint = f" Did you mean the command `stethoscope {near[0]}`?" if near else ""
-    raise NothingToRead(f"{path} does not exist.{hint}")
-
-
-def _commands() -> list[str]:
-    context = click.get_current_context().find_root()
-    return context.command.list_commands(context) if isinstance(context.command, click.Group) else []
 
 
 def _rendered(diagnosis: Diagnosis, format_: str, verbose: bool) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from stethoscope.logs.retelling import NOT_TELLING
+from stethoscope.logs.splice import tell_the_same
 from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
 
@@ -20,6 +22,9 @@ FAR_APART = 0.5  # relative; means over different windows lie closer than this
 SAME_SIGNALS = 0.5  # share of the names that two logs of one kind have in common
 SAME_LENGTH = 0.8  # of the longer log: who trained so far again from the start began another run
 COMPARED = 64  # steps at which two logs of different formats are held against each other
+
+# What the settings and the machine decide, whatever is learned.
+SET_NOT_MEASURED = (*NOT_TELLING, "loss_scale", "weight/", "skipped", "difficulty")
 
 _WORKER = re.compile(r"(?:rank|gpu|worker|node|proc|process|host|local)[-_]?\d+", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\W_]+")
@@ -62,6 +67,26 @@ def runs_among(files: Sequence[LogFile]) -> list[list[LogFile]]:
     order = {id(file): number for number, file in enumerate(files)}
     runs = [sorted(run, key=lambda file: order[id(file)]) for run in runs]
     return sorted(runs, key=lambda run: order[id(run[0])])
+
+
+def belong_together(one: Sequence[LogFile], other: Sequence[LogFile]) -> bool:
+    """Whether two folders' logs tell the same story, or one goes on where the other ends."""
+    return any(
+        tell_the_same(mine.log, theirs.log) or _go_on(mine.log, theirs.log)
+        for mine in one
+        for theirs in other
+    )
+
+
+def _go_on(one: Log, other: Log) -> bool:
+    mine, theirs = _main(one, other), _main(other, one)
+    if mine is None or theirs is None or one.format != other.format:
+        return False
+    return (
+        _have_the_same_signals(one, other)
+        and not _begin_together(mine, theirs)
+        and not _share_steps(mine, theirs)
+    )
 
 
 def _runs_in_a_folder(files: list[LogFile]) -> list[list[LogFile]]:
@@ -188,8 +213,8 @@ def _share_steps(one: Series, other: Series) -> bool:
 def _tell_the_same(one: Series, other: Series) -> bool:
     """Whether two series agree at their common steps: a log and its copy."""
     _, mine, theirs = np.intersect1d(one.steps, other.steps, return_indices=True)
-    if len(mine) < FEWEST_COMMON or one.name in ("epoch", "lr"):
-        return False
+    if len(mine) < FEWEST_COMMON or one.name.startswith(SET_NOT_MEASURED) or not np.ptp(one.values[mine]):
+        return False  # two runs with the same settings agree in these, and in what never changes
     return bool(np.allclose(one.values[mine], other.values[theirs], rtol=SAME_VALUE, equal_nan=True))
 
 

@@ -33,7 +33,8 @@ EVENTS = "tfevents"
 def run_folders(logs: Iterable[LogFile], root: Path) -> dict[Path, Path]:
     """The run folder of every folder that holds a log, below `root`."""
     tree = _Tree(logs, root)
-    return {home: folder for folder, homes in _runs(root, tree) for home in homes}
+    found = {home: folder for folder, homes in _runs(root, tree) for home in homes}
+    return {home: found.get(home, home) for home in tree.names}
 
 
 class _Tree:

@@ -13,12 +13,12 @@ NARROWEST = 40
 WIDEST = 100  # longer lines are hard to read, however wide the window
 
 
-def console() -> Console:
+def console(widest: int | None = WIDEST) -> Console:
     """The console behind standard output: plain when piped or where NO_COLOR is set."""
     system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     # Text from strangers' files is never read as markup.
     target = Console(file=sys.stdout, color_system=system, markup=False, highlight=False, emoji=False)
-    target.width = min(max(target.width, NARROWEST), WIDEST)
+    target.width = min(max(target.width, NARROWEST), widest or target.width)
     return target
 
 

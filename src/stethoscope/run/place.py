@@ -96,6 +96,8 @@ def _standard_input(stream: BinaryIO, shown: str) -> Place:
 
 def _together(paths: Sequence[Where]) -> Place:
     """Several paths as one place, rooted in the folder that holds them all."""
+    if not paths:
+        raise NothingToRead("no path was given.")
     if STDIN in map(str, paths):
         raise NothingToRead("- is standard input, which is examined by itself: give no other path beside it.")
     folders = [str(path) for path in paths if os.path.isdir(path)]
