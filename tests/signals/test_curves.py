@@ -111,6 +111,7 @@ def test_changes_from_outside_are_found_where_they_happen() -> None:
         (50, "lr down"),
         (60, "term"),
     ]
+    assert [(point.step, point.kind) for point in changes.near(55, 5)] == [(50, "lr down"), (60, "term")]
 
 
 def test_a_curriculum_that_is_switched_off_is_none() -> None:

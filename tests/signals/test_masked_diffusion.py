@@ -24,3 +24,10 @@ def test_the_chance_loss_is_the_integral_over_the_noise(difficulty: float) -> No
 def test_log_linear_noise_makes_it_the_logarithm_of_the_alphabet() -> None:
     diffusion = MaskedDiffusion(TOKENS, 0.0, LOG_LINEAR_END, None)
     assert diffusion.chance(np.ones(1))[0] == pytest.approx(math.log(36), rel=2e-3)
+
+
+def test_many_difficulties_cost_what_each_of_them_costs() -> None:
+    diffusion = MaskedDiffusion(TOKENS, 1e-4, 0.8, None)
+    many = np.random.default_rng(0).uniform(0.0, 1.0, 50_000)
+    few = many[::5000]
+    np.testing.assert_allclose(diffusion.chance(many)[::5000], diffusion.chance(few), rtol=1e-6)

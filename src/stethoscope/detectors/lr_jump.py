@@ -54,9 +54,8 @@ def jumps(steps: Steps, rates: Values) -> list[Jump]:
     leaps &= np.arange(1, len(rates)) > _end_of_warm_up(rates)
     at = np.flatnonzero(leaps)
     cyclic = _is_cycle(steps, rates, at)
-    return [
-        Jump(int(steps[i + 1]), float(before[i]), float(after[i]), float(top[i]), cyclic) for i in at.tolist()
-    ]
+    rows = (column[at].tolist() for column in (steps[1:], before, after, top))
+    return [Jump(step, low, high, peak, cyclic) for step, low, high, peak in zip(*rows, strict=True)]
 
 
 def _end_of_warm_up(rates: Values) -> int:

@@ -104,7 +104,10 @@ def _bad(every: EverySeries, name: str, empty: Steps) -> Bad:
     series = every.series[name]
     if len(empty) == 0:
         return Bad(series, every.bad(name))
-    left = series.select(~np.isin(series.steps, empty))
+    at = np.minimum(np.searchsorted(series.steps, empty), len(series) - 1)
+    measured = np.ones(len(series), dtype=np.bool_)
+    measured[at[series.steps[at] == empty]] = False
+    left = series.select(measured)
     return Bad(left, scan(left.values))
 
 
@@ -117,7 +120,12 @@ def _empty_rows(every: EverySeries) -> Steps:
     """Steps at which not even time or memory is a number: nothing was measured there."""
     clocks = [series for name, series in every.series.items() if name.split("/")[0] in CLOCKS]
     empty = [series.steps[~np.isfinite(series.values)] for series in clocks]
-    return reduce(np.intersect1d, empty) if empty else np.empty(0, dtype=np.int64)
+    return reduce(_in_both, empty) if empty else np.empty(0, dtype=np.int64)
+
+
+def _in_both(one: Steps, other: Steps) -> Steps:
+    """The steps of two series that both hold; each holds a step once."""
+    return np.intersect1d(one, other, assume_unique=True)
 
 
 def _is_loss(name: str) -> bool:
@@ -232,7 +240,7 @@ def _disguised(every: EverySeries) -> Finding | None:
     loss, grads = every.series.get("loss"), every.series.get("grad_norm")
     if loss is None or grads is None:
         return None
-    steps = np.intersect1d(loss.steps[loss.values == 0.0], grads.steps[~np.isfinite(grads.values)])
+    steps = _in_both(loss.steps[loss.values == 0.0], grads.steps[~np.isfinite(grads.values)])
     if len(steps) < DISGUISED:
         return None
     first, count = int(steps[0]), len(steps)

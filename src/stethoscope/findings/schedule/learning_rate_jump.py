@@ -51,6 +51,8 @@ def _unexplained(series: Series, restarts: Restarts | None) -> list[Jump]:
     leaps = jumps(finite.steps, finite.values)
     if not any(jump.cyclic for jump in leaps):
         return leaps
+    if restarts is None or not restarts.steps:
+        return [jump for jump in leaps if not jump.cyclic]
     reach = _reach(series)
     return [jump for jump in leaps if not jump.cyclic or _at_restart(jump, reach, restarts)]
 
