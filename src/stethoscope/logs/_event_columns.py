@@ -227,7 +227,7 @@ class _Batch:
         """Everything, put back into the order written."""
         counts = np.zeros(len(self.starts), np.int64)
         for piece in self.pieces:
-            counts[piece.records] += 1
+            counts[piece.records] = piece.place + 1  # of a record's values the last comes last
         firsts = np.cumsum(counts) - counts
         total = int(counts.sum())
         tags, steps, values = np.empty(total, np.int32), np.empty(total, np.int64), np.empty(total)

@@ -33,14 +33,18 @@ _CONTENT = dict(
     )
 )
 _FIXED_FIELDS = {5: "<f4", 6: "<f8"}
-_VARINT_FIELDS = frozenset({7, 10, 11, 13, 16, 17})  # int, int64, bool, half, uint32, uint64
+# int, int64, bool, half, uint32 and uint64
+_VARINT_FIELDS = {7: "varint", 10: "varint", 11: "varint", 13: "", 16: "varint", 17: "varint <u8"}
 _STRING = 7
-_HALVES = {14: "varint bf16", 19: "varint f2"}
+_HALVES = {14: "varint bf16", 19: "varint <f2"}
 
 Field = tuple[int, int, int, int]  # number, wire type, first byte of what it holds, and the byte behind
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _OTHER_VALUES = {3: "histogram", 4: "image", 5: "histogram", 6: "audio"}
 _OTHER_EVENTS = {4: "graph", 8: "run metadata", 9: "graph"}
+# Plugins whose tensors of one element are scalars: only the first event of a tag need name its plugin, and
+# PyTorch's add_tensor names "tensor".
+_OF_NUMBERS = frozenset({"", "scalars", "tensor"})
 _SPOKEN_PLUGINS = {"histograms": "histogram", "images": "image"}
 
 
@@ -50,7 +54,7 @@ class NotAnEventError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Where one number stands: `kind` is a NumPy type, "bf16", "varint", "varint f2" or "varint bf16"."""
+    """Where one number stands: `kind` is a NumPy type, "bf16", or a varint of some type."""
 
     start: int
     size: int
@@ -61,14 +65,18 @@ class Number:
         data = record[self.start : self.start + self.size]
         if self.kind.startswith("varint"):
             bits = varint_in(data)
+            if self.kind == "varint <u8":
+                return float(bits)
             if self.kind == "varint":
                 return float(bits - (1 << 64) if bits >> 63 else bits)
-            data, kind = (bits & 0xFFFF).to_bytes(2, "little"), self.kind.removeprefix("varint ")
+            # TensorFlow keeps the bits of the half there, PyTorch those of the same number as a float.
+            size, kind = (2, self.kind.removeprefix("varint ")) if bits <= 0xFFFF else (4, "<f4")
+            data = (bits & 0xFFFFFFFF).to_bytes(size, "little")
         else:
             kind = self.kind
         if kind == "bf16":
-            data, kind = b"\0\0" + data, "f4"
-        return float(np.frombuffer(data, kind.replace("f2", "<f2"))[0]) if data else 0.0
+            data, kind = b"\0\0" + data, "<f4"
+        return float(np.frombuffer(data, kind)[0]) if data else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +193,9 @@ def _understood(record: bytes, value: _Value, layout: Layout) -> None:
         layout.texts.append(Text(_tag(record, value), plugin, record[value.content]))
         return
     words: list[bytes] = []
-    if value.tensor is not None and plugin in {"", "scalars", "text"}:
+    if value.tensor is not None and plugin in _OF_NUMBERS | {"text"}:
         value.number = _tensor(record, value.tensor, words)
-    if value.number is not None and plugin in {"", "scalars"}:
+    if value.number is not None and plugin in _OF_NUMBERS:
         layout.scalars.append(Scalar(value.tag, value.number))
         layout.structure[value.tag] = bytes(value.tag.stop - value.tag.start)
         bits = b"\x80" if value.number.kind.startswith("varint") else b"\0"
@@ -234,7 +242,7 @@ def _held(record: bytes, dtype: int, held: Field) -> Number | None:
         size = np.dtype(_FIXED_FIELDS[key]).itemsize
         return Number(start, size, _FIXED_FIELDS[key]) if end - start == size else None
     if key in _VARINT_FIELDS and start < end == _varint_at(record, start, end)[1]:
-        return Number(start, end - start, _HALVES.get(dtype, "varint") if key == 13 else "varint")
+        return Number(start, end - start, _VARINT_FIELDS[key] if key != 13 else _HALVES.get(dtype, "varint"))
     return None
 
 

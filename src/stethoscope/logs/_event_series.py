@@ -29,6 +29,7 @@ _MONITOR = re.compile(
     r"^(?P<role>train|training|val|valid|validation|eval|test)/(?P<axis>samples|tokens)/", re.IGNORECASE
 )
 _OF_EPOCHS = re.compile(r"epoch_(?!.*_vs_)", re.IGNORECASE)
+_SUMMARY = re.compile(r"hparam/|hp_metric$")  # the one value that add_hparams compares runs by
 _EVALUATION = re.compile(r"evaluation_.*_vs_iterations")
 _STEPS = frozenset({"iterations", "iteration", "iters", "steps", "step"})
 
@@ -77,6 +78,8 @@ def _names(tags: list[_Tag], counts: Mapping[str, int]) -> dict[str, str]:
     """The name of each tag: what is logged again against another axis keeps its own."""
     first: dict[str, _Tag] = {}
     for one in sorted(tags, key=lambda one: one.axis != "step"):  # stable: steps before all others
+        if _SUMMARY.match(one.tag):
+            continue
         if one.axis == "step" or not any(canonical(one.bare) == canonical(other) for other in first):
             first.setdefault(one.bare, one)
     named = assign({bare: counts[one.tag] for bare, one in first.items()})

@@ -65,14 +65,9 @@ def values_of(columns: Words, length: int, place: Number) -> npt.NDArray[np.floa
     """The number at one place of every record."""
     if place.size == 0:
         return np.zeros(columns.shape[1])
-    kind = place.kind
-    if kind.startswith("varint"):
-        bits = varints_of(columns, length, place)
-        if kind == "varint":
-            return bits.astype(np.float64)
-        kind = "bf16" if kind.endswith("bf16") else "<f2"
-    else:
-        bits = field_of(columns, length, place.start, place.size)
+    if place.kind == "varint":
+        return varints_of(columns, length, place).astype(np.float64)
+    bits, kind = field_of(columns, length, place.start, place.size), place.kind
     if kind == "bf16":
         bits, kind = bits << np.uint64(16), "<f4"
     dtype = np.dtype(kind)
@@ -93,7 +88,7 @@ def template_of(record: bytes) -> Template | None:
     varints = [place for place in (layout.step, *numbers) if place and place.kind.startswith("varint")]
     if not 0 < len(numbers) <= MOST_VALUES or layout.others or layout.texts:
         return None
-    if any(place.size > WIDEST_VARINT for place in varints):
+    if any(place.size > WIDEST_VARINT or place.kind != "varint" for place in varints):
         return None
     if len(numbers) > 1:  # the tags of an event with several are always the same ones
         for scalar in layout.scalars:

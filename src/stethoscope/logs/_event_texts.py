@@ -34,25 +34,33 @@ _YAML_KEY = re.compile(r"^[\w.-]+:", re.MULTILINE)
 Settings = Mapping[str, object]
 
 
-def documents_in(texts: Iterable[Text], file: str) -> tuple[Document, ...]:
-    """The settings that these texts hold; other texts are passed over."""
-    documents, lone = [], {}
+def documents_in(texts: Iterable[Text], file: str) -> tuple[tuple[Document, ...], int]:
+    """The settings that texts hold, and how many of the texts hold none."""
+    documents, lone, passed_over = [], {}, 0
     for text in texts:
         if text.plugin == "hparams":
             found: Settings | None = hyperparameters_in(text.content)
         else:
             words = text.content.decode("utf-8", "replace").strip()
             found = _settings_in(words)
+            name = text.tag.removesuffix(_SUFFIX)
             if found is None and (yaml := _yaml_in(words)):
                 documents.append(Document(yaml, "yaml", file, 1))
-            name = text.tag.removesuffix(_SUFFIX)
-            if found is None and _NAME.fullmatch(name) and "\n" not in words and len(words) < LONGEST_VALUE:
+            elif found is None and _NAME.fullmatch(name) and _is_short(words):
                 lone[name] = _value_of(words)
+            elif found is None:
+                passed_over += 1
         if found:
             documents.append(_document(found, file))
     if len(lone) >= FEWEST_LONE_TEXTS:
         documents.append(_document(lone, file))
-    return tuple(documents)
+    else:
+        passed_over += len(lone)
+    return tuple(documents), passed_over
+
+
+def _is_short(words: str) -> bool:
+    return "\n" not in words and len(words) < LONGEST_VALUE
 
 
 def _document(settings: Settings, file: str) -> Document:

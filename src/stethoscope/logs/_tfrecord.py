@@ -136,6 +136,9 @@ class _Walk:
                 at = inside
                 continue
             at, lost = self._before_damage(at), True
+        if not self.last and not lost and size - at < HEADER and not self._is_right(at):
+            # Bytes may be missing from the last record: only what follows it can tell.
+            at -= AROUND + int(self._take_back()[1])
         return Frames(
             np.concatenate([_NONE, *self.starts]),
             np.concatenate([_NONE, *self.lengths]),
@@ -151,17 +154,27 @@ class _Walk:
 
     def _before_damage(self, at: int) -> int:
         """From where to search for the next record: within the last one, if bytes are missing from it."""
-        if not self.starts or self.lengths[-1][-1] > self.checkable:
+        if self._is_right(at):
             return at
+        start, _ = self._take_back()
+        return start
+
+    def _is_right(self, at: int) -> bool:
+        """Whether the record that ends here has the right CRC, as far as that may be checked."""
+        if not self.starts or self.lengths[-1][-1] > self.checkable:
+            return True
         start, length = self.starts[-1][-1:], self.lengths[-1][-1:]
         self.checkable -= int(length[0])
-        stored = np.frombuffer(self.data, "<u4", 1, int(start[0] + length[0]))
-        if crcs(np.frombuffer(self.data, np.uint8), start, length)[0] == unmasked(stored)[0]:
-            return at
+        stored = np.frombuffer(self.data, "<u4", 1, at - 4)
+        return bool(crcs(np.frombuffer(self.data, np.uint8), start, length)[0] == unmasked(stored)[0])
+
+    def _take_back(self) -> tuple[int, int]:
+        """Forget the last record; gives where its data begins, and its length."""
+        start, length = int(self.starts[-1][-1]), int(self.lengths[-1][-1])
         self.starts[-1], self.lengths[-1] = self.starts[-1][:-1], self.lengths[-1][:-1]
         if not len(self.starts[-1]):
             del self.starts[-1], self.lengths[-1]
-        return int(start[0])
+        return start, length
 
 
 def _short_records(data: bytes) -> tuple[Indices, Indices]:

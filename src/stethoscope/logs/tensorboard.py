@@ -80,6 +80,7 @@ class Reading:
     points: list[tuple[Steps, Values]] = field(default_factory=list)  # by the tag's number
     others: Counter[str] = field(default_factory=Counter)
     texts: dict[tuple[str, str], Text] = field(default_factory=dict)
+    texts_dropped: int = 0
     damaged: int = 0
     damaged_at: list[int] = field(default_factory=list)
     stretches: list[_Stretch] = field(default_factory=list)
@@ -101,8 +102,8 @@ class Reading:
         self._sort()
         tags = [tag.decode("utf-8", "replace") for tag in self.decoder.tags.numbers]
         series = series_of(dict(zip(tags, self.points, strict=True)), self.head)
-        documents = documents_in(self.texts.values(), self.head.file)
-        notes = self._notes(len(documents))
+        documents, other_texts = documents_in(self.texts.values(), self.head.file)
+        notes = self._notes(self.texts_dropped + other_texts)
         if not series and not documents:
             raise UnreadableFile("; ".join([f"{self.head.file}: a {FORMAT} without a scalar", *notes]))
         started, last_written = self.decoder.clock.span() or (None, self.head.changed)
@@ -119,10 +120,11 @@ class Reading:
     def _keep(self, text: Text) -> None:
         """Keep a text that may hold settings: the last one under each tag."""
         key = text.plugin, text.tag
+        self.texts_dropped += key in self.texts
         if len(text.content) <= LONGEST_TEXT and (key in self.texts or len(self.texts) < MOST_TEXTS):
             self.texts[key] = text
-        if text.plugin == "text":
-            self.others["text"] += 1
+        else:
+            self.texts_dropped += 1
 
     def _sort(self) -> None:
         """Sort the points that came since by tag."""
@@ -159,7 +161,7 @@ class Reading:
             else:
                 self.stretches.append(_Stretch(at, size, zeros))
 
-    def _notes(self, documents: int) -> list[str]:
+    def _notes(self, texts: int) -> list[str]:
         """What was passed over, and why."""
         notes = []
         if self.damaged:
@@ -174,8 +176,9 @@ class Reading:
             notes.append(f"{total:,} bytes that are no whole record skipped, at byte {places}")
         if self.cut:
             notes.append(f"the last record is cut short ({self.cut:,} bytes)")
-        if self.others:
-            kinds = sorted(self.others.items(), key=lambda kind: (-kind[1], kind[0]))
+        others = self.others + Counter(text=texts)
+        if others:
+            kinds = sorted(others.items(), key=lambda kind: (-kind[1], kind[0]))
             notes.append("not scalars, skipped: " + ", ".join(_counted(n, kind) for kind, n in kinds))
         if self.decoder.tags.refused:
             more = self.decoder.tags.refused
