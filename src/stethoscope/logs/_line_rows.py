@@ -25,16 +25,14 @@ BLOCK = 16_384  # words that are compared at once, so that they stay in the proc
 class Pattern:
     """A line of a shape as words, by which other lines of its length are held against it.
 
-    `same` has ones where a byte must be equal: all of it, or the upper half where any digit may stand.
-    There, six more than the lower half must not carry: only digits from 0 to 9 may stand there.
+    Where any digit may stand, six is added to a byte before its upper half is compared: 0 to 9 stay below
+    the next half, and what follows them does not. All other bytes are compared as they are.
     """
 
     shape: Shape
-    words: Words
-    same: Words
-    low: Words
     six: Words
-    carry: Words
+    words: Words  # six added
+    same: Words  # ones where a bit must be equal
 
     def matches(self, rows: Rows) -> Mask:
         """Which of the rows have this shape."""
@@ -44,12 +42,9 @@ class Pattern:
         return np.concatenate([self._matches(block) for block in blocks])
 
     def _matches(self, words: Words) -> Mask:
-        differs = words ^ self.words
+        differs = words + self.six
+        differs ^= self.words
         differs &= self.same
-        digits = words & self.low
-        digits += self.six
-        digits &= self.carry
-        differs |= digits
         equal: Mask = np.bitwise_or.reduce(differs, axis=1) == 0
         return equal
 
@@ -65,8 +60,8 @@ def pattern_of(shape: Shape, row: Bytes, length: int) -> Pattern:
     def words(values: npt.NDArray[np.int64] | npt.NDArray[np.uint8]) -> Words:
         return values.astype(np.uint8).view(np.uint64)
 
-    same = np.where(digit, 0xF0, 0xFF) * inside
-    return Pattern(shape, words(held), words(same), *(words(digit * bits) for bits in (0x0F, 0x06, 0x10)))
+    six = words(digit * 6)
+    return Pattern(shape, six, words(held) + six, words(np.where(digit, 0xF0, 0xFF) * inside))
 
 
 def decode_rows(rows: Rows, at: Offsets, shape: Shape, found: Decoded) -> None:

@@ -35,18 +35,19 @@ class Growing:
 
     def extend(self, values: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> None:
         """Add an array, which is kept as it is."""
-        self._close()
+        self.close()
         self.parts.append(values)
         self.length += len(values)
 
     def array(self) -> npt.NDArray[Any]:
         """All of them; what is added later does not change it."""
-        self._close()
+        self.close()
         if len(self.parts) != 1:
             self.parts = [np.concatenate(self.parts or [np.empty(0)]).astype(self.kind, copy=False)]
         return self.parts[0]
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Put single numbers into an array."""
         if self.single:
             self.parts.append(np.array(self.single, dtype=self.kind))
             self.single = []
@@ -85,6 +86,17 @@ class Points:
         self.steps[name].extend(steps)
         self.values[name].extend(values)
 
+    def _share_steps(self) -> None:
+        """Keep the steps of values that stand on the same lines once."""
+        kept: dict[tuple[int, ...], Growing] = {}
+        for steps in self.steps.values():
+            steps.close()
+            same = kept.setdefault(tuple(map(id, steps.parts)), steps)
+            if same is not steps:
+                steps.parts = [same.array()]
+            else:
+                steps.array()
+
     def _known(self, name: str) -> bool:
         """Whether the name is taken down, begun where it is not yet; False where there are too many."""
         if name not in self.steps:
@@ -102,6 +114,7 @@ class Points:
         names: Mapping[str, str] | None = None,
     ) -> tuple[Series, ...]:
         """The series under canonical names; `names` overrules the alias table for the names it holds."""
+        self._share_steps()
         named = assign({name: len(steps) for name, steps in self.steps.items()}) | dict(names or {})
         found = tuple(
             Series(

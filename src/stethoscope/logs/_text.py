@@ -116,9 +116,12 @@ class TextReading:
         place[at] = np.arange(1, len(at) + 1)
         np.maximum.accumulate(place, out=place)
 
+        told: dict[int, Integers] = {}  # the columns of one shape ask for the same lines
+
         def before(asked: Offsets) -> Integers:
-            told: Integers = known[place[asked]]
-            return told
+            if id(asked) not in told:
+                told[id(asked)] = known[place[asked]]
+            return told[id(asked)]
 
         return before
 
@@ -130,12 +133,14 @@ class TextReading:
         lines: Lines,
         before: Callable[[Offsets], Integers],
     ) -> None:
-        at = np.concatenate([piece.at for piece in pieces])
-        steps = np.concatenate([before(p.at) if p.steps is None else p.steps for p in pieces])
-        values = np.concatenate([piece.values for piece in pieces])
+        at, values = pieces[0].at, pieces[0].values
+        steps = before(at) if pieces[0].steps is None else pieces[0].steps
         if len(pieces) > 1:
+            at = np.concatenate([piece.at for piece in pieces])
             order = np.argsort(at, kind="stable")
-            at, steps, values = at[order], steps[order], values[order]
+            steps = np.concatenate([before(p.at) if p.steps is None else p.steps for p in pieces])[order]
+            values = np.concatenate([piece.values for piece in pieces])[order]
+            at = at[order]
         if len(at):
             numbers = lines.numbers[at[[0, -1]]]
             self.points.add_all(name, steps, values, axis, (int(numbers[0]), int(numbers[1])))

@@ -15,18 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stethoscope.logs._clock import stamp_in_name
+from stethoscope.logs.retelling import Counting, counting_between, lie_near
 from stethoscope.run import Log, Segment, Series
 
 _RANK = re.compile(r"rank[-_]?(\d{1,6})(?!\d)")
 
 Mask = npt.NDArray[np.bool_]
 
-SAME_VALUE = 0.02  # relative; one file may print fewer digits than the other
-SAME_STORY = 0.9  # share of the common steps whose values must agree
-OVERLAP = 0.5  # share of the shorter series' steps that both must hold
-FEWEST_COMMON = 3  # points; two that agree may be chance
-# Equal at a step of any run with the same settings, or never equal.
-NOT_TELLING = ("epoch", "lr", "step_time", "data_time", "throughput", "runtime", "mem", "mfu")
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
 
 
@@ -37,13 +32,15 @@ class Spliced:
     series: Mapping[str, Series]
     abandoned: tuple[Series, ...] = ()
     segments: tuple[Segment, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def splice(logs: Sequence[Log]) -> Spliced:
     """Join the logs of one run in the order of time."""
     told: dict[str, list[Series]] = {}
-    for story in _stories(sorted(of_first_rank(logs), key=_when)):
-        for name, series in story.items():
+    notes: list[str] = []
+    for story in _stories(sorted(of_first_rank(logs), key=_when), notes):
+        for name, series in story.series.items():
             told.setdefault(name, []).extend(_laps(series))
     pieces = {name: _one_axis(found) for name, found in told.items()}
     segments = _segments(pieces)
@@ -53,7 +50,7 @@ def splice(logs: Sequence[Log]) -> Spliced:
         kept, left = _joined(found)
         current[name], orphaned = _without_orphans(kept, segments)
         abandoned.extend(piece for piece in (*left, *orphaned) if len(piece))
-    return Spliced(current, tuple(abandoned), segments)
+    return Spliced(current, tuple(abandoned), segments, tuple(notes))
 
 
 def of_first_rank(logs: Sequence[Log]) -> Sequence[Log]:
@@ -66,7 +63,10 @@ def of_first_rank(logs: Sequence[Log]) -> Sequence[Log]:
 
 def tell_the_same(one: Log, other: Log) -> bool:
     """Whether two logs are two tellings of one story, whose common values count once."""
-    return _same_story(_told(one), _told(other))
+    mine, theirs = _told(one), _told(other)
+    if counting_between(mine, theirs) or counting_between(theirs, mine):
+        return True
+    return _may_be_of_one_time(_Story(mine, [one]), other) and lie_near(mine, theirs)
 
 
 def _when(log: Log) -> tuple[float, int, str]:
@@ -77,46 +77,95 @@ def _when(log: Log) -> tuple[float, int, str]:
 
 # --- files that tell the same story -----------------------------------------------------------------
 
-Story = dict[str, Series]
+
+@dataclass(slots=True)
+class _Story:
+    """What one log tells, or several that tell the same."""
+
+    series: dict[str, Series]
+    logs: list[Log]
 
 
-def _stories(logs: Sequence[Log]) -> list[Story]:
+def _stories(logs: Sequence[Log], notes: list[str]) -> list[_Story]:
     """What each log tells, joined where two tell the same: checkpoints' histories, two formats of one log."""
-    stories: list[Story] = []
+    stories: list[_Story] = []
     for log in logs:
         told = _told(log)
-        same = next((story for story in reversed(stories) if _same_story(story, told)), None)
+        same, counting = _retold(stories, told, log)
         if same is None:
-            stories.append(told)
+            stories.append(_Story(told, [log]))
             continue
+        if not counting.same:
+            told = _recounted(same, told, log, counting, notes)
         for name, series in told.items():
-            same[name] = _richer(same[name], series) if name in same else series
+            same.series[name] = _richer(same.series[name], series) if name in same.series else series
+        same.logs.append(log)
     return stories
 
 
-def _told(log: Log) -> Story:
+def _told(log: Log) -> dict[str, Series]:
     return {series.name: series for series in log.series if len(series)}
 
 
-def _same_story(a: Story, b: Story) -> bool:
-    """Whether the signals that both hold have the same values at the same steps."""
-    shared = [name for name in a.keys() & b.keys() if min(len(a[name]), len(b[name])) >= FEWEST_COMMON]
-    telling = [name for name in shared if not name.startswith(NOT_TELLING)] or shared
-    agreeing = sum(_agree(a[name], b[name]) for name in telling)
-    return agreeing > len(telling) / 2
+def _retold(stories: list[_Story], told: dict[str, Series], log: Log) -> tuple[_Story | None, _Recounting]:
+    """The story that a log tells again, if any, and how the two count."""
+    for story in reversed(stories):
+        counting = counting_between(story.series, told)
+        if counting is not None:
+            return story, _Recounting(counting, faster_is_new=False)
+        counting = counting_between(told, story.series)
+        if counting is not None:
+            return story, _Recounting(counting, faster_is_new=True)
+    for story in reversed(stories):
+        if _may_be_of_one_time(story, log) and lie_near(story.series, told):
+            return story, _Recounting(Counting(), faster_is_new=False)
+    return None, _Recounting(Counting(), faster_is_new=False)
 
 
-def _agree(a: Series, b: Series) -> bool:
-    if a.axis != b.axis:
+@dataclass(frozen=True, slots=True)
+class _Recounting:
+    """How the faster of two counters runs, and whose it is: the story's or the new log's."""
+
+    counting: Counting
+    faster_is_new: bool
+
+    @property
+    def same(self) -> bool:
+        return self.counting.same
+
+
+def _may_be_of_one_time(story: _Story, log: Log) -> bool:
+    """Whether another program may have told the story while it happened; one format is a second run."""
+    return all(other.format != log.format and not _apart_in_time(other, log) for other in story.logs)
+
+
+def _apart_in_time(one: Log, other: Log) -> bool:
+    times = (one.started, one.last_written, other.started, other.last_written)
+    if any(moment is None for moment in times):
         return False
-    _, at_a, at_b = np.intersect1d(a.steps, b.steps, return_indices=True)
-    if len(at_a) < OVERLAP * min(len(a), len(b)):
-        return False
-    x, y = a.values[at_a], b.values[at_b]
-    with np.errstate(invalid="ignore", over="ignore"):
-        close = np.abs(x - y) <= SAME_VALUE * np.maximum(np.abs(x), np.abs(y))
-    equal = (x == y) | close | (np.isnan(x) & np.isnan(y))
-    return bool(equal.mean() >= SAME_STORY)
+    return one.last_written < other.started or other.last_written < one.started  # type: ignore[operator]
+
+
+def _recounted(
+    story: _Story, told: dict[str, Series], log: Log, how: _Recounting, notes: list[str]
+) -> dict[str, Series]:
+    """Both tellings with the slower counter's steps: those of the optimiser, where one counts micro-steps."""
+    faster, slower = (log, story.logs[0]) if how.faster_is_new else (story.logs[0], log)
+    counting = how.counting
+    if counting.times > 1:
+        notes.append(
+            f"{faster.file} counts {counting.times:,} to a step of {slower.file} (micro-steps or samples): "
+            "its steps were divided"
+        )
+    mine, theirs = (told, story.series) if how.faster_is_new else (story.series, told)
+    counted = {
+        name: replace(series, steps=counting.of_the_other(series.steps)) if series.axis == "step" else series
+        for name, series in mine.items()
+    }
+    if how.faster_is_new:
+        return counted
+    story.series = counted
+    return theirs
 
 
 def _richer(a: Series, b: Series) -> Series:

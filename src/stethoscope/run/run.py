@@ -15,7 +15,8 @@ from stethoscope.run.series import Series
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """One run. `series` holds each signal's current branch: after a restart, the steps that were
-    trained again replace the abandoned ones, which are kept in `abandoned`.
+    trained again replace the abandoned ones, which are kept in `abandoned`. `notes` say how the logs were
+    put together where that is not plain.
     """
 
     path: str
@@ -28,6 +29,7 @@ class Run:
     program: Program | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
     unread: tuple[Unread, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:

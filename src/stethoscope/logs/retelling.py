@@ -1,0 +1,141 @@
+"""Whether two logs tell one story twice, and how the steps of one become those of the other.
+
+    train.log                 iter 10: loss 3.2451          the same values, counted from 1,
+    events.out.tfevents.1     loss at step 9: 3.24513       and from 0;
+    stdout                    micro-step 40: loss 3.2451    or four micro-steps to a step
+
+Logs of different formats that cover the same steps with nearly the same values are one run, too: one of them
+prints means. Only logs of one format can be a run that was started again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stethoscope.run import Series
+
+Story = Mapping[str, Series]
+
+SAME_VALUE = 0.02  # relative; one file may print fewer digits than the other
+SAME_STORY = 0.9  # share of the common steps whose values must agree
+OVERLAP = 0.5  # share of the shorter series' steps that both must hold
+FEWEST_COMMON = 3  # points; two that agree may be chance
+FAR_APART = 0.5  # relative; means over different windows lie closer than this
+COMPARED = 64  # steps at which two logs are held against each other where they share none
+MOST_TO_A_STEP = 65_536  # micro-steps or samples; more is another counter altogether
+NEARLY_WHOLE = 0.05  # relative; the last step of one counter is seldom logged in both
+# Equal at a step of any run with the same settings, or never equal.
+NOT_TELLING = ("epoch", "lr", "step_time", "data_time", "throughput", "runtime", "mem", "mfu")
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """A step of the one log is `times` the other's, and `shift` more."""
+
+    times: int = 1
+    shift: int = 0
+
+    @property
+    def same(self) -> bool:
+        """Whether both count alike."""
+        return self == Counting()
+
+    def of_the_other(self, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Steps of the one log as the other counts them."""
+        counted: npt.NDArray[np.int64] = (steps - self.shift) // self.times
+        return counted
+
+
+def counting_between(one: Story, other: Story) -> Counting | None:
+    """How `one` counts the steps of `other`, where both hold the same values; None where they do not."""
+    shared = [n for n in one.keys() & other.keys() if min(len(one[n]), len(other[n])) >= FEWEST_COMMON]
+    telling = [name for name in shared if not name.startswith(NOT_TELLING)] or shared
+    if not telling:
+        return None
+    main = max(telling, key=lambda name: (name == "loss", min(len(one[name]), len(other[name])), name))
+    for counting in _candidates(one[main], other[main]):
+        agreeing = sum(_agree(one[name], other[name], counting) for name in telling)
+        if 2 * agreeing > len(telling):
+            return counting
+    return None
+
+
+def _candidates(one: Series, other: Series) -> Iterator[Counting]:
+    """Alike first; then from another first number; then several of one to a step of the other."""
+    yield Counting()
+    if one.axis != other.axis:
+        return
+    spans = int(np.ptp(one.steps)), int(np.ptp(other.steps))
+    furthest = 2 * max(one.cadence(), other.cadence(), 1)
+    ends = {int(one.steps[0]) - int(other.steps[0]), int(one.steps[-1]) - int(other.steps[-1]), 1, -1} - {0}
+    yield from (Counting(1, shift) for shift in sorted(ends, key=abs) if abs(shift) <= furthest)
+    if min(spans) == 0:
+        return
+    times = round(spans[0] / spans[1])
+    if 2 <= times <= MOST_TO_A_STEP and abs(spans[0] / spans[1] - times) <= NEARLY_WHOLE * times:
+        first = int(one.steps[0]) - times * int(other.steps[0])
+        shifts = dict.fromkeys((first, 0, times - 1, 1 - times, 1, -1))
+        yield from (Counting(times, shift) for shift in shifts if abs(shift) <= 2 * times)
+
+
+def _agree(one: Series, other: Series, counting: Counting) -> bool:
+    if one.axis != other.axis:
+        return False
+    counted = other.steps * counting.times + counting.shift
+    _, mine, theirs = np.intersect1d(one.steps, counted, return_indices=True)
+    if len(mine) < max(OVERLAP * min(len(one), len(other)), FEWEST_COMMON):
+        return False
+    x, y = one.values[mine], other.values[theirs]
+    if not counting.same and len(np.unique(x[np.isfinite(x)])) < FEWEST_COMMON:
+        return False  # a constant agrees with itself wherever it is shifted
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = np.abs(x - y) <= SAME_VALUE * np.maximum(np.abs(x), np.abs(y))
+    equal = (x == y) | close | (np.isnan(x) & np.isnan(y))
+    return bool(equal.mean() >= SAME_STORY)
+
+
+def lie_near(one: Story, other: Story) -> bool:
+    """Whether two logs cover the same steps and their losses lie so near that averaging explains it."""
+    names = [n for n in one.keys() & other.keys() if n == "loss" or n.startswith(("val/", "train/", "loss/"))]
+    return any(distance is not None and distance <= FAR_APART for distance in _distances(one, other, names))
+
+
+def lie_far_apart(one: Story, other: Story) -> bool:
+    """Whether the losses of two logs are so different that no way of averaging explains it."""
+    names = ["loss"] if "loss" in one and "loss" in other else []
+    return any(distance is not None and distance > FAR_APART for distance in _distances(one, other, names))
+
+
+def _distances(one: Story, other: Story, names: list[str]) -> Iterator[float | None]:
+    return (_distance(one[name], other[name]) for name in names)
+
+
+def _distance(one: Series, other: Series) -> float | None:
+    """The usual relative distance of two curves over their common steps; None where they have few."""
+    if one.axis != other.axis:
+        return None
+    one, other = one.finite(), other.finite()
+    if min(len(one), len(other)) <= FEWEST_COMMON or not share_steps(one, other):
+        return None
+    first = max(one.steps.min(), other.steps.min())
+    last = min(one.steps.max(), other.steps.max())
+    x, y = (_at(curve, np.linspace(first, last, COMPARED)) for curve in (one, other))
+    scale = np.maximum(np.maximum(np.abs(x), np.abs(y)), 1e-300)
+    return float(np.median(np.abs(x - y) / scale))
+
+
+def _at(curve: Series, steps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    order = np.argsort(curve.steps, kind="stable")
+    return np.interp(steps, curve.steps[order], curve.values[order])
+
+
+def share_steps(one: Series, other: Series) -> bool:
+    """Whether most of the shorter range of steps is in both; a resumed run overlaps by less."""
+    first = max(one.steps.min(), other.steps.min())
+    last = min(one.steps.max(), other.steps.max())
+    shorter = min(np.ptp(one.steps), np.ptp(other.steps))
+    return bool(last - first > OVERLAP * shorter)
