@@ -387,11 +387,11 @@ def test_records_read_together_are_the_same_as_one_by_one(rows: list) -> None:  
     together.add(records)
     for record in records:
         apart.add([record])
-    one, other = together.table({}), apart.table({})
-    assert one.places.keys() == other.places.keys()
-    for name in one.places:
-        assert one.places[name] == other.places[name]
-        np.testing.assert_array_equal(one.values[name], other.values[name])
+    one, other = together.table({}).columns(), apart.table({}).columns()
+    assert one.keys() == other.keys()
+    for name, column in one.items():
+        for here, there in zip(column, other[name], strict=True):
+            np.testing.assert_array_equal(here, there)
     assert together.passed_over == apart.passed_over
 
 

@@ -13,7 +13,6 @@ chain of items is proved without walking it. A record that does not agree is par
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -70,15 +69,8 @@ class History:
         """The rows as a table, columns renamed by `names`."""
         table = Table(self.rows, refused=self.refused)
         for name in self.names():
-            places = self.places[name]
-            joined, values = np.concatenate(places), np.concatenate(self.values[name])
-            if len(joined) > 1 and (np.diff(joined) < 0).any():
-                order = np.argsort(joined, kind="stable")
-                joined, values = joined[order], values[order]
-            kept = names.get(name, name)
-            table.places[kept], table.values[kept] = array("q"), array("d")
-            table.places[kept].frombytes(joined.tobytes())
-            table.values[kept].frombytes(values.tobytes())
+            for places, values in zip(self.places[name], self.values[name], strict=True):
+                table.add_block(names.get(name, name), places, values)
         return table
 
     def names(self) -> list[str]:

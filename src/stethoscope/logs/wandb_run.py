@@ -18,13 +18,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-import numpy as np
-
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import _wandb_wire as wire
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
-from stethoscope.logs._table import EPOCH_COLUMNS, KIMG_COLUMNS, TIME_COLUMNS, Axis, Table, axis_of
+from stethoscope.logs._table import EPOCH_COLUMNS, KIMG_COLUMNS, TIME_COLUMNS, Axis, axis_of
 from stethoscope.logs._wandb_frames import MAGIC, Frames
 from stethoscope.logs._wandb_history import History, value_in
 from stethoscope.logs._wandb_output import Output
@@ -103,7 +101,7 @@ class RunFile:
     def log(self) -> Log:
         """The history over its axis; for a run without any, what it printed."""
         table = self.history.table(self._axis_names())
-        axis = _axis(table)
+        axis = axis_of(table.columns(), table.rows)
         found = table.reading(self.file, self._aggregation())
         log = Log(
             self.file,
@@ -358,14 +356,6 @@ def _counter_of(metric: _Metric, metrics: list[_Metric]) -> str:
 
 
 # --- steps of events ------------------------------------------------------------------------------------
-
-
-def _axis(table: Table) -> Axis:
-    columns = {
-        name: (np.array(places, dtype=np.int64), np.array(table.values[name], dtype=np.float64))
-        for name, places in table.places.items()
-    }
-    return axis_of(columns, table.rows)
 
 
 def _stepped(event: Event, axis: Axis) -> Event:
