@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import takewhile
@@ -69,13 +69,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedRun:
-    """One run: its files, its series after joining, and the stretches between its restarts."""
+    """One run: its files, its series after joining, the stretches between its restarts, and how it was joined."""
 
     path: str
     files: tuple[Met, ...]
     series: Mapping[str, Told] = field(default_factory=dict)
     abandoned: tuple[Series, ...] = ()
     segments: tuple[Segment, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def logs(self) -> tuple[Log, ...]:
@@ -111,50 +112,55 @@ def take_stock(path: Where | Sequence[Where]) -> Inventory:
 
 def _inventory(place: Place, logs: Sequence[LogFile], unread: Sequence[Unread]) -> Inventory:
     homes = run_folders(logs, place.root)
+    members: dict[Path, list[LogFile]] = {}
+    for file in logs:
+        members.setdefault(homes[file.entry.path.parent], []).append(file)
+    around = _by_run(place.files, members)
     reasons = {one.file: one.reason for one in unread}
-    others = _others(place, logs, homes, reasons)
-    runs = []
-    for folder in dict.fromkeys(homes.values()):
-        members = [file for file in logs if homes[file.entry.path.parent] == folder]
-        runs += _runs_in(folder, members, others.pop(folder, []), place)
+    runs = [
+        run
+        for folder, files in members.items()
+        for run in _runs_in(folder, files, around.pop(folder, []), reasons)
+    ]
     met = {entry.file for entry in place.files}
     return Inventory(
         place.shown,
         tuple(runs),
-        tuple(one for left in others.values() for one in left),
+        tuple(_taken_for(entry, reasons, place.root) for left in around.values() for entry in left),
         tuple(one for one in unread if one.file not in met),
         place.folder.passed,
     )
 
 
-def _others(
-    place: Place, logs: Sequence[LogFile], homes: Mapping[Path, Path], reasons: Mapping[str, str]
-) -> dict[Path | None, list[Met]]:
-    """What is no log, by the run folder it lies in; None for what lies in no run."""
-    read = {file.entry.path for file in logs}
-    folders = set(homes.values())
-    found: dict[Path | None, list[Met]] = {}
-    for entry in place.files:
-        if entry.path not in read:
-            home = next((parent for parent in entry.path.parents if parent in folders), None)
-            found.setdefault(home, []).append(_taken_for(entry, reasons.get(entry.file, ""), place.root))
+def _by_run(entries: Sequence[Entry], folders: Collection[Path]) -> dict[Path | None, list[Entry]]:
+    """The files by the run folder they lie in; None for those in no run."""
+    nearest: dict[Path, Path | None] = {}
+    found: dict[Path | None, list[Entry]] = {}
+    for entry in entries:
+        home = entry.path.parent
+        if home not in nearest:
+            nearest[home] = next((above for above in (home, *home.parents) if above in folders), None)
+        found.setdefault(nearest[home], []).append(entry)
     return found
 
 
 # --- one run folder -----------------------------------------------------------------------------------
 
 
-def _runs_in(folder: Path, files: Sequence[LogFile], others: Sequence[Met], place: Place) -> list[ListedRun]:
+def _runs_in(
+    folder: Path, files: Sequence[LogFile], entries: Sequence[Entry], reasons: Mapping[str, str]
+) -> list[ListedRun]:
     """The runs of a folder; the first one has the files that are no logs."""
-    files = told_by_themselves(files, place.folder.files)
+    read = {file.entry.file for file in files}
+    others = [_taken_for(entry, reasons, folder) for entry in entries if entry.file not in read]
+    files = told_by_themselves(files, entries)
     kept = latest_state(files, folder)
-    copies = [_met_log(file, CHECKPOINTS_COPY) for file in files if file not in kept]
+    others = [*(_met_log(file, CHECKPOINTS_COPY) for file in files if file not in kept), *others]
     runs = runs_among(kept)
-    listed = []
-    for number, run in enumerate(runs):
-        path = _shown(folder, run[0].entry) if len(runs) == 1 else run[0].entry.file
-        listed.append(_listed(path, run, [*copies, *others] if number == 0 else []))
-    return listed
+    paths = [_shown(folder, run[0].entry) if len(runs) == 1 else run[0].entry.file for run in runs]
+    return [
+        _listed(path, run, others if run is runs[0] else []) for path, run in zip(paths, runs, strict=True)
+    ]
 
 
 def _shown(folder: Path, entry: Entry) -> str:
@@ -178,7 +184,7 @@ def _listed(path: str, files: Sequence[LogFile], others: Sequence[Met]) -> Liste
         name: Told(series, tuple(own for log in speaking for own in log.series if own.name == name))
         for name, series in spliced.series.items()
     }
-    return ListedRun(path, (*met, *others), told, spliced.abandoned, spliced.segments)
+    return ListedRun(path, (*met, *others), told, spliced.abandoned, spliced.segments, spliced.notes)
 
 
 def _met_log(file: LogFile, left_out: str = "", same_as: str = "") -> Met:
@@ -204,8 +210,8 @@ _DATA = re.compile(
 )
 
 
-def _taken_for(entry: Entry, reason: str, root: Path) -> Met:
-    kind, said = _kind(entry, reason, root)
+def _taken_for(entry: Entry, reasons: Mapping[str, str], root: Path) -> Met:
+    kind, said = _kind(entry, reasons.get(entry.file, ""), root)
     return Met(entry.file, entry.size, kind, said)
 
 

@@ -18,6 +18,7 @@ from stethoscope.run.file_times import LogFile
 SHARED_STEPS = 0.5  # of the shorter of two logs, from which on they are two runs or one told twice
 FEWEST_COMMON = 3  # steps; two values may agree by chance
 SAME_VALUE = 0.02  # relative; one log may print fewer digits than the other
+NOTHING = 1e-8  # what rounding leaves of a zero
 FAR_APART = 0.5  # relative; means over different windows lie closer than this
 SAME_SIGNALS = 0.5  # share of the names that two logs of one kind have in common
 SAME_LENGTH = 0.8  # of the longer log: who trained so far again from the start began another run
@@ -150,8 +151,8 @@ def _have_the_same_signals(one: Log, other: Log) -> bool:
 
 
 def _begin_together(one: Series, other: Series) -> bool:
-    slack = 2 * max(one.cadence(), other.cadence(), 1)
-    return abs(int(one.steps.min()) - int(other.steps.min())) <= slack
+    apart = abs(int(one.steps.min()) - int(other.steps.min()))
+    return apart <= 2 or apart <= 2 * max(one.cadence(), other.cadence())
 
 
 def _spoken(file: LogFile) -> str:
@@ -212,10 +213,18 @@ def _share_steps(one: Series, other: Series) -> bool:
 
 def _tell_the_same(one: Series, other: Series) -> bool:
     """Whether two series agree at their common steps: a log and its copy."""
-    _, mine, theirs = np.intersect1d(one.steps, other.steps, return_indices=True)
-    if len(mine) < FEWEST_COMMON or one.name.startswith(SET_NOT_MEASURED) or not np.ptp(one.values[mine]):
-        return False  # two runs with the same settings agree in these, and in what never changes
-    return bool(np.allclose(one.values[mine], other.values[theirs], rtol=SAME_VALUE, equal_nan=True))
+    if one.name.startswith(SET_NOT_MEASURED):
+        return False  # two runs with the same settings agree in these
+    mine, theirs = one.values, other.values
+    if not np.array_equal(one.steps, other.steps):
+        _, at, there = np.intersect1d(one.steps, other.steps, return_indices=True)
+        mine, theirs = mine[at], theirs[there]
+    if len(mine) < FEWEST_COMMON or not np.ptp(mine):  # what never changes tells nothing
+        return False
+    # Most pairs part at once; of a crowd of logs every pair is held against each other.
+    if abs(mine[0] - theirs[0]) > SAME_VALUE * abs(theirs[0]) + NOTHING:
+        return False
+    return bool(np.allclose(mine, theirs, rtol=SAME_VALUE, atol=NOTHING, equal_nan=True))
 
 
 def _when(files: list[LogFile]) -> float:

@@ -45,6 +45,7 @@ def _run(run: ListedRun, patterns: Sequence[str], points: bool) -> Iterator[str]
             {"first": segment.first, "last": segment.last, "file": segment.file} for segment in run.segments
         ],
         "abandoned": [_extent(series) for series in run.abandoned],
+        "notes": list(run.notes),
     }
     yield _json(head)[:-1] + ",\n"
     yield from _list("files", (_met(met) for met in run.files))

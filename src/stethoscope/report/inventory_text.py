@@ -116,6 +116,7 @@ def _not_looked_into(inventory: Inventory) -> Iterator[Line]:
 def _run(run: ListedRun, page: _Page) -> Iterator[Line]:
     yield Line(Text.assemble((one_line(run.path, 200), HEADING), f": {_extent(run)}"), hang=2)
     yield from _segments(run)
+    yield from (Line(Text(one_line(note)), indent=2, hang=2) for note in run.notes)
     yield from _files(run.files, _common(run.path), page)
     told = in_order(chosen(run.series.values(), page.patterns))
     if told:

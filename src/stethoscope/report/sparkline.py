@@ -16,9 +16,9 @@ def sparkline(series: Series, width: int) -> str:
     """The medians of as many stretches of a series; "x" where none of a stretch's values is finite."""
     if len(series) < FEWEST_POINTS:
         return ""
-    parts = np.array_split(series.values, min(width, len(series)))
-    medians = np.array([_median(part) for part in parts])
-    return "".join(_levels(medians))
+    if len(series) <= width:
+        return "".join(_levels(series.values))
+    return "".join(_levels(np.array([_median(part) for part in np.array_split(series.values, width)])))
 
 
 def _median(part: Values) -> float:
