@@ -54,7 +54,7 @@ class Lines:
         return rows
 
 
-def lines_of(text: bytes, first_number: int) -> Lines:
+def lines_of(text: bytes | memoryview, first_number: int) -> Lines:
     """Find the lines of some bytes that do not end in a line break."""
     raw = b"".join((b" " * PADDING, text, b" " * ROOM))
     buffer = np.frombuffer(raw, dtype=np.uint8)

@@ -15,6 +15,7 @@ from stethoscope.logs._plain import plain, plain_bytes
 LONGEST_LINE = 1 << 24  # characters; a longer "line" is cut here, so that memory stays bounded
 
 _BOM = b"\xef\xbb\xbf"
+_UNCLEAN = (b"\r", b"\x1b", b"\0")
 
 
 def numbered_lines(head: Head) -> Iterator[tuple[int, str]]:
@@ -44,28 +45,38 @@ class LinesOfStream:
 
     def cut(self, data: bytes, last: bool) -> tuple[int, Lines | None]:
         """How many bytes were used, and the lines among them."""
-        whole = self._whole(data, last)
-        if not whole:
-            return (0 if not last else len(data)), None
-        text = self._cleaned(whole)
-        ended = text.endswith((b"\n", b"\r"))
-        lines = self._lines(text[:-1] if ended else text)
-        self.number = int(lines.numbers[-1]) + text.endswith(b"\n")
-        return len(whole), lines
+        end = self._end(data, last)
+        if end == 0:
+            return 0, None
+        if self._is_plain(data):
+            broken = data[end - 1] == 10
+            lines = lines_of(memoryview(data)[: end - broken], self.number)
+        else:
+            text = self._cleaned(data[:end])
+            broken = text.endswith(b"\n")
+            lines = self._lines(text[:-1] if broken or text.endswith(b"\r") else text)
+        self.number = int(lines.numbers[-1]) + broken
+        return end, lines
 
-    def _whole(self, data: bytes, last: bool) -> bytes:
-        """The bytes up to the last line break; what carriage returns separate counts as lines."""
+    def _is_plain(self, data: bytes) -> bool:
+        """Whether there is nothing to clean."""
+        return self.begun and self.encoding != "utf-16" and not any(byte in data for byte in _UNCLEAN)
+
+    def _end(self, data: bytes, last: bool) -> int:
+        """Where the last line break is; what carriage returns separate counts as lines."""
         if self.encoding == "utf-16":
-            return self._whole_wide(data, last)
+            return self._end_wide(data, last)
         if last:
-            return data
+            return len(data)
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-        return data[:end] if end or len(data) < LONGEST_LINE else data
+        return end if end or len(data) < LONGEST_LINE else len(data)
 
-    def _whole_wide(self, data: bytes, last: bool) -> bytes:
-        even = data[: len(data) // 2 * 2]
-        end = even.rfind(b"\n\0") + 2
-        return even if last or (end < 2 and len(data) >= LONGEST_LINE) else even[: end // 2 * 2]
+    def _end_wide(self, data: bytes, last: bool) -> int:
+        even = len(data) // 2 * 2
+        if last:
+            return len(data)
+        end = (data.rfind(b"\n\0", 0, even) + 2) // 2 * 2
+        return end if end > 1 or len(data) < LONGEST_LINE else even
 
     def _cleaned(self, data: bytes) -> bytes:
         if self.encoding == "utf-16":

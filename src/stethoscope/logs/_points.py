@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,37 +21,34 @@ MAX_SERIES = 5_000  # names of one log; keys that are data would otherwise fill 
 class Growing:
     """Numbers that come one by one or in arrays, and are wanted as one array."""
 
-    kind: type[np.int64] | type[np.float64]
-    parts: list[npt.NDArray[Any]] = field(default_factory=list)
-    single: list[float] = field(default_factory=list)
-    length: int = 0
+    code: str  # of the array module: "q" for integers, "d" for floats
+    held: array[Any] = field(init=False)
+    lent: bool = False  # somebody looks at `held`, which cannot grow any more
+
+    def __post_init__(self) -> None:
+        self.held = array(self.code)
 
     def __len__(self) -> int:
-        return self.length
+        return len(self.held)
 
     def append(self, value: float) -> None:
         """Add one number."""
-        self.single.append(value)
-        self.length += 1
+        self._take_back()
+        self.held.append(value)
 
-    def extend(self, values: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> None:
-        """Add an array, which is kept as it is."""
-        self.close()
-        self.parts.append(values)
-        self.length += len(values)
+    def extend(self, values: npt.NDArray[Any]) -> None:
+        """Add an array of the same type."""
+        self._take_back()
+        self.held.frombytes(np.ascontiguousarray(values).view(np.uint8).data)
 
     def array(self) -> npt.NDArray[Any]:
         """All of them; what is added later does not change it."""
-        self.close()
-        if len(self.parts) != 1:
-            self.parts = [np.concatenate(self.parts or [np.empty(0)]).astype(self.kind, copy=False)]
-        return self.parts[0]
+        self.lent = True
+        return np.frombuffer(self.held, dtype=np.int64 if self.code == "q" else np.float64)
 
-    def close(self) -> None:
-        """Put single numbers into an array."""
-        if self.single:
-            self.parts.append(np.array(self.single, dtype=self.kind))
-            self.single = []
+    def _take_back(self) -> None:
+        if self.lent:
+            self.held, self.lent = self.held[:], False
 
 
 @dataclass(slots=True)
@@ -86,24 +84,13 @@ class Points:
         self.steps[name].extend(steps)
         self.values[name].extend(values)
 
-    def _share_steps(self) -> None:
-        """Keep the steps of values that stand on the same lines once."""
-        kept: dict[tuple[int, ...], Growing] = {}
-        for steps in self.steps.values():
-            steps.close()
-            same = kept.setdefault(tuple(map(id, steps.parts)), steps)
-            if same is not steps:
-                steps.parts = [same.array()]
-            else:
-                steps.array()
-
     def _known(self, name: str) -> bool:
         """Whether the name is taken down, begun where it is not yet; False where there are too many."""
         if name not in self.steps:
             if len(self.steps) >= MAX_SERIES:
                 self.dropped += 1
                 return False
-            self.steps[name], self.values[name] = Growing(np.int64), Growing(np.float64)
+            self.steps[name], self.values[name] = Growing("q"), Growing("d")
         return True
 
     def series(
@@ -114,7 +101,6 @@ class Points:
         names: Mapping[str, str] | None = None,
     ) -> tuple[Series, ...]:
         """The series under canonical names; `names` overrules the alias table for the names it holds."""
-        self._share_steps()
         named = assign({name: len(steps) for name, steps in self.steps.items()}) | dict(names or {})
         found = tuple(
             Series(
