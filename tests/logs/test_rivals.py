@@ -1,0 +1,47 @@
+"""Logs of one run, of several, and of one that goes on in another folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from stethoscope.logs.rivals import belong_together, of_one_run, runs_among
+from stethoscope.run import Log, Series, Unread
+from stethoscope.run.file_times import LogFile
+from stethoscope.run.folder import Entry
+
+
+def log(file: str, loss: float, first: int = 0, last: int = 50, **others: float) -> LogFile:
+    """A loss that falls from this level, and others that stay where they are."""
+    steps = np.arange(first, last, dtype=np.int64)
+    fallen = loss / (1 + steps / 10.0)
+    series = [Series("loss", "loss", steps, fallen, file)]
+    series += [Series(name, name, steps, np.full(len(steps), level), file) for name, level in others.items()]
+    return LogFile(Log(file, "CSV table", tuple(series)), Entry(Path(file), file, 1, float(last)))
+
+
+def names(runs: list[list[LogFile]]) -> list[list[str]]:
+    return [[file.entry.file for file in run] for run in runs]
+
+
+def test_runs_side_by_side_are_told_apart() -> None:
+    files = [log("a.csv", 1.0), log("b.csv", 3.0), log("copy.csv", 1.0)]
+    assert names(runs_among(files)) == [["a.csv", "copy.csv"], ["b.csv"]]
+
+
+def test_settings_and_constants_that_agree_make_no_run_of_two() -> None:
+    files = [log("a/x.csv", 1.0, loss_scale=65536.0), log("b/x.csv", 3.0, loss_scale=65536.0)]
+    assert len(runs_among(files)) == 2
+    unread: list[Unread] = []
+    assert len(of_one_run(files, unread)) == 1
+    assert [one.another_run for one in unread] == [True]
+
+
+def test_a_log_that_goes_on_elsewhere_belongs_to_the_run() -> None:
+    assert belong_together([log("a/x.csv", 1.0, 0, 50)], [log("b/x.csv", 1.0, 45, 100)])
+    assert not belong_together([log("a/x.csv", 1.0, 0, 50)], [log("b/x.csv", 3.0, 0, 50)])
+
+
+def test_two_tellings_belong_together() -> None:
+    assert belong_together([log("a/x.csv", 1.0)], [log("b/x.csv", 1.0)])
