@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 
 from stethoscope.errors import UnreadableFile
+from stethoscope.logs._disguised_nan import disguised_nan
 from stethoscope.logs._head import Head
 from stethoscope.logs._json import numbers_of, records_from
 from stethoscope.logs._table import Table
-from stethoscope.run import Aggregation, Event, EventKind, Log, Series
+from stethoscope.run import Aggregation, Event, EventKind, Log
 
 FORMAT = "HF trainer_state.json"
 
@@ -40,8 +40,8 @@ def read(head: Head) -> Log:
     if history is None:
         raise UnreadableFile(f"{head.file}: no log_history in it")
     table, finished_at = Table(), None
-    for record in records_from(text, history.end() - 1):
-        table.add(numbers_of(record))
+    for line, record in records_from(text, history.end() - 1):
+        table.add(numbers_of(record), line)
         if "train_runtime" in record:
             finished_at = record.get("step")
     if not table.places:
@@ -55,7 +55,7 @@ def read(head: Head) -> Log:
         _finished(head, text, finished_at),
         last_written=head.changed,
         total_steps=int(total[1]) if total and int(total[1]) > 0 else None,
-        notes=(*found.notes, *_cut(text), *_disguised(found.series)),
+        notes=(*found.notes, *_cut(text), *disguised_nan(found.series)),
     )
 
 
@@ -74,22 +74,3 @@ def _cut(text: str) -> list[str]:
     except (ValueError, RecursionError):
         return ["the file is cut short; what is whole was read"]
     return []
-
-
-def _disguised(series: tuple[Series, ...]) -> list[str]:
-    """With logging_nan_inf_filter on, the Trainer leaves NaN losses out of its mean: all NaN gives 0.0."""
-    loss = next((s for s in series if s.logged_as == "loss"), None)
-    if loss is None:
-        return []
-    norms = {step: value for s in series if s.logged_as == "grad_norm" for step, value in s}
-    zeros = [step for step, value in loss if value == 0.0 and _dead(norms.get(step, 0.0))]
-    if not zeros:
-        return []
-    return [
-        f"the loss is exactly 0.0 at {len(zeros)} of {len(loss)} points, first at step {zeros[0]}: "
-        "the Trainer's logging_nan_inf_filter prints a window of NaN losses so"
-    ]
-
-
-def _dead(norm: float) -> bool:
-    return norm == 0.0 or not math.isfinite(norm)

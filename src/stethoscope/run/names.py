@@ -440,12 +440,14 @@ precision     higher train
 recall        higher train
 f1            higher train f1score fscore f+score
 auc           higher train auroc roc+auc rocauc
-iou           higher train miou mean+iou m+iou
-dice          higher train
+iou           higher train miou mean+iou m+iou m+io+u
+dice          higher train dsc
 map50_95      higher val   map50+95 map+0+5+0+95
 map50         higher val   map+50 map+0+5 ap50
 map75         higher val   map+75 ap75
 map           higher val   ap
+pesq          higher val
+stoi          higher val
 mcc           higher val
 kappa         higher val
 spearman      higher val   spearmanr
