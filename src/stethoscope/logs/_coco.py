@@ -35,7 +35,7 @@ class CocoSummary:
     task: str = ""
     first: str | None = None
 
-    def see(self, points: Points, line: str, step: int | None) -> bool:
+    def see(self, points: Points, at: int, line: str, step: int | None) -> bool:
         """Note the value of a line; False for a line of another kind."""
         if named := _TASK.search(line):
             self.task = named["task"]
@@ -47,7 +47,7 @@ class CocoSummary:
         value = number(found["value"])
         if value is not None and value >= 0:
             task = "" if self.task == self.first else f"{self.task}_"
-            points.add(f"val/{task}{_name(found)}", step or 0, value)
+            points.add(f"val/{task}{_name(found)}", step or 0, value, at)
         return True
 
 

@@ -134,7 +134,7 @@ _SIGNS = (
         "saving|saved|checkpoint",
         r"\b[Ss]uccessfully saved checkpoint\b",
         r"\.(?:pth|pt|ckpt|keras|h5)\b\S* saved\b",
-        r"\bsaving model to \S",
+        r"(?<!finished )\bsaving model to \S",
         r"\bSaving models and training states",
         r"\b[Ss]aving (?:model )?checkpoint\b",
         r"\b[Ss]aved (?:model )?checkpoint\b",
@@ -146,6 +146,7 @@ _SIGNS = (
         "start",
         r"\bStart training from epoch\b",
         r"\bStarting training loop at step\b",
+        r"\bStarting training from iteration\b",
     ),
 )
 

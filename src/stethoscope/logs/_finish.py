@@ -42,7 +42,7 @@ def with_validations_ended(log: Log) -> Log:
 
 
 def _ended(series: Series) -> Series:
-    if not series.name.startswith("val/") or len(series) < 2:
+    if not series.name.startswith(("val/", "test/")) or len(series) < 2:
         return series
     return series.select(np.append(np.diff(series.steps) != 0, True))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,8 @@ from stethoscope.logs._plain import plain, plain_bytes
 LONGEST_LINE = 1 << 24  # characters; a longer "line" is cut here, so that memory stays bounded
 
 _BOM = b"\xef\xbb\xbf"
+# A bar does not end its line, so what is printed next stands right behind it.
+_BEHIND_A_BAR = re.compile(rb"\](?=Gradient overflow\.|\[20\d\d-\d\d-\d\d |Traceback \(most)")
 _UNCLEAN = (b"\r", b"\x1b", b"\0")
 
 
@@ -42,6 +45,7 @@ class LinesOfStream:
     encoding: str
     number: int = 1  # of the next line
     begun: bool = False
+    barred: bool = False  # whether lines were overprinted so far
 
     def cut(self, data: bytes, last: bool) -> tuple[int, Lines | None]:
         """How many bytes were used, and the lines among them."""
@@ -60,7 +64,12 @@ class LinesOfStream:
 
     def _is_plain(self, data: bytes) -> bool:
         """Whether there is nothing to clean."""
-        return self.begun and self.encoding != "utf-16" and not any(byte in data for byte in _UNCLEAN)
+        return (
+            self.begun
+            and not self.barred
+            and self.encoding != "utf-16"
+            and not any(byte in data for byte in _UNCLEAN)
+        )
 
     def _end(self, data: bytes, last: bool) -> int:
         """Where the last line break is; what carriage returns separate counts as lines."""
@@ -86,7 +95,15 @@ class LinesOfStream:
             self.begun = True
             data = data.removeprefix(_BOM)
         data = plain_bytes(data)
-        return data.replace(b"\r\n", b"\n") if b"\r" in data else data
+        return self._apart(data.replace(b"\r\n", b"\n") if b"\r" in data else data)
+
+    def _apart(self, text: bytes) -> bytes:
+        """The text with what stands behind a bar on a line of its own."""
+        first = 0 if self.barred else text.find(b"\r")
+        if first < 0:
+            return text
+        self.barred = True
+        return text[:first] + _BEHIND_A_BAR.sub(b"]\r", text[first:])
 
     def _lines(self, text: bytes) -> Lines:
         if b"\r" not in text:

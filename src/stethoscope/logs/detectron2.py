@@ -42,7 +42,7 @@ def begin(head: Head) -> TextReading:
 
     def see(number: int, line: str, step: int | None) -> None:
         if found := _COPIED.search(line):
-            scores.see(text.points, found["told"].strip(), step)
+            scores.see(text.points, number, found["told"].strip(), step)
         else:
             text.scanner.see(number, line, step)
 
@@ -70,7 +70,7 @@ class _Scores:
     first: str | None = None
     names: tuple[str, ...] = ()
 
-    def see(self, points: Points, told: str, step: int | None) -> None:
+    def see(self, points: Points, at: int, told: str, step: int | None) -> None:
         """Read one of the lines."""
         if told.startswith("Task: "):
             self.task = told.removeprefix("Task: ").strip()
@@ -82,6 +82,7 @@ class _Scores:
             return
         task = "" if self.task == self.first else f"{self.task}_"
         for name, value in zip(self.names, values, strict=False):
-            if value is not None and name.isidentifier():
-                points.add(f"val/{task}{name}", step or 0, value)
+            # Of what was not there to be found, the score is not a number.
+            if value is not None and value == value and name.isidentifier():
+                points.add(f"val/{task}{name}", step or 0, value, at)
         self.names = ()

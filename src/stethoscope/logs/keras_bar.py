@@ -31,7 +31,6 @@ _BAR = re.compile(
     r"(?:ETA: )?(?:\d+[dhms]|\d+:\d\d)[^-]{0,40}(?=- )"
 )
 _FIELD = re.compile(rf"- (?P<name>[A-Za-z_][\w ./@()-]{{0,80}}?): (?P<value>{NUMBER})(?=\s|$|\x08)")
-_RATE = re.compile(rf"reducing learning rate to (?P<rate>{NUMBER}?)\.?\s*$")
 
 
 def recognise(head: Head) -> float:
@@ -76,10 +75,8 @@ class _Fit:
         if header := _HEADER.fullmatch(line):
             self._begin(int(header["epoch"]))
         elif bar := _bar(line):
-            self._note(text, bar, line)
+            self._note(text, bar, number, line)
         else:
-            if rate := _RATE.search(line):
-                text.points.add("lr", self.step, float(rate["rate"]))
             text.scanner.see(number, line, self.step if self.epoch else None)
 
     @property
@@ -94,20 +91,20 @@ class _Fit:
             self.before = 0 if epoch == 1 else None
         self.epoch, self.done, self.steps = epoch, 0, ""
 
-    def _note(self, text: TextReading, bar: re.Match[str], line: str) -> None:
+    def _note(self, text: TextReading, bar: re.Match[str], at: int, line: str) -> None:
         done, steps = int(bar["done"]), bar["all"]
         if self.epoch is None or (self.steps and (steps != self.steps or done < self.done)):
-            self._add(text, "test/", bar, line)
+            self._add(text, "test/", bar, at, line)
             return
         self.done, self.steps = done, steps
         if self.before is None:
             self.before = (self.epoch - 1) * int(steps) if steps.isdigit() else 0
         if self.step <= LAST_STEP:
-            self._add(text, "", bar, line)
+            self._add(text, "", bar, at, line)
 
-    def _add(self, text: TextReading, role: str, bar: re.Match[str], line: str) -> None:
+    def _add(self, text: TextReading, role: str, bar: re.Match[str], at: int, line: str) -> None:
         for name, value in _fields(line, bar.end()):
-            text.points.add(role + name, self.step, value)
+            text.points.add(role + name, self.step, value, at)
 
 
 def _fields(line: str, start: int) -> Iterator[tuple[str, float]]:

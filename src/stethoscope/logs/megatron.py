@@ -41,7 +41,9 @@ _SPOKEN = {
     "throughput (token/sec/GPU)": "throughput (token/sec)",
     "approx flops per GPU": "flops per GPU",
 }
+_SPEED = re.compile(rf"\bsamples/sec: (?P<speed>{NUMBER}) \| iteration ")
 _VALUE = re.compile(r"[ _]value$")
+_PERPLEXITY = re.compile(r"lm[ _]loss[ _](?:PPL|ppl)")
 
 
 def recognise(head: Head) -> float:
@@ -56,16 +58,13 @@ def begin(head: Head) -> Finished:
 
 def _step_line(line: str) -> StepLine | None:
     if found := _ITERATION.search(line):
-        values = (
-            (_SPOKEN.get(name, name), start, end)
-            for name, start, end in _fields(line, 0)
-            if end <= found.start() or start >= found.end()
-        )
-        return StepLine(tuple(values), found.span("step"), found.span("total"))
+        speed = [("samples/sec", *before.span("speed"))] if (before := _SPEED.search(line)) else []
+        values = ((_SPOKEN.get(name, name), start, end) for name, start, end in _fields(line, found.end()))
+        return StepLine((*speed, *values), found.span("step"), found.span("total"))
     if found := _VALIDATION.search(line):
         held_out = "test" if "test" in found["set"] + found["which"] else "val"
         values = (
-            (f"{held_out}/{_VALUE.sub('', name)}", start, end)
+            (f"{held_out}/{_PERPLEXITY.sub('ppl', _VALUE.sub('', name))}", start, end)
             for name, start, end in _fields(line, found.end())
         )
         return StepLine(tuple(values), found.span("step") if found["step"] else None)
@@ -73,7 +72,7 @@ def _step_line(line: str) -> StepLine | None:
 
 
 def _fields(line: str, start: int) -> Iterator[Place]:
-    """One value between bars; the first may stand behind what a launcher printed."""
+    """One value between bars."""
     while start < len(line):
         end = line.find("|", start)
         end = len(line) if end < 0 else end

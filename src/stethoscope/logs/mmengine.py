@@ -42,7 +42,7 @@ def begin(head: Head) -> TextReading:
     coco = CocoSummary()
 
     def see(number: int, line: str, step: int | None) -> None:
-        if not coco.see(text.points, line, step):
+        if not coco.see(text.points, number, line, step):
             text.scanner.see(number, line, step)
 
     text = TextReading(

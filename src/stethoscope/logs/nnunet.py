@@ -62,11 +62,11 @@ def recognise(head: Head) -> float:
 def begin(head: Head) -> Finished:
     """Every epoch's losses, rate and scores."""
 
-    def see(number: int, line: str, step: int | None) -> None:
+    def see(at: int, line: str, step: int | None) -> None:
         if found := _DICE.search(line):
-            _note_scores(text.points, found["scores"], step or 0)
+            _note_scores(text.points, at, found["scores"], step or 0)
         else:
-            text.scanner.see(number, line, step)
+            text.scanner.see(at, line, step)
 
     text = TextReading(
         head,
@@ -87,13 +87,13 @@ def _step_line(line: str) -> StepLine | None:
     return None
 
 
-def _note_scores(points: Points, scores: str, epoch: int) -> None:
+def _note_scores(points: Points, at: int, scores: str, epoch: int) -> None:
     """The Dice score of each class, and their mean over the classes that were there to be found."""
     tokens = re.findall(PLAIN_NUMBER, _WRAPPED.sub("", scores))[:MOST_CLASSES]
     values = [value for token in tokens if (value := number(token)) is not None]
-    there = [value for value in values if value == value]
+    there = {nth: value for nth, value in enumerate(values, 1) if value == value}
     if there:
-        points.add("val/dice", epoch, sum(there) / len(there))
+        points.add("val/dice", epoch, sum(there.values()) / len(there), at)
     if len(values) > 1:
-        for nth, value in enumerate(values, 1):
-            points.add(f"val/dice/class {nth}", epoch, value)
+        for nth, value in there.items():
+            points.add(f"val/dice/class {nth}", epoch, value, at)

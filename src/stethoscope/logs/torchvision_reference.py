@@ -12,6 +12,7 @@ A value is the median of the last 20 steps, and the mean since the epoch began s
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from stethoscope.logs._coco import CocoSummary, tells_of_coco
 from stethoscope.logs._events import may_announce
@@ -42,7 +43,7 @@ def begin(head: Head) -> Finished:
     coco = CocoSummary()
 
     def see(number: int, line: str, step: int | None) -> None:
-        if not coco.see(text.points, line, step):
+        if not coco.see(text.points, number, line, step):
             text.scanner.see(number, line, step)
 
     text = TextReading(
@@ -59,7 +60,13 @@ def begin(head: Head) -> Finished:
 def _step_line(line: str) -> StepLine | None:
     if scores := _SCORES.fullmatch(line):
         return StepLine(((f"val/{scores['name']}", *scores.span("value")),))
-    return _METERS(line)
+    found = _METERS(line)
+    if found is None:
+        return None
+    values = ((_SPOKEN.get(name, name), start, end) for name, start, end in found.values)
+    return replace(found, values=tuple(values))
 
 
+# The summary and the lines before it name one thing.
+_SPOKEN = {"val/Acc@1": "val/acc1", "val/Acc@5": "val/acc5"}
 _METERS = meters(_TRAIN)
