@@ -1,6 +1,6 @@
 """Write what the documentation says about the program from the program itself.
 
-scripts/docs            write README.md's output block and docs/reference/
+scripts/docs            write README.md's output block, those of docs/how-to/, and docs/reference/
 scripts/docs --check    write nothing; fail where a file differs from what would be written
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import groupby
@@ -50,6 +51,8 @@ def written() -> Iterator[tuple[Path, str]]:
     """Every generated page."""
     readme = ROOT / "README.md"
     yield readme, with_output(readme.read_text("utf-8"))
+    for guide in sorted((ROOT / "docs" / "how-to").glob("*.md")):
+        yield guide, with_commands(guide.read_text("utf-8"))
     yield REFERENCE / "rules.md", page("Rules", rules())
     yield REFERENCE / "causes.md", page("Causes", all_causes())
     yield REFERENCE / "commands.md", page("Commands", commands())
@@ -72,6 +75,27 @@ def with_output(readme: str) -> str:
     if not marked.search(readme):
         sys.exit("scripts/docs: README.md has no <!-- output --> ... <!-- end of output -->.")
     return marked.sub(lambda found: found[1] + block + found[2], readme)
+
+
+# --- docs/how-to
+
+
+def with_commands(guide: str) -> str:
+    """The page with what each of its marked commands writes."""
+    marked = re.compile(r"(<!-- output of: (.*?) -->\n).*?(<!-- end of output -->)", re.DOTALL)
+    return marked.sub(lambda found: f"{found[1]}```text\n$ {found[2]}\n{ran(found[2])}```\n{found[3]}", guide)
+
+
+def ran(line: str) -> str:
+    """What a command line writes, in a shell of its own."""
+    called = f'stethoscope() {{ "{sys.executable}" -m stethoscope "$@"; }}; {line}'
+    surroundings = {**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        ["bash", "-c", called], env=surroundings, capture_output=True, text=True, check=False
+    )
+    if done.stderr:
+        sys.exit(f"scripts/docs: {line}: {done.stderr.strip()}")
+    return done.stdout
 
 
 # --- rules.md

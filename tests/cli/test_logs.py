@@ -38,6 +38,12 @@ def run_folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def piped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks for a width."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def run(*arguments: str | Path) -> tuple[object, str]:
     result = CliRunner().invoke(
         stethoscope, ["logs", *map(str, arguments)], standalone_mode=False, catch_exceptions=False
@@ -86,6 +92,11 @@ def test_piped_each_series_is_one_line(root: Path) -> None:
     assert all(
         ("l_g_total" in line) == line.startswith("  loss  ") for line in lines if "scale_g" not in line
     )
+
+
+def test_piped_a_width_may_be_asked_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    assert max(map(len, run(root / "examples" / "nano-sr")[1].splitlines()[1:])) <= 70
 
 
 def test_a_crowd_of_files_is_told_in_a_line_unless_asked_for(run_folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
@@ -132,7 +133,8 @@ def _put_text(inventory: Inventory, patterns: Sequence[str], verbose: bool, outp
     if output is None:
         prepare()
         target = console(widest=None)
-        width = target.width if target.is_terminal else None
+        # Piped, a row is one line for the programs behind; COLUMNS asks for the table of a terminal.
+        width = target.width if target.is_terminal or os.environ.get("COLUMNS") else None
         put(inventory_text.render(inventory, target, patterns, verbose, width))
         return
     written = inventory_text.render(inventory, plain_console(inventory_text.ENDLESS), patterns, verbose)
