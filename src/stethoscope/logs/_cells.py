@@ -19,6 +19,8 @@ Offsets = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Values = npt.NDArray[np.float64]
 
+WIDEST_PADDING = 40  # blanks around a cell; what has more is trimmed by itself
+
 _FEED, _BLANK, _TAB, _QUOTE, _PERCENT = 10, 32, 9, 34, 37
 
 
@@ -112,14 +114,19 @@ def _between_blanks(buffer: Bytes) -> tuple[Offsets, Offsets, Offsets, Offsets]:
 def _trimmed(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
     """Cells without the blanks around them."""
     starts, ends = starts.copy(), ends.copy()
-    left = np.flatnonzero(starts < ends)
-    while len(left):
-        left = left[_blank(buffer[starts[left]]) & (starts[left] < ends[left])]
-        starts[left] += 1
-    right = np.flatnonzero(starts < ends)
-    while len(right):
-        right = right[_blank(buffer[ends[right] - 1]) & (starts[right] < ends[right])]
-        ends[right] -= 1
+    padded = np.flatnonzero(starts < ends)
+    for _ in range(WIDEST_PADDING):
+        padded = padded[_blank(buffer[starts[padded]]) & (starts[padded] < ends[padded])]
+        starts[padded] += 1
+    for index in padded.tolist():
+        cell = buffer[starts[index] : ends[index]].tobytes()
+        starts[index] += len(cell) - len(cell.lstrip(b" \t"))
+    padded = np.flatnonzero(starts < ends)
+    for _ in range(WIDEST_PADDING):
+        padded = padded[_blank(buffer[ends[padded] - 1]) & (starts[padded] < ends[padded])]
+        ends[padded] -= 1
+    for index in padded.tolist():
+        ends[index] = starts[index] + len(buffer[starts[index] : ends[index]].tobytes().rstrip(b" \t"))
     return starts, ends
 
 

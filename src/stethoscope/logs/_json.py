@@ -25,19 +25,21 @@ def record_in(line: str) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def records_from(text: str, start: int) -> Iterator[dict[str, object]]:
-    """The objects of an array whose `[` stands at `start`, as far as they are whole."""
+def records_from(text: str, start: int) -> Iterator[tuple[int, dict[str, object]]]:
+    """The objects of an array whose `[` stands at `start`, as far as they are whole, each with its line."""
     at = start + 1
+    line, counted = 1, 0
     while True:
         at = _next_object(text, at)
         if at < 0:
             return
+        line, counted = line + text.count("\n", counted, at), at
         try:
             found, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             return
         if isinstance(found, dict):
-            yield found
+            yield line, found
 
 
 def _next_object(text: str, at: int) -> int:
@@ -49,17 +51,18 @@ def _next_object(text: str, at: int) -> int:
 def numbers_of(record: Mapping[str, object]) -> Iterator[tuple[str, float]]:
     """The numbers of a record by path."""
     if all(type(value) is float or type(value) is int for value in record.values()):
-        yield from ((name, _value(value) or 0.0) for name, value in record.items())
+        yield from ((name, value_of(value) or 0.0) for name, value in record.items())
         return
     for name, value in flattened(record):
-        found = _value(value)
+        found = value_of(value)
         if found is not None:
             yield name, found
         elif name == KIMG_IN_NAME and isinstance(value, str) and (kimg := _KIMG.search(value)):
             yield "kimg", float(kimg[1])
 
 
-def _value(value: object) -> float | None:
+def value_of(value: object) -> float | None:
+    """A number of a JSON document, also one in quotes; None for anything else."""
     if type(value) is float:
         return value
     if isinstance(value, bool) or value is None:

@@ -193,13 +193,16 @@ class CsvReading:
         bare = np.flatnonzero((numeric == 0) & ~empty & ~cells.quoted)
         comments = cells.buffer[cells.line_starts] == ord("#")
         begin = 0
+        wanted = ~(empty | comments)
         for at in bare[(counts[bare] > 1) | comments[bare]].tolist():
-            row = split(_uncommented(cells.text(at)), self.separator)
+            text = _uncommented(cells.text(at))
+            row = split(text, self.separator)
+            wanted[at] &= _RULE.fullmatch(text) is None
             if _is_header(row):
-                self._take_rows(cells, values, good, begin, at, ~(empty | comments))
+                self._take_rows(cells, values, good, begin, at, wanted)
                 self._name(row)
                 begin = at + 1
-        self._take_rows(cells, values, good, begin, len(counts), ~(empty | comments))
+        self._take_rows(cells, values, good, begin, len(counts), wanted)
         self.blocks.line += len(counts)
 
     def _take_rows(
@@ -337,9 +340,12 @@ def _with_cells(lines: Sequence[str]) -> Iterator[str]:
     first = True
     for line in lines:
         text = _uncommented(line) if first else line
-        if text.strip() and not text.startswith("#"):
+        if text.strip() and not text.startswith("#") and not _RULE.fullmatch(text):
             first = False
             yield text.rstrip("\r\n")
+
+
+_RULE = re.compile(r"[-=+|: \t]*[-=][-=+|: \t]*")  # a line drawn under a header
 
 
 def _uncommented(line: str) -> str:
@@ -381,9 +387,11 @@ def _value_name(head: Head) -> str:
 def signal_names(row: Sequence[str], file: str) -> list[str]:
     """One name for each column; a column that only repeats another has none."""
     names: list[str] = []
+    taken: set[str] = set()
     for cell in row:
         name = cell.strip().strip('"').strip()
-        names.append(f"{name} (column {len(names) + 1})" if name and name in names else name)
+        names.append(f"{name} (column {len(names) + 1})" if name and name in taken else name)
+        taken.add(name)
     tag = _TAG.search(file)
     if tag and [name.lower() for name in names] == ["wall time", "step", "value"]:
         return [*names[:2], tag["tag"].replace("_", "/", 1)]

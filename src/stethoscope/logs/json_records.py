@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._head import Head
@@ -16,8 +17,11 @@ from stethoscope.run import Log
 
 FORMAT = "JSON records"
 
+RECORDS_LOOKED_AT = 20
 _ARRAY = re.compile(
-    r'^\s*(?:\{.{0,2000}?"(?:history|logs?|metrics|records|entries)"\s*:\s*)?(\[)\s*\{', re.DOTALL
+    r'^\s*(?:\{.{0,2000}?"\w{0,60}(?:history|logs?|metrics|records|entries|steps|epochs|results|data)"\s*:\s*)?'
+    r"(\[)\s*\{",
+    re.DOTALL,
 )
 
 
@@ -28,7 +32,7 @@ def recognise(head: Head) -> float:
     array = _ARRAY.match(head.text)
     if array is None or '"log_history"' in head.ends:
         return 0.0
-    records = [record for record, _ in zip(records_from(head.text, array.start(1)), range(20), strict=False)]
+    records = [record for _, record in islice(records_from(head.text, array.start(1)), RECORDS_LOOKED_AT)]
     counted = [record for record in records if looks_like_log(name for name, _ in numbers_of(record))]
     return 0.7 if len(counted) > 1 and 2 * len(counted) > len(records) else 0.0
 
@@ -38,8 +42,8 @@ def read(head: Head) -> Log:
     text = head.whole_text()
     array = _ARRAY.match(text)
     table = Table()
-    for record in records_from(text, array.start(1)) if array else ():
-        table.add(numbers_of(record))
+    for line, record in records_from(text, array.start(1)) if array else ():
+        table.add(numbers_of(record), line)
     if not table.places:
         raise UnreadableFile(f"{head.file}: an array of records without a number in them")
     found = table.reading(head.file)
