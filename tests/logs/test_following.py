@@ -46,7 +46,7 @@ def assert_same_series(one: Log, other: Log) -> None:
 def test_a_growing_log_ends_up_as_if_read_at_once(fixture: Path, tmp_path: Path) -> None:
     data = fixture.read_bytes()
     try:
-        whole = read_log(fixture, "x")
+        read_log(fixture)
     except UnreadableFile:
         pytest.skip("no log by itself")
     home = tmp_path / fixture.parent.name
@@ -61,6 +61,7 @@ def test_a_growing_log_ends_up_as_if_read_at_once(fixture: Path, tmp_path: Path)
     if not data.endswith(b"\n") and b"\0" not in data:
         append(path, b"\n")
         last = follower.poll() or last
+    whole = read_log(path, "x")
     assert last is not None
     assert last.format == whole.format
     assert_same_series(last, whole)

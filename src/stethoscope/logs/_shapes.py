@@ -23,6 +23,8 @@ FEWEST_ROWS = 24  # lines of one length, from which on it pays to lay them out a
 MOST_TRIED = 12  # shapes of one length that are compared with all its rows
 LONGEST_ROW = 4_096  # bytes
 REST = 16  # chunks
+MANY_PIECES = 100  # columns of a chunk; with many small ones, models are faster than shapes
+SMALL_PIECE = 400  # values
 FITS_FEW = 8  # a shape of less than this part of the rows fits few; after some such, the rest is left over
 MOST_UNFIT = 4
 MOST_REMEMBERED = 32 << 20  # bytes of lines whose shapes are remembered
@@ -45,8 +47,6 @@ class Shapes:
         """Read all lines of a chunk."""
         left = self._decode_regular(lines, found)
         if len(left) >= MANY:
-            if not self.rest and len(left) > len(lines.starts) // 2:
-                self.rest = REST
             left = self.models.decode(lines, left, self._shape, found)
         self._decode_rare(lines, left, found)
 
@@ -55,13 +55,18 @@ class Shapes:
         if self.rest:
             self.rest -= 1
             return np.arange(len(lines.starts))
-        rare = []
+        rare, before = [], len(found.columns)
         for length, at in _by_length(lines):
             if len(at) < FEWEST_ROWS or length > LONGEST_ROW or length == 0:
                 rare.append(at)
             else:
                 rare.append(self._decode_length(lines, length, at, found))
-        return np.sort(np.concatenate(rare))
+        left = np.sort(np.concatenate(rare))
+        pieces = len(found.columns) - before
+        values = sum(len(column.at) for column in found.columns[before:])
+        if len(left) > len(lines.starts) // 2 or (pieces > MANY_PIECES and values < pieces * SMALL_PIECE):
+            self.rest = REST
+        return left
 
     def _decode_length(self, lines: Lines, length: int, at: Offsets, found: Decoded) -> Offsets:
         """Read lines of one length by the shapes they have; gives those whose shape is rare."""
@@ -70,6 +75,7 @@ class Shapes:
         useful: list[Pattern] = []
         useless: list[Pattern] = []
         unfit = 0
+        known = len(patterns)
         for tried in range(MOST_TRIED):
             if tried == len(patterns):
                 typical = len(at) // 2  # the first lines of a log are often of other widths
@@ -78,7 +84,7 @@ class Shapes:
             pattern = patterns[tried]
             same = pattern.matches(rows)
             hits = int(np.count_nonzero(same))
-            unfit += hits * FITS_FEW < len(at)
+            unfit += tried >= known and hits * FITS_FEW < len(at)
             (useful if hits else useless).append(pattern)
             if hits == len(at):
                 decode_rows(rows, at, pattern.shape, found)
