@@ -207,6 +207,14 @@ def test_the_two_stores_of_one_program_agree(database: Path) -> None:
         np.testing.assert_array_equal(found.steps, series(other, found.name).steps)
 
 
+def test_a_run_among_many_is_found_by_its_index(database: Path) -> None:
+    rows = [f"INSERT INTO runs (run_uuid, status, start_time) VALUES ('{n}', 'RUNNING', {n})" for n in range(9)]
+    change(database, *rows)
+    log = read_log(database)
+    assert series(log, "loss").steps.tolist() == [*range(0, 120, 10)]
+    assert any("11 other runs were not" in note for note in log.notes)
+
+
 def test_a_deleted_run_is_not_the_latest(database: Path) -> None:
     change(database, "UPDATE runs SET lifecycle_stage = 'deleted' WHERE name = 'second run'")
     assert len(series(read_log(database), "loss")) == 20
