@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from stethoscope.errors import NothingToRead, SeveralRuns, UnreadableFile
-from stethoscope.logs import Head, head_of, read_log, recognised, splice
+from stethoscope.logs import Head, formats, head_of, read_as, splice, surest
+from stethoscope.logs.bundles import bundled, read_bundle
 from stethoscope.logs.rivals import belong_together, of_one_run
 from stethoscope.logs.run_folders import run_folders
 from stethoscope.program import in_use as source_in_use
@@ -23,16 +24,20 @@ from stethoscope.run.place import Place, place_of
 from stethoscope.run.repository import is_project, repository_of
 
 MOST_LOGS = 100
+LAST_VALUES_ONLY = "last values only, and another log has what led there"
 NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
 
 FEW_DIGITS = 8  # in the first lines of a text: with fewer it tells no numbers
 
-LOOKED_FOR = "CSV and JSONL tables, trainer_state.json, text logs, .yml and .json settings, .py source"
+LOOKED_FOR = (
+    "TensorBoard, W&B and MLflow records, CSV, JSON and Parquet tables, text logs, .yml and .json settings, "
+    ".py source"
+)
 
 # Files that no one expects to be read: not worth a line.
 _IRRELEVANT_NAMES = re.compile(
     r"^(?:readme|licen[cs]e|copying|authors|changelog|changes|contributing|notice|citation|makefile|dockerfile"
-    r"|requirements.*\.txt|constraints.*\.txt|\..*|.*\.lock|wandb-.*|output_dir|version|merges\.txt|vocab\.txt)",
+    r"|requirements.*\.txt|constraints.*\.txt|\..*|.*\.lock|wandb-metadata.*|output_dir|version|merges\.txt|vocab\.txt)",
     re.IGNORECASE,
 )
 _LOG_ENDINGS = frozenset(
@@ -42,7 +47,6 @@ _LOG_ENDINGS = frozenset(
 _RECORDS = re.compile(
     r"tfevents|\.wandb$|\.(?:parquet|feather|arrow|db|sqlite3?)$|\.(?:log|txt|out|csv|jsonl?)\.(?:gz|xz|bz2|zst|zip)$"
 )
-_MLFLOW = re.compile(r"mlruns/.*/metrics/")
 _HEAD_OF_NAMES = 20_000  # characters at the start of a log in which it names its settings and script
 
 
@@ -79,6 +83,7 @@ def read(
         program=program,
         checkpoints=checkpoints,
         unread=unread,
+        notes=spliced.notes,
     )
 
 
@@ -94,6 +99,9 @@ def _logs(place: Place) -> tuple[tuple[LogFile, ...], list[Unread]]:
     """Every log of the run, in the order of the files' names."""
     files, unread = logs_at(place, MOST_LOGS)
     kept = latest_state(files, place.root)
+    for summary in summaries_beside_histories(kept):
+        unread.append(Unread(summary.entry.file, LAST_VALUES_ONLY))
+        kept.remove(summary)
     own = of_one_run(kept, unread)
     if place.several:
         _must_fit(place, kept, [one for one in unread if one.another_run])
@@ -104,13 +112,19 @@ def logs_at(place: Place, most: int) -> tuple[list[LogFile], list[Unread]]:
     """Every log at a place, whichever run it is of, and the files that only might have been one."""
     unread: list[Unread] = []
     files: list[LogFile] = []
-    for entry in place.given or _log_candidates(place, unread):
+    bundles, alone = ([], place.given) if place.given else bundled(place.folder.files)
+    for entry in alone if place.given else _log_candidates(alone):
         if len(files) >= most:
             unread.append(Unread(place.shown, f"only the first {most:,} logs were read"))
             break
         log = _log(entry, unread, asked_for=bool(place.given))
         if log is not None:
             files.append(LogFile(log, entry))
+    for bundle in bundles[: most - len(files)]:
+        try:
+            files.append(read_bundle(bundle))
+        except UnreadableFile as problem:
+            unread.append(Unread(bundle.shown, str(problem).removeprefix(f"{bundle.shown}: ")))
     return files, unread
 
 
@@ -152,11 +166,9 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED_UNREAD]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _log_candidates(place: Place, unread: list[Unread]) -> Iterator[Entry]:
-    for entry in place.folder.files:
-        if _MLFLOW.search(entry.path.as_posix()):
-            unread.append(Unread(entry.file, "MLflow metric: not read by this version"))
-        elif not (entry.name.endswith(".py") or is_checkpoint(entry) or _IRRELEVANT_NAMES.match(entry.name)):
+def _log_candidates(entries: Iterable[Entry]) -> Iterator[Entry]:
+    for entry in entries:
+        if not (entry.name.endswith(".py") or is_checkpoint(entry) or _IRRELEVANT_NAMES.match(entry.name)):
             yield entry
 
 
@@ -164,8 +176,9 @@ def _log(entry: Entry, unread: list[Unread], asked_for: bool) -> Log | None:
     """Read one file if it is a log. A file that only might have been one is named when it is not."""
     try:
         head = head_of(entry.path, entry.file)
-        if recognised(head) or asked_for or _is_worth_a_line(entry, head):
-            return read_log(entry.path, entry.file)
+        reader = surest(head)
+        if reader is not None or asked_for or _is_worth_a_line(entry, head):
+            return read_as(reader, head)
     except UnreadableFile as problem:
         if not (settings_in_use.looks_like_settings(entry) or entry.name.endswith(".py")):
             unread.append(Unread(entry.file, str(problem).removeprefix(f"{entry.file}: ")))
@@ -196,6 +209,13 @@ def latest_state(files: Sequence[LogFile], root: Path) -> list[LogFile]:
             max((file for file in copies if file.log.format == name), key=lambda file: _last_step(file.log))
         )
     return kept
+
+
+def summaries_beside_histories(files: Sequence[LogFile]) -> list[LogFile]:
+    """The files that hold only last values, where others hold what led there."""
+    names = {reader.FORMAT for reader in formats() if getattr(reader, "SUMMARY", False)}
+    summaries = [file for file in files if file.log.format in names]
+    return summaries if any(file.log.series for file in files if file not in summaries) else []
 
 
 def _last_step(log: Log) -> int:

@@ -3,6 +3,7 @@
 A format module holds FORMAT (its name), `recognise(head) -> float` (0 to 1, how sure it is that this
 file is its own) and either `begin(head) -> Reading`, which takes the file's bytes as they come (so that
 a growing file is followed cheaply), or `read(head) -> Log` for a file that only makes sense as a whole.
+A format that is a guess holds MOST, too, the surest it ever is: it is asked after all others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,18 @@ from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log
 from stethoscope.run.names import held_out, validated
 
-__all__ = ["Head", "Spliced", "formats", "head_of", "read_log", "read_with", "recognised", "splice"]
+__all__ = [
+    "Head",
+    "Spliced",
+    "formats",
+    "head_of",
+    "read_as",
+    "read_log",
+    "read_with",
+    "recognised",
+    "splice",
+    "surest",
+]
 
 SURE_ENOUGH = 0.3  # below this a file is not called a log at all
 
@@ -32,14 +44,17 @@ def read_log(path: Path, file: str | None = None) -> Log:
     shown = file or str(path)
     try:
         head = head_of(path, shown)
-        _progress.tell(shown, 0, head.size)
-        reader = surest(head)
-        if reader is None:
-            raise UnreadableFile(f"{shown}: {other_format(head)}")
-        log = told_by_name(read_with(reader, head), path)
+        return read_as(surest(head), head)
     except OSError as problem:
         raise UnreadableFile(f"{shown}: {problem.strerror or problem}") from problem
-    return log
+
+
+def read_as(reader: ModuleType | None, head: Head) -> Log:
+    """Read one log with this reader; raises UnreadableFile where no reader takes it, and says what it is."""
+    if reader is None:
+        raise UnreadableFile(f"{head.file}: {other_format(head)}")
+    _progress.tell(head.file, 0, head.size)
+    return told_by_name(read_with(reader, head), head.path)
 
 
 def told_by_name(log: Log, path: Path) -> Log:
@@ -60,10 +75,19 @@ def recognised(head: Head) -> bool:
 
 
 def surest(head: Head) -> ModuleType | None:
-    """The format module that is surest of this file; None where none is sure enough."""
-    sureness = {reader: reader.recognise(head) for reader in formats()}
-    best = max(sureness, key=lambda reader: sureness[reader], default=None)
-    return best if best is not None and sureness[best] >= SURE_ENOUGH else None
+    """The format module that is surest of this file; None where none is sure enough.
+
+    A module that is never surer than its MOST is asked only where no other is: it may look long.
+    """
+    best, sureness = None, 0.0
+    for reader in sorted(formats(), key=lambda reader: -_most(reader)):
+        if sureness < _most(reader) and (sure := reader.recognise(head)) > sureness:
+            best, sureness = reader, sure
+    return best if sureness >= SURE_ENOUGH else None
+
+
+def _most(reader: ModuleType) -> float:
+    return float(getattr(reader, "MOST", 1.0))
 
 
 @cache
