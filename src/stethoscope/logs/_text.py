@@ -148,7 +148,7 @@ class TextReading:
     def _show(self, lines: Lines, found: Decoded, before: Callable[[Offsets], Integers]) -> None:
         """Show the lines that are no step lines, in order, and all lines of a traceback."""
         others = np.sort(np.concatenate(found.others)) if found.others else np.empty(0, dtype=np.int64)
-        known = self.step is not None or bool(found.stepped)
+        first = 0 if self.step is not None else min((int(one.at.min()) for one in found.stepped), default=None)
         told = before(others).tolist()
         shown = -1
         if self.scanner.traceback is not None:
@@ -156,7 +156,7 @@ class TextReading:
         for at, said in zip(others.tolist(), told, strict=True):
             if at <= shown:
                 continue
-            step = said if known else None
+            step = said if first is not None and at >= first else None
             self._see(lines, at, step)
             if self.scanner.traceback is not None:
                 shown = self._walk_traceback(lines, at + 1, step)
