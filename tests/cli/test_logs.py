@@ -106,6 +106,19 @@ def test_a_crowd_of_files_is_told_in_a_line_unless_asked_for(run_folder: Path) -
     assert "model_300.pt" in run(run_folder, "--verbose")[1]
 
 
+def test_many_runs_are_told_once_more_in_a_line_each(tmp_path: Path) -> None:
+    for name, level in (("a", 1), ("b", 3)):
+        rows = "".join(f"{step},{level / (step + 1)}\n" for step in range(20))
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.csv").write_text(f"step,loss\n{rows}")
+    _, _, last = run(tmp_path)[1].partition("\nRuns\n")
+    assert last == (
+        "  a  1 log  1 series, 20 points, steps 0 to 19; CSV table\n"
+        "  b  1 log  1 series, 20 points, steps 0 to 19; CSV table\n"
+        f"\n{tmp_path}: 2 files, 2 runs, 2 logs, 40 points.\n"
+    )
+
+
 def test_hostile_names_are_shown_and_never_act(tmp_path: Path) -> None:
     for name in (b"a\nb.csv", b"\x1b[31mred.csv", "z\u202evil.csv".encode(), b"\xff\xfe.csv", b'q",.csv'):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("step,loss\n1,2\n2,1\n3,1\n")

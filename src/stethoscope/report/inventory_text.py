@@ -73,6 +73,10 @@ def _lines(inventory: Inventory, page: _Page) -> Iterator[Line]:
         yield Line(Text("In no run" if inventory.runs else "Files", HEADING))
         yield from _files(inventory.files, _common(inventory.path), page)
     yield from _not_looked_into(inventory)
+    if page.many_runs:
+        yield BLANK
+        yield Line(Text("Runs", HEADING))
+        yield from _rows([_run_row(run, inventory.path) for run in inventory.runs], page)
     if page.many_runs or inventory.files:
         yield BLANK
         yield Line(Text(_in_all(inventory)), hang=2)
@@ -95,6 +99,13 @@ def _in_all(inventory: Inventory) -> str:
     return f"{one_line(inventory.path, 200)}: {', '.join(parts)}" + (
         f"; {count(not_read, 'file')} not read." if not_read else "."
     )
+
+
+def _run_row(run: ListedRun, home: str) -> _FileRow:
+    """A run in one line: most people look for one of many."""
+    formats = ", ".join(dict.fromkeys(log.format for log in run.logs))
+    logs, _, held = _extent(run).partition(", ")
+    return _FileRow(_relative(run.path, home), logs, (f"{held}; {formats}" if formats else held,))
 
 
 def _not_looked_into(inventory: Inventory) -> Iterator[Line]:
@@ -171,7 +182,10 @@ _ORDER = {kind: place for place, kind in enumerate(Kind)}
 
 
 def _files(files: Sequence[Met], home: str, page: _Page) -> Iterator[Line]:
-    rows = [row for group in _grouped(files) for row in _listed(group, home, page)]
+    yield from _rows([row for group in _grouped(files) for row in _listed(group, home, page)], page)
+
+
+def _rows(rows: Sequence[_FileRow], page: _Page) -> Iterator[Line]:
     if not rows:
         return
     limit = page.width // 2 if page.width else LONGEST_FILE
