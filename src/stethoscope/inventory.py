@@ -16,7 +16,7 @@ from stethoscope.logs._other_formats import other_format
 from stethoscope.logs.rivals import runs_among
 from stethoscope.logs.run_folders import run_folders
 from stethoscope.logs.splice import of_first_rank, tell_the_same
-from stethoscope.read import latest_state, logs_at
+from stethoscope.read import LAST_VALUES_ONLY, latest_state, logs_at, summaries_beside_histories
 from stethoscope.recipe import read_settings, syntax_of
 from stethoscope.recipe.in_use import MAX_BYTES, looks_like_settings
 from stethoscope.run import Log, Segment, Series, Unread
@@ -69,7 +69,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedRun:
-    """One run: its files, its series after joining, the stretches between its restarts, and how it was joined."""
+    """One run: its files, its joined series, the stretches between its restarts, and how it was joined."""
 
     path: str
     files: tuple[Met, ...]
@@ -151,11 +151,14 @@ def _runs_in(
     folder: Path, files: Sequence[LogFile], entries: Sequence[Entry], reasons: Mapping[str, str]
 ) -> list[ListedRun]:
     """The runs of a folder; the first one has the files that are no logs."""
-    read = {file.entry.file for file in files}
+    read = {entry.file for file in files for entry in (file.entry, *file.parts)}
     others = [_taken_for(entry, reasons, folder) for entry in entries if entry.file not in read]
     files = told_by_themselves(files, entries)
     kept = latest_state(files, folder)
     others = [*(_met_log(file, CHECKPOINTS_COPY) for file in files if file not in kept), *others]
+    for summary in summaries_beside_histories(kept):
+        others.append(_met_log(summary, LAST_VALUES_ONLY))
+        kept.remove(summary)
     runs = runs_among(kept)
     paths = [_shown(folder, run[0].entry) if len(runs) == 1 else run[0].entry.file for run in runs]
     return [

@@ -86,7 +86,7 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
     write(tmp_path / "events.out.tfevents.123.host", b"\x00\x01\x02")
     with pytest.raises(NothingToRead) as problem:
         read(tmp_path)
-    assert "Looked for: CSV and JSONL tables" in str(problem.value)
+    assert "Looked for: TensorBoard, W&B and MLflow records" in str(problem.value)
     assert "TensorBoard event file without a whole record" in str(problem.value)
 
 

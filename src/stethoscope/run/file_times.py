@@ -27,10 +27,11 @@ _IN_NAME = re.compile(r"(20\d\d)-?([01]\d)-?([0-3]\d)[_T/-]?([0-2]\d)[-:]?([0-5]
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A log together with the file it was read from."""
+    """A log together with the file it was read from; `parts` where it was put together from several."""
 
     log: Log
     entry: Entry
+    parts: tuple[Entry, ...] = ()
 
 
 def changed_after(logs: Sequence[LogFile], files: Iterable[Entry]) -> bool | None:
