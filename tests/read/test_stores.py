@@ -12,7 +12,7 @@ from stethoscope.read import LAST_VALUES_ONLY, read
 from tests.fixtures.logs.make import HERE
 
 RECORDED = HERE / "recorded"
-RUNS = sorted(metrics.parent for metrics in RECORDED.glob("mlflow/mlruns/1/*/metrics"))
+RUNS = sorted(loss.parent.parent for loss in RECORDED.glob("mlflow/mlruns/1/*/metrics/loss"))
 
 
 @pytest.mark.parametrize("folder", RUNS, ids=lambda path: path.name[:6])
