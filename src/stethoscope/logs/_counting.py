@@ -147,7 +147,7 @@ def _counted_on(
         first = int(epochs.min()) if first_epoch is None else min(first_epoch, int(epochs.min()))
         if (int(epochs.max()) - first) * length < FARTHEST:
             on = (epochs - first) * length + steps
-            said = f"{source or 'the position'} begins again every epoch: counted on over the epochs"
+            said = f"{source or 'the position'} begins again every epoch: counted on over epochs of {length}"
             return Counted(rows.at, rows.lines, on, "step", source, None, (said,))
     if ends is not None and (steps[falls] >= FULL * ends[falls]).mean() >= MOSTLY:
         passed = np.concatenate([[0], np.cumsum(np.where(np.diff(steps) < 0, ends[:-1], 0))])

@@ -131,7 +131,7 @@ _SIGNS = (
     ),
     _sign(
         EventKind.CHECKPOINT,
-        "saving|saved|checkpoint",
+        "saving|saved|checkpoint|snapshotting|best model",
         r"\b[Ss]uccessfully saved checkpoint\b",
         r"\.(?:pth|pt|ckpt|keras|h5)\b\S* saved\b",
         r"(?<!finished )\bsaving model to \S",
@@ -140,6 +140,13 @@ _SIGNS = (
         r"\b[Ss]aved (?:model )?checkpoint\b",
         r"\b[Cc]heckpoint (?:was )?saved\b",
         r"\bSaved model parameters to\b",
+        r"\bSnapshotting to binary proto file",
+        r"\bSaving model and optimizer state at iteration",
+        r"\bSaved an end-of-epoch checkpoint",
+        r"^\s*Saving weights to \S",
+        r"^\s*saving model [\d.]+\.\.\.",
+        r"^\s*> (?:CHECKPOINT|BEST MODEL) : ",
+        r"\bThe model with the best validation .{1,60} was saved at iter",
     ),
     _sign(
         EventKind.STARTED,

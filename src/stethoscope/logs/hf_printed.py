@@ -104,7 +104,7 @@ def _told(entries: list[Place]) -> bool:
 def _entries(line: str) -> list[Place]:
     """The numbers of the dict that ends a line."""
     start = line.find("{'")
-    found = _DICT.search(line, start) if start >= 0 else None
+    found = _DICT.match(line, start) if start >= 0 else None
     if found is None:
         return []
     inside = found.span("inside")

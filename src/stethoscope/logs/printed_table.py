@@ -37,6 +37,8 @@ _VALUE = re.compile(rf"(?P<value>-?{NUMBER})(?:/(?P<total>\d{{1,9}})|[GMkK%]B?|s
 _CLOCK = re.compile(r"\d+:\d\d(?::\d\d)?")
 _WORD = re.compile(r"[A-Za-z]\w{0,30}")
 _HELD_OUT = frozenset({"Class", "all"})
+_NO_SIGNALS = frozenset({"Images", "Instances", "Labels", "Size", "img_size", "labels", "time"})
+_SPOKEN = {"P": "precision", "R": "recall"}
 
 
 def recognise(head: Head) -> float:
@@ -143,4 +145,6 @@ def _column(names: list[str], place: int) -> str:
     if counter is not None and counter[0] == place:
         return counter[1]
     name = names[place].replace("Box(", "").strip("()")
-    return f"val {name}" if names[0] in _HELD_OUT and name not in {"Images", "Instances"} else name
+    if name in _NO_SIGNALS:
+        return ""
+    return f"val {_SPOKEN.get(name, name)}" if names[0] in _HELD_OUT else name
