@@ -505,3 +505,98 @@ def test_a_real_log_gives_its_values(
     found = points(read_log(path), name)
     assert len(found) == count
     assert [found[0][1], found[-1][1]] == pytest.approx([first, last], rel=1e-5)
+
+
+# --- lines as people have them --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "name", "value"),
+    [
+        (
+            "08/31/2024 14:37:31 [INFO|DP=0|PP=0|TP=0]: iteration: {0} / 15 | consumed_tokens: 4.71K | "
+            "global_batch_size: 2 | lm_loss: 5.32 | lr: 0.00015 | grad_norm: 2.96 | memory: 67.4M",
+            "Megatron log",
+            "loss",
+            5.32,
+        ),
+        (
+            "Train: data epoch: [0]  [   {0}/10000]  eta: 1 day, 12:16:51  lr: 0.000010  loss: 0.2413  "
+            "time: 0.1205  data: 0.0000  max mem: 2446",
+            "MetricLogger log",
+            "loss",
+            0.2413,
+        ),
+        (
+            "06/18/2026 23:37:00 - INFO - __main__ -   eta: 0:00:00  iter: {0}  global_step: {0}  "
+            "speed: 0.1 images/sec  loss: 10.3598 (10.4238)  acc: 0.0000 (0.0000)  max mem: 7738",
+            "detectron2 log",
+            "loss",
+            10.3598,
+        ),
+        (
+            "[2022-08-02 00:57:06,864][train_inner][INFO] - epoch 006:    {0} / 5000 loss=2.318, ppl=4.99, "
+            "num_updates={0}, lr=0.0004, gnorm=0.68, loss_scale=16",
+            "fairseq log",
+            "grad_norm",
+            0.68,
+        ),
+        (
+            "[2022-08-02 00:57:06,864][train_inner][INFO] - "
+            '{{"epoch": 6, "update": 5.028, "loss": "nan", "num_updates": "{0}", "gnorm": "inf"}}',
+            "fairseq log",
+            "grad_norm",
+            math.inf,
+        ),
+        (
+            "2022-05-22 02:54:29,655 - mmseg - INFO - Iter [{0}/320000]\tlr: 9.799e-07, eta: 1:45:59, "
+            "time: 0.672, memory: 7999, decode.loss_seg: 4.2275, decode.acc_seg: 0.2135, loss: 5.9106",
+            "MMEngine log",
+            "loss",
+            5.9106,
+        ),
+        (
+            "[2025-08-09 02:00:41 baseline] (runner.py 175): INFO Train: [0/70][{0}/1865]\tETA 0:06:15 "
+            "LR 0.000031\tTime 0.2013 (0.2013)\tLoss 0.10096312 (0.10096312)\tGradNorm 0.2076 (inf)\t",
+            "Swin log",
+            "grad_norm",
+            0.2076,
+        ),
+        (
+            "steps: {0} loss: 2.3125 iter time (s): 0.123 samples/sec: 123.412",
+            "DeepSpeed log",
+            "loss",
+            2.3125,
+        ),
+    ],
+)
+def test_a_line_from_the_wild(tmp_path: Path, line: str, expected: str, name: str, value: float) -> None:
+    (tmp_path / "x.log").write_text("".join(line.format(step) + "\n" for step in (10, 11, 12, 13)))
+    log = read_log(tmp_path / "x.log")
+    assert log.format == expected
+    assert points(log, name) == [(step, value) for step in (10, 11, 12, 13)]
+
+
+def test_a_precision_of_minus_one_is_none(tmp_path: Path) -> None:
+    train = "06/04 13:07:05 - mmengine - INFO - Epoch(train) [1][{}/4]  lr: 1e-3  eta: 0:01:00  loss: 0.5\n"
+    val = (
+        "06/04 13:08:05 - mmengine - INFO - Epoch(val) [1][3/3]    coco/bbox_mAP: 0.8470  "
+        "coco/bbox_mAP_s: -1.0000  dota/detail: {'car': {'ap': 0.1, 'num_dets': 30}}  time: 1.1675\n"
+    )
+    (tmp_path / "x.log").write_text("".join(train.format(step) for step in (1, 2, 3, 4)) + val)
+    log = read_log(tmp_path / "x.log")
+    assert [series.name for series in log.series if series.name.startswith("val/")] == ["val/coco_bbox_map"]
+
+
+def test_an_error_in_parentheses_is_no_mean(tmp_path: Path) -> None:
+    train = "Train: 0 [   {}/9 ( 11%)]  Loss: 6.95 (6.94)  Time: 0.2s, 99.0/s  (0.2s, 98.0/s)  LR: 1.0e-06\n"
+    (tmp_path / "x.log").write_text(
+        "".join(train.format(i) for i in range(4)) + " * Acc@1 71.2 (28.8) Acc@5 90.1 (9.9)\n"
+    )
+    assert points(read_log(tmp_path / "x.log"), "val/accuracy") == [(3, 71.2)]
+
+
+def test_a_list_of_things_is_no_score(tmp_path: Path) -> None:
+    train = "Epoch: [0][{}/9]\tTime 0.3 (0.5)\tLoss 1.5 (1.7)\n"
+    (tmp_path / "x.log").write_text(" * Running on 8 GPUs\n" + "".join(train.format(i) for i in range(4)))
+    assert {series.name for series in read_log(tmp_path / "x.log").series} == {"loss", "step_time"}

@@ -92,7 +92,8 @@ def _validation(line: str) -> StepLine | None:
     if found := _TEST.search(line):
         values = tuple(held_out(line, found.end(), averaged="EMA" in (found["more"] or "")))
     elif found := _SUMMARY.search(line):
-        values = tuple(held_out(line, found.end(), averaged=bool(found["ema"])))
+        # What timm has in parentheses here is the error.
+        values = tuple(held_out(line, found.end(), averaged=bool(found["ema"]), means=False))
         if not any(known(name) for name, _, _ in values):
             return None  # any other list of things
     else:
@@ -103,8 +104,8 @@ def _validation(line: str) -> StepLine | None:
 _NOT_SCORES = frozenset({"step_time", "data_time", "runtime", "throughput", "lr", "mem"})
 
 
-def held_out(line: str, start: int, averaged: bool = False) -> Iterator[Place]:
+def held_out(line: str, start: int, averaged: bool = False, means: bool = True) -> Iterator[Place]:
     """The meters of a line of validation, marked as such, and as of the `averaged` weights where they are."""
-    for name, first, end in fields(line, start, means=True):
+    for name, first, end in fields(line, start, means):
         if canonical(name) not in _NOT_SCORES:  # how fast it went is no score
             yield (f"val/ema/{name}" if averaged else f"val/{name}", first, end)

@@ -8,6 +8,7 @@ CurrSamplesPerSec=31.9, MemAllocated=4.34GB, MaxMemAllocated=12.1GB
 scale: 65536, reducing to 32768
 ***** Evaluating perplexity, Epoch 1/16 *****
 ppl: 2.0252
+steps: 10 loss: 2.3125 iter time (s): 0.123 samples/sec: 123.412
 Epoch: 0, Step: 10, Rank: 0, loss = 2.3125
 epoch: 0|step: 5|ppo_ep: 1|act_loss: -0.0112|cri_loss: 0.0213|unsuper_loss: 0.0
 average reward score: 0.1121
@@ -45,6 +46,7 @@ _POLICY = re.compile(
 _BATCH = re.compile(
     rf"\b[Ee]poch: \d{{1,6}}, [Ss]tep: (?P<step>\d{{1,12}}), [Rr]ank: 0, loss ?[=:] ?(?P<loss>{NUMBER})"
 )
+_PIPELINE = re.compile(r"\bsteps: (?P<step>\d{1,12}) (?=loss: )")
 _FINE_TUNED = re.compile(
     rf"Step at (?P<step>\d{{1,12}}) with (?P<name>Perplexity|loss): (?P<value>{NUMBER})\s*"
 )
@@ -88,6 +90,8 @@ def _step_line(line: str) -> StepLine | None:
         return StepLine(tuple(fields(line, found.end())), found.span("step") if found["step"] else None)
     if found := _POLICY.search(line):
         return StepLine(tuple(separated(line, found.end(), "|")), found.span("step"))
+    if found := _PIPELINE.search(line):
+        return StepLine(tuple(fields(line, found.end())), found.span("step"))
     if found := _BATCH.search(line):
         return StepLine((("loss", *found.span("loss")),), found.span("step"))
     if found := _FINE_TUNED.fullmatch(line):

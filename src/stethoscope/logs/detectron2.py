@@ -27,7 +27,7 @@ from stethoscope.run import Aggregation
 
 FORMAT = "detectron2 log"
 
-_LINE = re.compile(r"(?:^|\s)(?:eta: [^|]{1,30}? )?\s?iter: (?P<step>\d{1,12})\s\s+(?=[a-z_]*loss)")
+_LINE = re.compile(r"(?:^|\s)iter: (?P<step>\d{1,12})\s\s+(?=[a-z].{0,200}?loss\w{0,40}: )")
 _COPIED = re.compile(r"\bcopypaste: (?P<told>\S.*)")
 
 

@@ -29,9 +29,11 @@ _JSON = re.compile(r"(?:^|[\s|\]-])\{\"epoch\": ")
 _PAIR = re.compile(
     rf"\"(?P<name>\w[\w./@-]{{0,80}})\": (?P<quote>\"?)(?P<value>{PLAIN_NUMBER})(?P=quote)(?=[,}}])"
 )
-_INNER = re.compile(r"\| epoch (?P<epoch>\d{1,6}):\s+(?P<step>\d{1,9}) / (?P<length>\d{1,9}) (?=\w+=)")
+_INNER = re.compile(
+    r"(?:^|[|-] )epoch (?P<epoch>\d{1,6}):\s+(?P<step>\d{1,9}) / (?P<length>\d{1,9}) (?=\w+=)"
+)
 _WHOLE = re.compile(
-    r"\| epoch (?P<epoch>\d{1,6}) \| (?:(?P<set>\w{1,40}) on '(?P<subset>[^'|]{1,80})' subset \| )?"
+    r"(?:^|[|-] )epoch (?P<epoch>\d{1,6}) \| (?:(?P<set>\w{1,40}) on '(?P<subset>[^'|]{1,80})' subset \| )?"
 )
 _UPDATES = "num_updates"
 _RECORDS = re.compile(r"(?:^|_)best_")

@@ -1,9 +1,10 @@
-"""Megatron-LM, Megatron-DeepSpeed and GPT-NeoX.
+"""Megatron-LM, Megatron-DeepSpeed, GPT-NeoX and nanotron.
 
  iteration       10/    1000 | consumed samples:  160 | elapsed time per iteration (ms): 312.5 | learning \
 rate: 1.5E-05 | global batch size: 16 | lm loss: 1.052E+01 | loss scale: 65536.0 | grad norm: 6.593 | \
 number of skipped iterations:   1 | number of nan iterations:   0 |
  samples/sec: 855.999 | iteration  5/  2048 | ... | approx flops per GPU: 3.4TFLOPS | lm_loss: 1.079130E+01 |
+ iteration: 1 / 15 | consumed_tokens: 4.1K | lm_loss: 5.32 | lr: 0.00015 | grad_norm: 2.96 |
  validation loss at iteration 1000 | lm loss value: 2.304108E+00 | lm loss PPL: 1.001527E+01 |
  validation results at the end of training for test data | lm_loss value: 2.3E+00 |
 
@@ -24,14 +25,14 @@ from stethoscope.run import Aggregation
 
 FORMAT = "Megatron log"
 
-_ITERATION = re.compile(r"\biteration\s+(?P<step>\d{1,12})/\s*(?P<total>\d{1,12}) \|")
+_ITERATION = re.compile(r"\biteration:?\s+(?P<step>\d{1,12}) ?/\s*(?P<total>\d{1,12}) \|")
 _VALIDATION = re.compile(
     r"\b(?P<set>validation|test) (?:loss|results) at (?:iteration\s+(?P<step>\d{1,12})|the end of training)"
     r"(?P<which>[^|]{0,60})\|"
 )
 _FIELD = re.compile(
     rf"\s*(?P<name>[A-Za-z][\w./ -]{{0,60}}?(?: \([\w/]{{1,20}}\))?)\s*:\s*(?P<value>{NUMBER})"
-    r"\s*(?:[A-Za-z/%]{1,12})?\s*"
+    r"(?:\s*(?P<unit>[A-Za-z/%]{1,12}))?\s*"
 )
 _SPOKEN = {
     "elapsed time per iteration (ms)": "time per iteration",
@@ -43,6 +44,7 @@ _SPOKEN = {
 }
 _SPEED = re.compile(rf"\bsamples/sec: (?P<speed>{NUMBER}) \| iteration ")
 _VALUE = re.compile(r"[ _]value$")
+_ROUNDED = frozenset("KMBGT")  # nanotron's counts: 1.05M tokens, 452K a second
 _PERPLEXITY = re.compile(r"lm[ _]loss[ _](?:PPL|ppl)")
 
 
@@ -76,6 +78,7 @@ def _fields(line: str, start: int) -> Iterator[Place]:
     while start < len(line):
         end = line.find("|", start)
         end = len(line) if end < 0 else end
-        if found := _FIELD.fullmatch(line, start, end):
+        found = _FIELD.fullmatch(line, start, end)
+        if found and found["unit"] not in _ROUNDED:
             yield (found["name"], *found.span("value"))
         start = end + 1

@@ -21,7 +21,7 @@ from stethoscope.logs._head import Head
 from stethoscope.logs._meters import fields, held_out
 from stethoscope.logs._text import TextReading
 from stethoscope.run import Aggregation
-from stethoscope.run.names import canonical
+from stethoscope.run.names import known
 
 FORMAT = "MMEngine log"
 
@@ -64,7 +64,7 @@ def _step_line(line: str) -> StepLine | None:
         values = _scores(line, found.end())
         return StepLine(values) if values else None
     values = tuple(fields(line, found.end()))
-    if not any(canonical(name) not in {name, "lr"} for name, _, _ in values):
+    if not any(known(name) for name, _, _ in values):
         return None
     if found["unit"] == "Iter" and found["step"] is None:
         return StepLine(values, found.span("first"), found.span("total") if found["total"] else None)
@@ -76,5 +76,10 @@ def _step_line(line: str) -> StepLine | None:
 
 def _scores(line: str, start: int) -> tuple[Place, ...]:
     """The results of a validation; a line with no more than times and memory shows its progress."""
-    # One value that stands for several, to be copied into a table.
-    return tuple(place for place in held_out(line, start) if "copypaste" not in place[0])
+    return tuple(place for place in held_out(line, start) if not _says_nothing(line, place))
+
+
+def _says_nothing(line: str, place: Place) -> bool:
+    """Values to be copied into a table, of which only the first is seen; a precision of -1, of no objects."""
+    name, first, _ = place
+    return "copypaste" in name or (line[first] == "-" and ("AP" in name or "AR" in name))

@@ -1,4 +1,4 @@
-"""MetricLogger's lines: torchvision's references, DETR, DeiT, MAE, DINO, BEiT.
+"""MetricLogger's lines: torchvision's references, DETR, DeiT, MAE, DINO, BEiT, BLIP.
 
 Epoch: [0]  [  10/5004]  eta: 1:00:12  lr: 0.500000  img/s: 101.2  loss: 6.9 (7.0)  acc1: 0.0 (0.1)  \
 time: 0.3  data: 0.1  max mem: 1000
@@ -27,7 +27,7 @@ from stethoscope.run import Aggregation
 FORMAT = "MetricLogger log"
 
 _TRAIN = re.compile(
-    r"\b(?:Epoch|Train(?:ing)?)(?:: | )\[(?P<epoch>\d{1,6})(?:/\d{1,6})?\]:?\s+"
+    r"\b(?:[Ee]poch|[Tt]rain(?:ing)?):? \[(?P<epoch>\d{1,6})(?:/\d{1,6})?\]:?\s+"
     r"\[\s*(?P<step>\d{1,9})/(?P<length>\d{1,9})\]\s+(?=eta: )"
 )
 _SCORES = re.compile(rf"(?P<name>mean IoU|global correct): (?P<value>{NUMBER})\s*")
