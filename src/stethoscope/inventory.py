@@ -119,7 +119,7 @@ def _inventory(place: Place, logs: Sequence[LogFile], unread: Sequence[Unread]) 
     reasons = {one.file: one.reason for one in unread}
     runs = [
         run
-        for folder, files in members.items()
+        for folder, files in sorted(members.items())
         for run in _runs_in(folder, files, around.pop(folder, []), reasons)
     ]
     met = {entry.file for entry in place.files}
@@ -159,6 +159,7 @@ def _runs_in(
     for summary in summaries_beside_histories(kept):
         others.append(_met_log(summary, LAST_VALUES_ONLY))
         kept.remove(summary)
+    others = [*(_met_part(part, file) for file in files for part in file.parts), *others]
     runs = runs_among(kept)
     paths = [_shown(folder, run[0].entry) if len(runs) == 1 else run[0].entry.file for run in runs]
     return [
@@ -192,6 +193,10 @@ def _listed(path: str, files: Sequence[LogFile], others: Sequence[Met]) -> Liste
 
 def _met_log(file: LogFile, left_out: str = "", same_as: str = "") -> Met:
     return Met(file.entry.file, file.entry.size, Kind.LOG, file.log.format, file.log, left_out, same_as)
+
+
+def _met_part(part: Entry, whole: LogFile) -> Met:
+    return Met(part.file, part.size, Kind.LOG, f"part of {whole.entry.name}")
 
 
 # --- what is no log -----------------------------------------------------------------------------------

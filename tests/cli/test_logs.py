@@ -394,6 +394,7 @@ def test_a_reader_who_leaves_is_no_problem(run_folder: Path, format_: str) -> No
 def test_the_whole_corpus_is_listed_file_by_file(corpus: Path) -> None:
     told = strict(run(corpus, "--format", "json", "--no-points")[1])
     files = [met for listed in told["runs"] for met in listed["files"]] + told["files"]
-    assert len(files) == sum(len(names) for _, _, names in os.walk(corpus))
+    alone = [met for met in files if os.path.isfile(met["file"])]  # the others are folders read as one log
+    assert len(alone) == sum(len(names) for _, _, names in os.walk(corpus))
     assert all(met.get("said") or met["taken_for"] != "not read" for met in files)
     assert len(told["runs"]) > 40

@@ -85,6 +85,23 @@ def test_a_second_telling_is_named(tmp_path: Path) -> None:
     assert len(run.series["loss"].sources) == 2
 
 
+def test_a_log_kept_in_many_files_names_them_all(tmp_path: Path) -> None:
+    home = tmp_path / "mlruns" / "1" / "0123456789abcdef0123456789abcdef"
+    for name in ("loss", "val_loss", "lr"):
+        (home / "metrics").mkdir(parents=True, exist_ok=True)
+        rows = "".join(f"{1633449194907 + step} {1 / (step + 1)} {step}\n" for step in range(20))
+        (home / "metrics" / name).write_text(rows)
+    (run,) = take_stock(tmp_path).runs
+    assert sorted(run.series) == ["loss", "lr", "val/loss"]
+    told = {os.path.relpath(met.file, home): met.said for met in run.files}
+    assert told == {
+        "metrics": "MLflow file store",
+        "metrics/loss": "part of metrics",
+        "metrics/lr": "part of metrics",
+        "metrics/val_loss": "part of metrics",
+    }
+
+
 def test_a_restart_is_told_with_what_was_abandoned(tmp_path: Path) -> None:
     put(tmp_path, train_dot_csv=csv(1.0, 0, 30) + csv(1.1, 20, 40).removeprefix("step,loss\n"))
     (run,) = take_stock(tmp_path).runs

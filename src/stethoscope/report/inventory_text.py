@@ -88,7 +88,7 @@ def _common(path: str) -> str:
 
 def _in_all(inventory: Inventory) -> str:
     everything = [*(met for run in inventory.runs for met in run.files), *inventory.files]
-    logs = [met for met in everything if met.kind is Kind.LOG]
+    logs = [met for met in everything if met.log is not None]
     not_read = sum(met.kind is Kind.NOT_READ for met in everything)
     parts = [
         count(len(everything), "file"),
@@ -222,10 +222,10 @@ def _grouped(files: Sequence[Met]) -> Iterator[list[Met]]:
     """The files by kind; those that are no logs by folder, ending and what is said of them."""
 
     def key(met: Met) -> tuple[object, ...]:
-        if met.kind is Kind.LOG:
+        if met.log is not None:
             return _ORDER[met.kind], "", "", ""
         ending = os.path.splitext(met.file)[1] if met.kind is Kind.NOT_READ else ""
-        said = met.said if met.kind is Kind.NOT_READ else ""
+        said = met.said if met.kind in (Kind.NOT_READ, Kind.LOG) else ""
         return _ORDER[met.kind], os.path.dirname(met.file), ending, said
 
     for _, group in groupby(sorted(files, key=key), key):
@@ -233,7 +233,7 @@ def _grouped(files: Sequence[Met]) -> Iterator[list[Met]]:
 
 
 def _listed(group: list[Met], home: str, page: _Page) -> Iterator[_FileRow]:
-    if group[0].kind is Kind.LOG or len(group) <= FEW_FILES or page.verbose:
+    if group[0].log is not None or len(group) <= FEW_FILES or page.verbose:
         # What a run's only log holds is said of the run.
         alone = len(group) == 1 and group[0].log is not None
         yield from (_row(met, home, alone) for met in group)
