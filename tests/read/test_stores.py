@@ -27,7 +27,8 @@ def test_each_run_of_an_mlflow_store_is_listed_with_all_its_files() -> None:
     stock = take_stock(RECORDED / "mlflow" / "mlruns")
     assert len(stock.runs) == len(RUNS)
     for run in stock.runs:
-        assert [met.kind for met in run.files if "metrics" in met.file] == [Kind.LOG]
+        assert {met.kind for met in run.files if "metrics" in met.file} == {Kind.LOG}
+        assert len(run.logs) == 1
         assert "loss" in run.series
     assert not [met for met in stock.files if "metrics" in met.file]
 

@@ -1,7 +1,8 @@
 """Logs that are kept in many files, one for each signal, and make sense only together.
 
 A format module that knows such a store holds `bundle(path) -> Path | None`, the folder that a file belongs to
-judging by its path alone, and `read_bundle(root, files, shown) -> Log`.
+judging by its path alone, `read_bundle(root, files, shown) -> Log`, and KEPT_IN, the name inside that folder
+under which the whole is shown.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def read_bundle(bundle: Bundle) -> LogFile:
     size = sum(entry.size for entry in bundle.files)
     changed = max(entry.changed for entry in bundle.files)
     # The entry lies in the run's folder, as any log does.
-    inside = bundle.files[0].path.relative_to(bundle.root).parts[0]
+    inside = bundle.reader.KEPT_IN
     whole = Entry(bundle.root / inside, os.path.join(bundle.shown, inside), size, changed)
     return LogFile(log, whole, bundle.files)
 

@@ -28,6 +28,7 @@ from stethoscope.logs._numbers import number, whole
 from stethoscope.run import Log
 
 FORMAT = "MLflow file store"
+KEPT_IN = "metrics"
 
 Columns = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
