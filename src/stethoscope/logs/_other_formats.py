@@ -9,7 +9,7 @@ NOT_READ = "not read by this version"
 _MAGIC = (
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "a zstandard archive: unpack it first"),
-    (b"PAR1", f"Parquet file: {NOT_READ}"),
+    (b"PAR1", "a Parquet table, but none of a training log by its columns"),
     (b"SQLite format 3\x00", "a SQLite database of no tracker known here, or a damaged one"),
     (b"\x89HDF", f"HDF5 file: {NOT_READ}"),
 )

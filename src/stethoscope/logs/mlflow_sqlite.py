@@ -26,7 +26,7 @@ FORMAT = "MLflow database"
 MOST_POINTS = 20_000_000  # of one run: half a gigabyte
 MOST_RUNS = 100_000
 MOST_PARAMETERS = 5_000
-FEW_RUNS = 3  # with more, going through the values of all of them costs more than an index by run saves
+FEW_RUNS = 10  # with more, going through the values of all of them costs more than an index by run saves
 NAMED = 5  # other runs that a note spells out
 
 _METRICS = frozenset({"key", "value", "timestamp", "run_uuid", "step", "is_nan"})
