@@ -44,11 +44,12 @@ def splice(logs: Sequence[Log]) -> Spliced:
             told.setdefault(name, []).extend(_laps(series))
     pieces = {name: _one_axis(found) for name, found in told.items()}
     segments = _segments(pieces)
+    stretches = _orphaned(segments)
     current: dict[str, Series] = {}
     abandoned: list[Series] = []
     for name, found in pieces.items():
         kept, left = _joined(found)
-        current[name], orphaned = _without_orphans(kept, segments)
+        current[name], orphaned = _without_orphans(kept, stretches)
         abandoned.extend(piece for piece in (*left, *orphaned) if len(piece))
     return Spliced(current, tuple(abandoned), segments, tuple(notes))
 
@@ -264,17 +265,31 @@ def _segments(pieces: Mapping[str, list[Series]]) -> tuple[Segment, ...]:
     return tuple(Segment(int(p.steps[0]), int(p.steps[-1]), p.file) for p in densest)
 
 
-def _without_orphans(series: Series, segments: tuple[Segment, ...]) -> tuple[Series, list[Series]]:
+Stretch = tuple[int, int]
+
+
+def _orphaned(segments: tuple[Segment, ...]) -> list[Stretch]:
+    """The steps after one, up to another, of abandoned stretches that no later stretch has reached."""
+    # For each first step, the furthest that any stretch came which begins there or later.
+    reached: dict[int, int] = {}
+    furthest = min((segment.last for segment in segments), default=0)
+    for segment in sorted(segments, key=lambda segment: -segment.first):
+        furthest = max(furthest, segment.last)
+        reached[segment.first] = furthest
+    pairs = [(before, after) for before, after in pairwise(segments) if after.first <= before.last]
+    left = [(reached[after.first], before.last) for before, after in pairs]
+    return [(reach, last) for reach, last in left if reach < last]
+
+
+def _without_orphans(series: Series, stretches: list[Stretch]) -> tuple[Series, list[Series]]:
     """The series without points of an abandoned stretch that the stretch trained again never reached."""
-    if len(segments) < 2 or series.axis != "step":
+    if not stretches or series.axis != "step":
         return series, []
-    orphaned = np.zeros(len(series), dtype=bool)
-    for before, after in pairwise(segments):
-        if after.first <= before.last:
-            reached = max(
-                segment.last for segment in segments if segment.first >= after.first or segment == after
-            )
-            orphaned |= (series.steps > reached) & (series.steps <= before.last)
+    ends = np.searchsorted(series.steps, np.array(stretches), side="right")
+    depth = np.zeros(len(series) + 1, dtype=np.int64)
+    np.add.at(depth, ends[:, 0], 1)
+    np.subtract.at(depth, ends[:, 1], 1)
+    orphaned: Mask = np.cumsum(depth[:-1]) > 0
     if not orphaned.any() or orphaned.all():
         return series, []
     return series.select(~orphaned), [series.select(orphaned)]
