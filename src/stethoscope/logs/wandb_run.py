@@ -102,7 +102,7 @@ class RunFile:
         """The history over its axis; for a run without any, what it printed."""
         table = self.history.table(self._axis_names())
         axis = axis_of(table.columns(), table.rows)
-        found = table.reading(self.file, self._aggregation())
+        found = table.reading(self.file, self._aggregation(), instant=frozenset({"_runtime"}))
         log = Log(
             self.file,
             FORMAT,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.recipe import read_settings, syntax_of
+from stethoscope.recipe.wandb_config import unwrapped
 from stethoscope.run import ConfigFile, Document, Recipe, Setting, Unread
 from stethoscope.run.checkpoint_files import in_checkpoint_folder
 from stethoscope.run.file_times import LogFile, changed_after
@@ -171,7 +172,7 @@ def _load(
         if entry.size > MAX_BYTES:
             raise UnreadableFile(f"{entry.size:,} bytes are too many for a settings file")
         text = entry.path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-        settings = _unwrapped(read_settings(text, entry.file, syntax), entry)
+        settings = unwrapped(read_settings(text, entry.file, syntax), entry.name, entry.path.parts)
     except OSError as problem:
         unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
         return None
@@ -181,14 +182,6 @@ def _load(
     changed = changed_after(around.logs, [entry])
     config = ConfigFile(entry.file, text, origin, syntax, maintained, changed, _repeated(settings))
     return _Loaded(config, settings, entry)
-
-
-def _unwrapped(settings: tuple[Setting, ...], entry: Entry) -> tuple[Setting, ...]:
-    """The settings as the run knew them: Weights & Biases keeps each below `value`, beside a description."""
-    if "wandb" not in entry.path.parts or entry.name != "config.yaml":
-        return settings
-    own = (s for s in settings if len(s.key) > 1 and s.key[1] == "value" and s.key[0] != "_wandb")
-    return tuple(replace(s, key=(s.key[0], *s.key[2:])) for s in own)
 
 
 def _repeated(settings: Iterable[Setting]) -> str:
