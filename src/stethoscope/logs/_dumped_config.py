@@ -49,6 +49,7 @@ _SETTING = re.compile(
 _CALL = re.compile(
     r"(?:^|[\s:=])(?P<call>(?:Namespace|Config|\w*(?:Arguments|Args|Config|Options|Params))\()"
 )
+_MAPPING = re.compile(r"dict|Namespace|ConfigDict|\w*(?:Arguments|Args|Config|Options|Params)")
 _BRACE = re.compile(r"(?:^|[\s:=])(?P<brace>\{)")
 _DOTTED = re.compile(r"\s*(?P<key>[A-Za-z_][\w.-]{0,80}) \.{3,} (?P<value>.*?)\s*")
 _LISTED = re.compile(
@@ -65,7 +66,8 @@ _QUOTED = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 _EXPONENT = re.compile(r"(-?\d+)(e[-+]?\d+)")
 # What measures is no setting: a block with one of these is a record of training.
 _MEASURED = re.compile(
-    r"['\"]?(?:train_|val_|eval_|valid_|test_)?loss['\"]?\s*[:=]\s*-?\d|['\"]?epoch['\"]?\s*[:=]\s*\d+\.\d"
+    r"['\"]?(?:train_|val_|eval_|valid_|test_)?loss['\"]?\s*[:=]\s*-?\d|['\"]?epoch['\"]?\s*[:=]\s*\d+\.\d",
+    re.IGNORECASE,
 )
 
 
@@ -249,13 +251,13 @@ def _read_balanced(lines: Sequence[str]) -> tuple[str, str] | None:
     return "yaml", _spliced(text, list(_edits(ast.parse(text, mode="eval").body)))
 
 
-def _read_call(lines: Sequence[str]) -> tuple[str, str]:
+def _read_call(lines: Sequence[str]) -> tuple[str, str] | None:
     """One argument on a line, its value printed without quotes."""
     read = [""]
     for line in lines[1:]:
         key, sign, value = line.strip().rstrip(",").partition("=")
         read.append(f"{key}: {_flow(_value(value))}" if sign and key.isidentifier() else "")
-    return "yaml", "\n".join(read) + "\n"
+    return ("yaml", "\n".join(read) + "\n") if sum(map(bool, read)) >= FEWEST_LINES else None
 
 
 def _read_pairs(pattern: re.Pattern[str]) -> Callable[[Sequence[str]], tuple[str, str] | None]:
@@ -368,7 +370,7 @@ def _edits(node: ast.expr) -> Iterator[_Edit]:
             yield (end[0], end[1] - 1), end, "]"
         for element in node.elts:
             yield from _edits(element)
-    elif isinstance(node, ast.Call) and not node.args and node.keywords:
+    elif isinstance(node, ast.Call) and _is_mapping(node):
         opened = (node.func.end_lineno or 1, (node.func.end_col_offset or 0) + 1)
         yield begin, opened, "{"
         for keyword in node.keywords:
@@ -387,6 +389,12 @@ def _edits(node: ast.expr) -> Iterator[_Edit]:
         except ValueError:
             said = json.dumps(ast.unparse(node))
         yield begin, end, said
+
+
+def _is_mapping(node: ast.Call) -> bool:
+    """Whether a call names settings, as dict(lr=0.1) does and device(type='cuda') does not."""
+    named = isinstance(node.func, ast.Name) and _MAPPING.fullmatch(node.func.id) is not None
+    return named and not node.args and bool(node.keywords)
 
 
 def _spliced(text: str, edits: list[_Edit], indent: bool = False) -> str:

@@ -56,7 +56,10 @@ class Parsed:
 _LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|NOTICE|TRACE|SUCCESS|debug|info|warning|error)"
 _PREFIX = re.compile(
     r"\s*(?:"
-    r"\[?\(?\d{4}[-/.]\d\d?[-/.]\d\d?[ T_-]+\d\d?[:h]\d\d(?:[:m]\d\d)?(?:[.,:]\d+)?s?"
+    r"(?P<rank>[\[(<]?"
+    r"(?:[Rr]ank|RANK|[Gg]pu|GPU|[Ll]ocal[_ ]rank|[Ww]orker|[Nn]ode|cuda|device|proc(?:ess)?)"
+    r"[ _:=#]{0,3}(?P<rank_number>\d{1,5})[\])>]?(?=\s*[-:|\]]|\s|$)(?:\s*/\s*\d+)?)"
+    r"|\[?\(?\d{4}[-/.]\d\d?[-/.]\d\d?[ T_-]+\d\d?[:h]\d\d(?:[:m]\d\d)?(?:[.,:]\d+)?s?"
     r"(?:Z|[+-]\d\d:?\d\d)?\]?\)?"
     r"|\[?\(?\d\d?[/.-]\d\d?(?:[/.-]\d\d(?:\d\d)?)?[ T]+\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M)?\]?\)?"
     r"|[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+\s+[\w.-]+:\d+\]"
@@ -71,9 +74,6 @@ _PREFIX = re.compile(
     r"|(?:__main__|root|lightning[\w.]*|pytorch_lightning[\w.]*|transformers[\w.]*|accelerate[\w.]*)\b(?=\s*[-:|])"
     r"|\(?(?:[\w.]+ )?pid=\d+(?:, ip=[\d.]+)?\)?"
     r"|\[\d+,\d+\]<std(?:out|err)>:"
-    r"|(?P<rank>[\[(<]?"
-    r"(?:[Rr]ank|RANK|[Gg]pu|GPU|[Ll]ocal[_ ]rank|[Ww]orker|[Nn]ode|cuda|device|proc(?:ess)?)"
-    r"[ _:=#]{0,3}(?P<rank_number>\d{1,5})[\])>]?(?=\s*[-:|\]]|\s|$)(?:\s*/\s*\d+)?)"
     r")[ \t]*(?:[-:|,>]{1,2}(?=\s|\[|$))?[ \t]*"
 )
 _MOST_PREFIXES = 10
@@ -309,14 +309,19 @@ def _further(before: Field, start: int, end: int, unit: str) -> Field:
 def _trimmed(name: str) -> tuple[str, str]:
     """A name without the words that only lead up to it, and those words."""
     words = name.split(" ")
-    while len(words) > 1 and words[-1] in _FILLERS:
+    while len(words) > 1 and _is_filler(words[-1]):
         words.pop()
     first = 0
     for place, word in enumerate(words[:-1]):
-        if word in _FILLERS or word.endswith((".", "-")):
+        if _is_filler(word) or word.endswith((".", "-")):
             first = place + 1
     first = max(first, len(words) - MOST_WORDS)
     kept = " ".join(words[first:]).rstrip(".-*")
-    if kept in _FILLERS:
+    if _is_filler(kept):
         return "", name
     return kept, " ".join(words[:first])
+
+
+def _is_filler(word: str) -> bool:
+    """Whether a word only leads up to a name; one in capitals, such as PER, is a name itself."""
+    return word in _FILLERS or (word.istitle() and word.lower() in _FILLERS)

@@ -139,7 +139,7 @@ def _counter_kind(name: str) -> str | None:
 
 def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[str, Field]]:
     """What a line measures, with the role that the words before or a name in the same segment give it."""
-    role = ""
+    role = opening = _opening_role(found)
     seen: set[str] = set()
     before = found.begins
     bare = {one.name for one in fields if one.name and not _HELD_OUT.search(_spaced(one.name))}
@@ -151,17 +151,23 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
         if said:
             role = said
         elif segmented and _SEGMENT.search(gap):
-            role = _role_in(gap)
+            role = _role_in(gap) or opening
         name = _signal_name(one)
         if not name:
             continue
-        if role == "val" and not _HELD_OUT.search(_spaced(name)):
-            # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
-            opened = _role_in(line[found.begins : fields[0].start])
-            if said or segmented or opened or name in seen or one.name not in bare:
-                name = f"val {name}"
+        # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
+        told = said or segmented or opening or name in seen or one.name not in bare
+        if role == "val" and told and not _HELD_OUT.search(_spaced(name)):
+            name = f"val {name}"
         seen.add(name)
         yield name, one
+
+
+def _opening_role(found: Parsed) -> str:
+    """The role that a line opens with: `[VAL] step 3 loss ..`, `Validation epoch 3: ..`, `Test set: ..`."""
+    first = found.fields[0]
+    counts = _counter_kind(first.name) is not None if first.name else False
+    return _role_in(first.context) or (_role_in(first.name) if counts else "")
 
 
 def _role_in(text: str) -> str:

@@ -1,0 +1,425 @@
+"""What is made of logs in no known format, and of what is no log at all."""
+
+# ruff: noqa: E501
+# Lines are as long as programs print them.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.logs import formats, generic_text, head_of, read_log, read_with
+from stethoscope.logs._pairs import parsed
+from stethoscope.run import EventKind, Log, Series
+
+Line = Callable[[int], str]
+LOSS = [1 / (i + 1) for i in range(12)]
+
+
+def log_of(tmp_path: Path, text: str) -> Log:
+    """The log as the generic reader reads it, whoever else might."""
+    (tmp_path / "x.log").write_text(text, newline="", encoding="utf-8")
+    head = head_of(tmp_path / "x.log", "x.log")
+    assert 0.3 < generic_text.recognise(head) <= 0.5
+    return read_with(generic_text, head)
+
+
+def repeated(line: Line, times: int = 12) -> str:
+    return "".join(line(i) for i in range(times))
+
+
+def series(log: Log, name: str) -> Series:
+    found = [s for s in log.series if s.name == name]
+    assert len(found) == 1, [(s.name, s.logged_as) for s in log.series]
+    return found[0]
+
+
+def steps(log: Log, name: str) -> list[int]:
+    return [int(step) for step in series(log, name).steps]
+
+
+HUNDREDS = [*range(0, 1200, 100)]
+EPOCHS = [*range(1, 13)]
+# A line, the axis it is read over, and the steps that it counts.
+SPELLINGS: dict[str, tuple[Line, str, list[int]]] = {
+    "bars": (
+        lambda i: (
+            f"Epoch {i + 1}/12 | train loss: {LOSS[i]:.3f} | val loss: {1.2 * LOSS[i]:.3f} | acc: {50 + i}.5%\n"
+        ),
+        "epoch",
+        EPOCHS,
+    ),
+    "letters": (lambda i: f"[12:00:{i:02d}] it={i * 100} L={LOSS[i]:.3f} lr=1e-4\n", "step", HUNDREDS),
+    "colon": (lambda i: f"step {i * 100}: loss={LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "dashes": (
+        lambda i: f"Iteration {i * 100} -- Loss {LOSS[i]:.3f} -- PSNR {20 + i}.1dB\n",
+        "step",
+        HUNDREDS,
+    ),
+    "commas": (lambda i: f"Step: {i * 100:,}, Loss: {LOSS[i]:.3f}, LR: 0.0001\n", "step", HUNDREDS),
+    "equals": (lambda i: f"iter={i * 100}/5000 loss={LOSS[i]:.3f} (avg=0.9) t=0.3s\n", "step", HUNDREDS),
+    "padded": (lambda i: f"  global_step    {i * 100:6d}    loss    {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "glued": (lambda i: f"Epoch{i + 1:03d} loss={LOSS[i]:.3f}\n", "epoch", EPOCHS),
+    "brackets": (lambda i: f"Iter({i * 100}) d_x: 1.5 loss: {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "behind": (lambda i: f"loss {LOSS[i]:.3f} at step {i * 100}\n", "step", HUNDREDS),
+    "prose": (lambda i: f"After {i * 100} steps the loss is {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "tensor": (
+        lambda i: (
+            f"epoch: {i + 1} loss: tensor({LOSS[i]:.3f}, device='cuda:0', grad_fn=<NllLossBackward0>)\n"
+        ),
+        "epoch",
+        EPOCHS,
+    ),
+    "thousands": (lambda i: f"step {i * 0.1:.1f}k loss {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "exponent": (lambda i: f"step={i * 100:.2e} loss={LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "json-like": (lambda i: f'progress {{"step": {i * 100}, "loss": {LOSS[i]:.3f}}}\n', "step", HUNDREDS),
+    "hydra": (
+        lambda i: f"[2024-01-01 12:00:{i:02d},123][__main__][INFO] - step {i * 100} loss {LOSS[i]:.3f}\n",
+        "step",
+        HUNDREDS,
+    ),
+    "loguru": (
+        lambda i: (
+            f"2024-01-01 12:00:{i:02d}.123 | INFO     | __main__:train:42 - iter: {i * 100}, loss: {LOSS[i]:.3f}\n"
+        ),
+        "step",
+        HUNDREDS,
+    ),
+    "glog": (
+        lambda i: f"I0101 12:00:{i:02d}.123456  4242 trainer.cc:12] step {i * 100} loss {LOSS[i]:.3f}\n",
+        "step",
+        HUNDREDS,
+    ),
+    "syslog": (
+        lambda i: f"Jan  1 12:00:{i:02d} INFO: step {i * 100} loss {LOSS[i]:.3f}\n",
+        "step",
+        HUNDREDS,
+    ),
+    "python": (
+        lambda i: f"2024-01-01 12:00:{i:02d},123 - trainer - INFO - step {i * 100} - loss: {LOSS[i]:.3f}\n",
+        "step",
+        HUNDREDS,
+    ),
+    "colours": (
+        lambda i: f"\x1b[32mstep\x1b[0m {i * 100} \x1b[1mloss\x1b[0m {LOSS[i]:.3f}\n",
+        "step",
+        HUNDREDS,
+    ),
+    "returns": (lambda i: f"\rstep {i * 100} loss {LOSS[i]:.3f}", "step", HUNDREDS),
+    "word model": (
+        lambda i: (
+            f"| epoch   1 | {i * 100:5d}/ 2983 batches | lr 20.00 | ms/batch 12.5 | loss {LOSS[i]:.3f} | ppl 99.1\n"
+        ),
+        "step",
+        HUNDREDS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_log_nobody_described_is_read(tmp_path: Path, name: str) -> None:
+    line, axis, counted = SPELLINGS[name]
+    log = log_of(tmp_path, "some words before\n" + repeated(line) + "\nand some behind\n")
+    loss = series(log, "loss")
+    assert (loss.axis, steps(log, "loss")) == (axis, counted)
+    assert loss.values.tolist() == pytest.approx(LOSS, abs=6e-4)
+    assert log.notes[0].startswith("a format not known here; its lines were read as ")
+    assert "sure: " in log.notes[0]
+
+
+def test_any_known_format_is_surer(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(repeated(lambda i: f"iter {i}: loss {LOSS[i]:.4f}, time 12.34ms\n"))
+    head = head_of(tmp_path / "x.log", "x.log")
+    others = [module.recognise(head) for module in formats() if module is not generic_text]
+    assert generic_text.recognise(head) < max(others)
+
+
+def test_roles_are_told_by_the_words_around(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(
+            lambda i: (
+                f"Epoch {i}: Train Loss: {LOSS[i]:.3f}, Acc: 0.5{i:02d} | Val Loss: 2.5, Acc: 0.4{i:02d}\n"
+            )
+        ),
+    )
+    assert series(log, "val/accuracy").values[0] == 0.4
+    assert series(log, "train/accuracy").values[0] == 0.5
+    assert series(log, "val/loss").values[0] == 2.5
+    log = log_of(
+        tmp_path,
+        repeated(lambda i: f"step {i}: loss {LOSS[i]:.3f}\n")
+        + repeated(lambda i: f"[VAL] step {i} loss 0.7{i} acc 0.9{i}\n"),
+    )
+    assert series(log, "val/loss").values[0] == 0.7
+    assert series(log, "val/accuracy").values[0] == 0.9
+
+
+def test_the_pytorch_example_counts_samples_over_epochs(tmp_path: Path) -> None:
+    def epoch(e: int) -> str:
+        lines = (f"Train Epoch: {e} [{i * 640}/60000 ({i}%)]\tLoss: {LOSS[i]:.6f}\n" for i in range(4))
+        return "".join(lines) + f"\nTest set: Average loss: 0.0{e}, Accuracy: 98{e}0/10000 (9{e}%)\n\n"
+
+    log = log_of(tmp_path, "".join(map(epoch, (1, 2, 3))))
+    assert steps(log, "loss")[:6] == [0, 640, 1280, 1920, 60000, 60640]
+    assert list(series(log, "val/loss")) == [(1920, 0.01), (61920, 0.02), (121920, 0.03)]
+    assert series(log, "val/accuracy").values.tolist() == [91, 92, 93]
+
+
+def test_the_tutorial_prints_epoch_and_batch_as_a_pair(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path, repeated(lambda i: f"[{i // 4 + 1}, {i % 4 * 2000 + 2000:5d}] loss: {LOSS[i]:.3f}\n")
+    )
+    assert steps(log, "loss")[3:6] == [8000, 10000, 12000]
+
+
+def test_a_batch_that_begins_again_every_epoch_is_counted_on(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"Ep {i // 4} Bt {i % 4 * 20} Ls {LOSS[i]:.3f}\n"))
+    assert steps(log, "loss") == [*range(0, 240, 20)]
+    assert "Bt begins again every epoch: counted on over epochs of 80" in log.notes
+
+
+def test_a_restart_is_left_to_be_spliced(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"step {i % 8 * 10}: loss={LOSS[i]:.3f}\n"))
+    assert steps(log, "loss") == [*range(0, 80, 10), 0, 10, 20, 30]
+
+
+def test_the_imagenet_example_gives_values_and_not_means(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(
+            lambda i: (
+                f"Epoch: [{i // 4}][{i % 4 * 10:3d}/40]\tTime  0.3 ( 0.4)\tLoss {LOSS[i]:.4e} (2.4e+00)\tAcc@1  12.5 (10.1)\tAcc@5 30.0 (28.0)\n"
+            )
+        ),
+    )
+    assert steps(log, "loss") == [*range(0, 120, 10)]
+    assert series(log, "loss").values[1] == 0.5
+    assert series(log, "train/accuracy").values[0] == 12.5
+    assert series(log, "train/accuracy_top5").values[0] == 30.0
+
+
+def test_a_keras_bar_knows_the_epoch_above_it(tmp_path: Path) -> None:
+    def epoch(e: int) -> str:
+        bars = "".join(
+            f"{i * 100}/500 [=====>.......] - ETA: 3s - loss: {i}.5 - accuracy: 0.1\r" for i in range(1, 5)
+        )
+        end = f"500/500 [==============] - 12s 15ms/step - loss: {e}.25 - accuracy: 0.5 - val_loss: {e}.75\n"
+        return f"Epoch {e}/3\n{bars}{end}"
+
+    log = log_of(tmp_path, "".join(map(epoch, (1, 2, 3))))
+    assert steps(log, "loss")[:6] == [100, 200, 300, 400, 500, 600]
+    assert list(series(log, "val/loss")) == [(500, 1.75), (1000, 2.75), (1500, 3.75)]
+
+
+def test_a_summary_does_not_mix_with_the_lines_it_sums_up(tmp_path: Path) -> None:
+    text = repeated(
+        lambda i: (
+            f"step {i * 10} loss {LOSS[i]:.3f}\n"
+            + (f"Epoch {i // 4} done, loss {9 + i // 4}.5 val_loss 0.25\n" if i % 4 == 3 else "")
+        )
+    )
+    log = log_of(tmp_path, text)
+    assert len(series(log, "loss")) == 12
+    assert list(series(log, "loss epoch")) == [(30, 9.5), (70, 10.5), (110, 11.5)]
+    assert list(series(log, "val/loss")) == [(30, 0.25), (70, 0.25), (110, 0.25)]
+
+
+def test_values_on_lines_of_their_own_stand_at_the_epoch_above(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"Epoch {i}\nTrain loss: {LOSS[i]:.3f}\nVal loss: 0.5\n"))
+    assert (series(log, "loss").axis, steps(log, "loss")) == ("epoch", [*range(12)])
+
+
+def test_a_step_printed_below_its_values_is_theirs(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"train_loss: {LOSS[i]:.3f}\nfinished step {i * 100}\n"))
+    assert steps(log, "loss") == HUNDREDS
+
+
+def test_rows_are_counted_where_nothing_counts(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"loss: {LOSS[i]:.3f}\n"))
+    assert (series(log, "loss").axis, steps(log, "loss")) == ("row", [*range(12)])
+    assert "no line counts steps: rows are counted instead" in log.notes
+
+
+@pytest.mark.parametrize(
+    "prefix", ["[rank{}] ", "[rank{}]: ", "GPU {}: ", "Rank {} | ", "[Rank {}] ", "(rank=0{}) "]
+)
+def test_one_of_several_ranks_is_read(tmp_path: Path, prefix: str) -> None:
+    text = repeated(
+        lambda i: "".join(f"{prefix.format(rank)}step {i} loss {LOSS[i] + rank:.3f}\n" for rank in (2, 0, 1))
+    )
+    log = log_of(tmp_path, text)
+    assert series(log, "loss").values.tolist() == pytest.approx(LOSS, abs=6e-4)
+    assert any(note.startswith("3 ranks print into this log: the lines of rank 0") for note in log.notes)
+
+
+def test_nan_is_a_loss_and_a_time_of_nan_is_none(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path, repeated(lambda i: f"step {i} loss {'nan' if i > 6 else i} step_avg: nanms lr=1e-4\n")
+    )
+    assert [math.isnan(value) for value in series(log, "loss").values] == [i > 6 for i in range(12)]
+    assert {s.name for s in log.series} == {"loss", "lr"}
+
+
+def test_lists_are_numbered_and_units_are_no_part_of_names(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(lambda i: f"step {i} loss {LOSS[i]:.3f} lr=[1e-4, 2e-5] acc: 91.2% PSNR 30.1dB mem 12GB\n"),
+    )
+    assert series(log, "lr").values[0] == 1e-4
+    assert series(log, "lr/1").values[0] == 2e-5
+    assert series(log, "train/accuracy").values[0] == 91.2
+    assert series(log, "val/psnr").values[0] == 30.1
+
+
+def test_what_says_nothing_is_left_out_with_a_note(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(
+            lambda i: f"step {i} loss {LOSS[i]:.3f} grad_norm 0.0000 stamp {1700000000 + i} pid 42{i}\n"
+        ),
+    )
+    assert {s.name for s in log.series} == {"loss"}
+    assert log.notes[-1] == "left out, because they are always 0 or only number things: grad_norm, pid, stamp"
+
+
+def test_a_loss_of_nothing_but_zero_is_kept(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"step {i} loss 0.0000 lr 0.1\n"))
+    assert not series(log, "loss").values.any()
+
+
+def test_events_and_scales_stand_at_the_step_before_them(tmp_path: Path) -> None:
+    text = repeated(
+        lambda i: (
+            f"step {i * 10} loss {LOSS[i]:.3f}\n"
+            + (
+                "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 8192.0\n"
+                if i == 3
+                else ""
+            )
+            + ("Saving checkpoint to out/step.pt\n" if i == 5 else "")
+        )
+    )
+    log = log_of(tmp_path, text + "torch.cuda.OutOfMemoryError: CUDA out of memory.\n")
+    assert [(event.kind, event.step) for event in log.events] == [
+        (EventKind.OVERFLOW, 30),
+        (EventKind.CHECKPOINT, 50),
+        (EventKind.OUT_OF_MEMORY, 110),
+    ]
+    assert list(series(log, "loss_scale")) == [(30, 8192.0)]
+
+
+def test_a_name_inside_a_path_is_no_value(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(lambda i: f"step {i} loss {LOSS[i]:.3f}\nwrote out/epoch={i}-val_loss=0.{i}.ckpt\n"),
+    )
+    assert {s.name for s in log.series} == {"loss"}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Epoch 3/10 | train loss: 0.1 (0.2)", ["Epoch", "train loss"]),
+        ("loss: 0.3 (avg: 0.4)", ["loss", "loss avg"]),
+        ("lr: [1e-4, 1e-5]", ["lr", "lr/1"]),
+        ("eta 1:02:03 mem 5GB v1.2.3 cuda:0 192.168.0.1", ["mem"]),
+        ("Step at 50 with Perplexity: 12.5", ["Step", "Perplexity"]),
+        ("valid PER: 33.52", ["valid PER"]),
+        ("saved to runs/exp3/model_100.pth", []),
+        ("2024-01-01 12:00:01,123 INFO [train.py:895] lr = 0.1", ["lr"]),
+        ("100%|####| 10/10 [00:01<00:00, 9.1it/s]", [""]),
+    ],
+)
+def test_a_number_is_called_by_what_stands_before_it(line: str, names: list[str]) -> None:
+    assert [field.name for field in parsed(line).fields][: len(names) or None] == names
+
+
+# --- what is no log ---------------------------------------------------------------------------------
+
+NO_LOGS: dict[str, Line] = {
+    "access log": lambda i: (
+        f'127.0.0.{i} - - [10/Oct/2000:13:{i:02d}:36 -0700] "GET /a{i}.gif HTTP/1.0" 200 23{i:02d}\n'
+    ),
+    "uvicorn": lambda i: f'INFO:     127.0.0.1:5{i:03d} - "GET /step/{i} HTTP/1.1" 200 OK\n',
+    "pip": lambda i: (
+        f"Collecting pkg{i}==1.{i}.0\n  Downloading pkg{i}-1.{i}.0-py3-none-any.whl (1{i}.5 MB)\n"
+    ),
+    "apt": lambda i: (
+        f"Get:{i} http://deb.debian.org/debian bookworm/main amd64 lib{i} amd64 1.{i}-2 [1{i}.4 kB]\nUnpacking lib{i} (1.{i}-2) ...\n"
+    ),
+    "pytest": lambda i: f"tests/test_{i}.py::test_loss PASSED   [ {i * 3}%]\n",
+    "files": lambda i: f"-rw-r--r-- 1 root root {i * 1234} Jan {i + 1:2d} 12:{i:02d} loss{i}.txt\n",
+    "settings": lambda i: (
+        "lr: 0.1\nepochs: 10\nloss_weight: 1.0\nwarmup_steps: 100\ndropout: 0.1\n" if not i else ""
+    ),
+    "namespace": lambda i: "Namespace(lr=0.1, epochs=10, batch_size=32, loss='l1', step=1)\n",
+    "stamps": lambda i: f"2024-01-01 12:00:{i:02d}\n",
+    "kernel": lambda i: (
+        f"[ {i * 1.234:.6f}] usb 1-{i}: new high-speed USB device number {i} using xhci_hcd\n"
+    ),
+    "syslog": lambda i: (
+        f"Jan  1 12:00:{i:02d} host sshd[{1000 + i}]: Accepted publickey from 10.0.0.{i} port {2000 + i * 7}\n"
+    ),
+    "ping": lambda i: f"64 bytes from 1.1.1.1: icmp_seq={i} ttl=57 time=4.{i % 10} ms\n",
+    "make": lambda i: f"[{i * 3:3d}%] Building CXX object src/CMakeFiles/a.dir/f{i}.cpp.o\n",
+    "ninja": lambda i: f"[{i + 1}/300] Building CXX object src/f{i}.cpp.o\n",
+    "top": lambda i: f"{1000 + i} root 20 0 1{i}000 2000 1000 S {i / 3:.1f} 0.{i} 0:0{i % 10}.12 python\n",
+    "nvidia-smi": lambda i: (
+        f"| {i % 8}   N/A  |  {30 + i}C    P0    5{i % 10}W / 300W |   {i * 100}MiB / 16160MiB |      {i}%      Default |\n"
+    ),
+    "compiler": lambda i: f"src/a{i}.c:{i * 10}:{i}: warning: unused variable 'x{i}' [-Wunused-variable]\n",
+    "model": lambda i: f"  (layer{i}): Conv2d({i * 2}, 64, kernel_size=(3, 3), stride=1, padding=1)\n",
+    "summary": lambda i: f"            Conv2d-{i}         [-1, 64, 112, 112]           {i * 9408}\n",
+    "downloads": lambda i: f"Downloading shards: {i * 10}%|###| {i}/10 [00:0{i % 10}<00:01, 1.{i}s/it]\n",
+    "git": lambda i: f"remote: Counting objects: {i}% ({i}/100)\r",
+    "json settings": lambda i: (
+        "{\n" + "".join(f'  "key{k}": {k}.5,\n' for k in range(30)) + "}\n" if not i else ""
+    ),
+    "benchmark": lambda i: f"BM_foo/{2**i}   {i * 12.5:.1f} ns   {i * 12.4:.1f} ns   {10000 - i}\n",
+    "requests": lambda i: f"request {i} took 0.{i:02d} s status=200\n",
+    "data": lambda i: f"{i},{i * 0.3:.2f},{i * 0.7:.2f},setosa\n",
+    "jobs": lambda i: f"{100 + i}  train  gpu  user  8  COMPLETED  0:0\n",
+    "nccl": lambda i: (
+        f"node1:{1000 + i}:{2000 + i} [{i % 8}] NCCL INFO Channel {i:02d}/32 :    0   1   2   3\n"
+    ),
+    "ids": lambda i: f"id={i} port={i * 7} pid={i * 13} time={i * 0.1:.2f}\n",
+    "shell history": lambda i: f"{i:5d}  python train.py --lr 0.{i} --loss l1 --epochs {i}\n",
+    "diff": lambda i: f"-loss = {i * 0.1:.2f}\n+loss = {i * 0.2:.2f}\n",
+    "changelog": lambda i: f"## 1.{i}.0\n- improved loss by 0.{i}\n",
+    "words": lambda i: "the loss of step 3 and 4\n",
+    "source": lambda i: f"    if step == {i}: print(f'step {i} loss {{loss}}')\n    loss = {i}.5\n",
+    "DeepSpeed settings": lambda i: (
+        f"[2023-01-01 12:00:00,{i:03d}] [INFO] [config.py:1012:print]   key_{i} .... {i}\n"
+    ),
+    "numbers": lambda i: f"{i} {i * 0.1:.3f} {i * 0.2:.3f}\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_LOGS)
+def test_what_is_no_log_is_not_taken_for_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / "x.log").write_text(repeated(NO_LOGS[name], 30), newline="")
+    assert generic_text.recognise(head_of(tmp_path / "x.log", "x.log")) == 0.0
+
+
+def test_prose_that_speaks_of_losses_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(
+        "In epoch 3 the loss was 0.5. After step 100 it fell to 0.4, and the accuracy rose to 91%.\n"
+        "We trained for 10 epochs with a learning rate of 1e-4.\nAt step 2000, loss 0.3 looked fine.\n"
+    )
+    with pytest.raises(UnreadableFile, match="not a log format known here"):
+        read_log(tmp_path / "x.txt")
+
+
+def test_source_is_no_log(root: Path, tmp_path: Path) -> None:
+    taken = []
+    for room in ("detectors", "signals", "causes", "run", "program", "cli"):
+        for path in (root / "src" / "stethoscope" / room).rglob("*.py"):
+            (tmp_path / "x.log").write_bytes(path.read_bytes())
+            if generic_text.recognise(head_of(tmp_path / "x.log", "x.log")):
+                taken.append(path.name)
+    assert not taken
