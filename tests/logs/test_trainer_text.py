@@ -132,7 +132,7 @@ def test_the_size_of_the_pieces_does_not_matter(name: str, size: int) -> None:
 def told(log: Log) -> str:
     """All that a log holds, as text: there, one NaN equals another."""
     series = sorted((s.name, s.axis, s.lines, list(s)) for s in log.series)
-    return repr((series, log.events, log.notes, log.total_steps))
+    return repr((series, log.events, log.documents, log.notes, log.total_steps))
 
 
 # --- Megatron -----------------------------------------------------------------------------------------
@@ -505,6 +505,23 @@ def test_a_real_log_gives_its_values(
     found = points(read_log(path), name)
     assert len(found) == count
     assert [found[0][1], found[-1][1]] == pytest.approx([first, last], rel=1e-5)
+
+
+# --- settings -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "setting"),
+    [
+        ("megatron_lm.log", 3, "train_iters: 60"),
+        ("deepspeed_zero.log", 1, '"initial_scale_power": 20'),
+        ("torchvision_classification.log", 2, "lr: 0.5"),
+    ],
+)
+def test_the_settings_in_a_log_are_a_document(name: str, line: int, setting: str) -> None:
+    (document,) = read(name).documents
+    assert document.first_line == line
+    assert setting in document.text
 
 
 # --- lines as people have them --------------------------------------------------------------------------

@@ -29,7 +29,14 @@ _FIELD = re.compile(
     rf"(?:\s*+\(\s*+(?P<mean>{NUMBER}))?"
 )
 _CLOCKS = frozenset({"eta", "elapsed", "remaining"})
-_SPOKEN = {"time": "time", "batch_time": "time", "data": "data_time"}
+_SPOKEN = {
+    "time": "time",
+    "batch_time": "time",
+    "batch time": "time",
+    "data": "data_time",
+    "data time": "data_time",
+    "data load time": "data_time",
+}
 
 _TEST = re.compile(
     r"\b(?:Test|Val|Valid|Validation|Eval|Evaluation)(?P<more>:? ?\(?EMA\)?)?:?\s+\[\s*\d+/\s*\d+\]"
@@ -107,5 +114,6 @@ _NOT_SCORES = frozenset({"step_time", "data_time", "runtime", "throughput", "lr"
 def held_out(line: str, start: int, averaged: bool = False, means: bool = True) -> Iterator[Place]:
     """The meters of a line of validation, marked as such, and as of the `averaged` weights where they are."""
     for name, first, end in fields(line, start, means):
-        if canonical(name) not in _NOT_SCORES:  # how fast it went is no score
+        # How fast it went is no score.
+        if canonical(name) not in _NOT_SCORES and not name.lower().endswith("time"):
             yield (f"val/ema/{name}" if averaged else f"val/{name}", first, end)

@@ -11,6 +11,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._chunk import Column, Decoded, Lines, Offsets, Stepped
 from stethoscope.logs._clock import stamp_in_name, stamp_of
 from stethoscope.logs._columns import Integers
+from stethoscope.logs._dumped_config import DumpedSettings, may_begin
 from stethoscope.logs._events import Scanner, may_announce
 from stethoscope.logs._grammar import Grammar
 from stethoscope.logs._head import Head
@@ -29,7 +30,10 @@ See = Callable[[int, str, int | None], None]
 
 @dataclass(slots=True)
 class TextReading:
-    """A text log being read. `see` is shown the lines that `wanted` asks for, besides the events."""
+    """A text log being read. `see` is shown the lines that `wanted` asks for, besides the events.
+
+    Settings that the log prints are kept, unless the format has its own way with them.
+    """
 
     head: Head
     format: str
@@ -37,6 +41,7 @@ class TextReading:
     aggregation: Aggregation = Aggregation.INSTANT
     see: See | None = None
     wanted: Callable[[str], bool] = may_announce
+    keeps_settings: bool = True
     points: Points = field(default_factory=Points)
     step: int | None = None
     total: int | None = None
@@ -46,11 +51,16 @@ class TextReading:
     lines: LinesOfStream = field(init=False)
     shapes: Shapes = field(init=False)
     scanner: Scanner = field(init=False)
+    settings: DumpedSettings = field(init=False)
 
     def __post_init__(self) -> None:
         self.lines = LinesOfStream(self.head.encoding)
-        self.shapes = Shapes(self.grammar, self.wanted)
+        self.shapes = Shapes(self.grammar, self._wants if self.keeps_settings else self.wanted)
         self.scanner = Scanner(self.head.file)
+        self.settings = DumpedSettings(self.head.file)
+
+    def _wants(self, line: str) -> bool:
+        return self.wanted(line) or may_begin(line)
 
     def take(self, data: bytes, last: bool) -> int:
         """Read the whole lines among these bytes, and the last one if nothing follows."""
@@ -74,6 +84,7 @@ class TextReading:
             self.format,
             (*series, *self.scanner.scales.series(self.head.file, series)),
             self.scanner.events(),
+            self.settings.documents(),
             started=self.started or stamp_in_name(self.head.path.name),
             last_written=self.last or self.head.changed,
             total_steps=self.total,
@@ -97,6 +108,8 @@ class TextReading:
             self._add(name, axis, pieces, lines, before)
         self.total = found.total or self.total
         self._show(lines, found, before)
+        if self.keeps_settings:
+            self._note_settings(lines, found)
         self.step = int(steps[-1]) if len(steps) else self.step
 
     def _steps_of(self, stepped: list[Stepped]) -> tuple[Offsets, Integers]:
@@ -148,7 +161,9 @@ class TextReading:
     def _show(self, lines: Lines, found: Decoded, before: Callable[[Offsets], Integers]) -> None:
         """Show the lines that are no step lines, in order, and all lines of a traceback."""
         others = np.sort(np.concatenate(found.others)) if found.others else np.empty(0, dtype=np.int64)
-        first = 0 if self.step is not None else min((int(one.at.min()) for one in found.stepped), default=None)
+        first = (
+            0 if self.step is not None else min((int(one.at.min()) for one in found.stepped), default=None)
+        )
         told = before(others).tolist()
         shown = -1
         if self.scanner.traceback is not None:
@@ -160,6 +175,21 @@ class TextReading:
             self._see(lines, at, step)
             if self.scanner.traceback is not None:
                 shown = self._walk_traceback(lines, at + 1, step)
+
+    def _note_settings(self, lines: Lines, found: Decoded) -> None:
+        """Collect printed settings: where a block has begun, every line is one of it until it ends."""
+        shown = self._walk_settings(lines, 0) if self.settings.is_open else 0
+        for at in np.sort(np.concatenate(found.others)).tolist() if found.others else ():
+            if at >= shown and may_begin(text := lines.text(at)):
+                self.settings.see(int(lines.numbers[at]), text)
+                shown = self._walk_settings(lines, at + 1)
+
+    def _walk_settings(self, lines: Lines, at: int) -> int:
+        """Show the lines of a block one after the other; gives the first that was not shown."""
+        while self.settings.is_open and at < len(lines.starts):
+            self.settings.see(int(lines.numbers[at]), lines.text(at))
+            at += 1
+        return at
 
     def _see(self, lines: Lines, at: int, step: int | None) -> None:
         number, text = int(lines.numbers[at]), lines.text(at)

@@ -82,7 +82,9 @@ class _Reading:
     text: TextReading = field(init=False)
 
     def __post_init__(self) -> None:
-        self.text = TextReading(self.head, FORMAT, _step_line, see=self._see, wanted=lambda _: True)
+        self.text = TextReading(
+            self.head, FORMAT, _step_line, see=self._see, wanted=lambda _: True, keeps_settings=False
+        )
 
     def take(self, data: bytes, last: bool) -> int:
         """Read the whole lines among these bytes."""

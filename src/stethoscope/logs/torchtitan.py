@@ -26,7 +26,9 @@ from stethoscope.run import Log
 
 FORMAT = "torchtitan log"
 
-_LINE = re.compile(r"(?P<validation>\b[Vv]alidate )?\bstep:\s*(?P<step>\d{1,12})\s\s+(?=loss: )")
+_LINE = re.compile(
+    r"(?P<validation>\b[Vv]alidate )?\bstep:\s*(?P<step>\d{1,12})(?:/\d{1,12} = [\d.]{1,12}%)?\s\s+(?=loss: )"
+)
 
 
 _EXPORTED = re.compile(rf"(?P<step>\d{{1,12}})[ \t](?P<loss>{PLAIN_NUMBER})")
