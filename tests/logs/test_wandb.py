@@ -209,6 +209,14 @@ def test_a_run_that_only_kept_a_summary_gives_its_last_values(tmp_path: Path) ->
     assert "no history: the last values are all there is" in log.notes
 
 
+def test_settings_nested_beyond_reason_do_no_harm(tmp_path: Path) -> None:
+    deep = sub(5, sub(1, sub(1, b"a") + sub(16, b"[" * 900 + b"]" * 900)))
+    long = sub(5, sub(1, b"".join(sub(2, b"k") for _ in range(20_000)) + sub(16, b"1")))
+    log = read_bytes(tmp_path, framed([deep, long, history({"loss": "1"}, 1), history({"loss": "1"}, 2)]))
+    assert len(series(log, "loss")) == 2
+    assert all(len(document.text) < 10_000_000 for document in log.documents)
+
+
 def test_a_run_that_says_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="logged and printed nothing"):
         read_bytes(tmp_path, framed([]))

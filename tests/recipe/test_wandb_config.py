@@ -5,7 +5,7 @@ from __future__ import annotations
 from stethoscope.recipe import read_settings
 from stethoscope.recipe.wandb_config import unwrapped
 
-OLD = "wandb_version: 1\n_wandb:\n  desc: null\n  value: {cli_version: 0.16.6}\nlr:\n  desc: null\n  value: 0.1\n"
+OLD = "wandb_version: 1\n_wandb:\n  desc: null\n  value: {cli: 0.16.6}\nlr:\n  desc: null\n  value: 0.1\n"
 LATER = "_wandb:\n  value: {t: {1: [1, 2]}}\nlr:\n  value: 0.1\nnet:\n  value: {dim: 4}\n"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stethoscope.logs._kept_settings import kept_settings
 from stethoscope.logs._points import MAX_SERIES, aggregation_of, with_lone_loss
 from stethoscope.run import Aggregation, Document, Event, EventKind, Series
 from stethoscope.run.names import assign
@@ -108,10 +109,8 @@ def _placed(
 
 def document(parameters: Mapping[str, str], file: str) -> tuple[Document, ...]:
     """The parameters as settings; MLflow keeps the text of every value, whatever it was."""
-    if not parameters:
-        return ()
     held = {name: _valued(text[:LONGEST_PARAMETER].strip()) for name, text in parameters.items()}
-    return (Document(json.dumps(held, indent=2) + "\n", "json", file, 1),)
+    return kept_settings(held, file)
 
 
 def _valued(text: str) -> object:

@@ -51,9 +51,13 @@ class Output:
         """What the lines announced; lines that have not ended are looked at, too."""
         if not self._begun:
             return self.scanner.events()
-        scanner = replace(
-            self.scanner, found=[*self.scanner.found], counts={**self.scanner.counts}
-        )  # the line may still go on
+        begun = self.scanner.traceback
+        scanner = replace(  # a copy: the lines may still go on
+            self.scanner,
+            found=[*self.scanner.found],
+            counts={**self.scanner.counts},
+            traceback=None if begun is None else replace(begun),
+        )
         for line in self._begun.values():
             scanner.see(self.lines + 1, plain(line), None)
         return scanner.events()

@@ -8,7 +8,6 @@ The first versions had no run_id. The latest run is read; the others are named.
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from datetime import datetime
@@ -17,6 +16,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._events import kind_of
 from stethoscope.logs._head import Head
 from stethoscope.logs._json import numbers_of, record_in
+from stethoscope.logs._kept_settings import kept_settings
 from stethoscope.logs._sqlite import Tables, opened, tables_of
 from stethoscope.logs._table import Table
 from stethoscope.run import Document, Event, Log
@@ -134,7 +134,7 @@ def _config(database: sqlite3.Connection, tables: Tables, run: object, file: str
     held = _record(row[0]) if row else None
     # Names with an underscore are Trackio's own: who began the run, and when.
     settings = {name: value for name, value in (held or {}).items() if not name.startswith("_")}
-    return (Document(json.dumps(settings, indent=2) + "\n", "json", file, 1),) if settings else ()
+    return kept_settings(settings, file)
 
 
 def _alerts(

@@ -13,7 +13,6 @@ run printed, and its exit code.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -22,6 +21,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs import _wandb_wire as wire
 from stethoscope.logs._events import Scanner
 from stethoscope.logs._head import Head
+from stethoscope.logs._kept_settings import kept_settings
 from stethoscope.logs._table import EPOCH_COLUMNS, KIMG_COLUMNS, TIME_COLUMNS, Axis, axis_of
 from stethoscope.logs._wandb_frames import MAGIC, Frames
 from stethoscope.logs._wandb_history import History, value_in
@@ -33,11 +33,12 @@ FORMAT = "W&B run file"
 
 MOST_CONFIG_ITEMS = 20_000  # more is data that was passed as settings
 MOST_METRICS = 10_000  # declared metrics
+DEEPEST_SETTING = 64  # keys of one path
 NAMES_SHOWN = 4
 
 # Numbers of the fields of a record.
 HISTORY, SUMMARY_RECORD, OUTPUT, CONFIG, STATS, METRIC, OUTPUT_RAW = 2, 3, 4, 5, 7, 12, 13
-CONTROL, RUN, EXIT, UUID, INFO = 16, 17, 18, 19, 200
+CONTROL, RUN, EXIT, UUID, OUTPUT_LOGGER, INFO = 16, 17, 18, 19, 27, 200
 _BESIDE = frozenset({1, CONTROL, UUID, INFO})  # what stands beside the one field that says the kind
 
 INTERRUPTED = 255  # W&B's exit code for a run that was stopped by Ctrl-C
@@ -122,6 +123,9 @@ class RunFile:
         """Take in a record that is no history."""
         if kind in (OUTPUT, OUTPUT_RAW):
             self._printed(body, rows)
+        elif kind == OUTPUT_LOGGER:
+            lines = [wire.text(value) for key, value in wire.fields(body) if key == 1]
+            self.output.add(0, "".join(line.rstrip("\n") + "\n" for line in lines), rows)
         elif kind == SUMMARY_RECORD:
             if not rows:  # else the history says the same, and more
                 _update(self.summary, body, MOST_CONFIG_ITEMS)
@@ -198,10 +202,7 @@ class RunFile:
         return EventKind.KILLED if self.exit_code in _SIGNALLED else EventKind.TRACEBACK
 
     def _documents(self) -> tuple[Document, ...]:
-        settings = {key: value for key, value in self.config.items() if key != "_wandb"}
-        if not settings:
-            return ()
-        return (Document(json.dumps(settings, indent=2) + "\n", "json", self.file, 1),)
+        return kept_settings({key: value for key, value in self.config.items() if key != "_wandb"}, self.file)
 
     def _notes(self, axis: Axis) -> list[str]:
         said = self.frames.notes()
@@ -275,7 +276,7 @@ def _update(held: dict[str, object], body: bytes, most: int) -> int:
         if key in (1, 2) and isinstance(value, bytes) and applied < most:
             path, found = _config_item(value)
             applied += 1
-            if path and key == 1:
+            if key == 1 and 0 < len(path) <= DEEPEST_SETTING:
                 _put(held, path, found)
             elif path and len(path) == 1:
                 held.pop(path[0], None)
