@@ -155,7 +155,8 @@ def _runs_in(
     others = [_taken_for(entry, reasons, folder) for entry in entries if entry.file not in read]
     files = told_by_themselves(files, entries)
     kept = latest_state(files, folder)
-    others = [*(_met_log(file, CHECKPOINTS_COPY) for file in files if file not in kept), *others]
+    counting = set(map(id, kept))
+    others = [*(_met_log(file, CHECKPOINTS_COPY) for file in files if id(file) not in counting), *others]
     for summary in summaries_beside_histories(kept):
         others.append(_met_log(summary, LAST_VALUES_ONLY))
         kept.remove(summary)

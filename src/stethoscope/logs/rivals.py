@@ -22,6 +22,7 @@ NOTHING = 1e-8  # what rounding leaves of a zero
 FAR_APART = 0.5  # relative; means over different windows lie closer than this
 SAME_SIGNALS = 0.5  # share of the names that two logs of one kind have in common
 SAME_LENGTH = 0.8  # of the longer log: who trained so far again from the start began another run
+MOST_RUNS_COMPARED = 16  # of a folder that holds a crowd of runs
 COMPARED = 64  # steps at which two logs of different formats are held against each other
 
 # What the settings and the machine decide, whatever is learned.
@@ -57,14 +58,15 @@ def runs_among(files: Sequence[LogFile]) -> list[list[LogFile]]:
         homes[file.entry.path.parent].append(file)
     runs: list[list[LogFile]] = []
     for home in homes.values():
+        # Runs of one folder have been told apart already; each may go on in another folder.
+        elsewhere = list(runs)
         for own in _runs_in_a_folder(home):
-            fitting = next(
-                (run for run in runs if not _share_a_home(run, own) and not _are_rivals(run, own)), None
-            )
+            fitting = next((run for run in elsewhere if not _are_rivals(run, own)), None)
             if fitting is None:
                 runs.append(own)
             else:
                 fitting.extend(own)
+                elsewhere.remove(fitting)
     order = {id(file): number for number, file in enumerate(files)}
     runs = [sorted(run, key=lambda file: order[id(file)]) for run in runs]
     return sorted(runs, key=lambda run: order[id(run[0])])
@@ -93,18 +95,14 @@ def _go_on(one: Log, other: Log) -> bool:
 def _runs_in_a_folder(files: list[LogFile]) -> list[list[LogFile]]:
     runs: list[list[LogFile]] = []
     for file in sorted(files, key=lambda file: (-file.log.points, -file.entry.changed)):
-        fitting = next((run for run in runs if not any(_is_another_run(file, one) for one in run)), None)
+        # Two tellings of one run have about as many points, so they are near each other in this order.
+        near = runs[-MOST_RUNS_COMPARED:]
+        fitting = next((run for run in near if not any(_is_another_run(file, one) for one in run)), None)
         if fitting is None:
             runs.append([file])
         else:
             fitting.append(file)
     return runs
-
-
-def _share_a_home(one: list[LogFile], other: list[LogFile]) -> bool:
-    # Runs of one folder have been told apart already.
-    homes = {file.entry.path.parent for file in one}
-    return any(file.entry.path.parent in homes for file in other)
 
 
 # --- logs side by side in one folder ----------------------------------------------------------------

@@ -49,11 +49,12 @@ def changed_after(logs: Sequence[LogFile], files: Iterable[Entry]) -> bool | Non
 def told_by_themselves(logs: Sequence[LogFile], files: Iterable[Entry]) -> tuple[LogFile, ...]:
     """The logs without the times that a clone or copy gave their files: they say nothing about the run."""
     times = [entry.changed for entry in files]
+    first, last = min(times, default=0.0), max(times, default=0.0)
     told = []
     for file in logs:
         of_the_file = file.log.last_written == file.entry.changed
-        same = [abs(moment - file.entry.changed) < SAME_MOMENT for moment in times]
-        copied = of_the_file and len(same) > FEW_FILES and all(same)
+        same = max(last - file.entry.changed, file.entry.changed - first) < SAME_MOMENT
+        copied = of_the_file and len(times) > FEW_FILES and same
         told.append(replace(file, log=replace(file.log, last_written=None)) if copied else file)
     return tuple(told)
 
