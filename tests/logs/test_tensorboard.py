@@ -375,3 +375,16 @@ def test_a_growing_file_is_read_on_from_where_it_was(tmp_path: Path) -> None:
     log = reading.log()
     assert not log.notes
     assert same(told(log), slow_read(whole))
+
+
+# --- real files -------------------------------------------------------------------------------------
+
+
+@pytest.mark.corpus
+def test_every_real_event_file_gives_what_a_plain_parse_gives(corpus: Path) -> None:
+    paths = sorted(corpus.rglob("*tfevents*"))
+    for path in paths:
+        log = read_log(path)
+        assert same(told(log), slow_read(path.read_bytes())), path
+        assert any(s.name.startswith(("loss", "val/", "train/")) for s in log.series), path
+    print(f"{len(paths)} event files read")

@@ -133,12 +133,17 @@ def _shift(power: int) -> Words:
     return np.stack([_moved(half[byte], half) for byte in range(4)])
 
 
+def of_lengths(lengths: npt.NDArray[np.uint64]) -> Words:
+    """The stored CRC of each of these record lengths, in eight bytes; they are below 2**32."""
+    tables = by_distance(8)
+    crc = np.full(len(lengths), crc32c(bytes(8)), np.uint32)
+    for at in range(4):
+        byte = (lengths >> np.uint64(8 * at)) & np.uint64(0xFF)
+        crc ^= tables[7 - at].take(byte.view(np.int64), mode="clip") ^ tables[7 - at][0]
+    return ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(MASK_DELTA)
+
+
 @cache
 def of_short_lengths() -> Words:
     """The stored CRC of each record length below 65,536."""
-    tables = by_distance(8)
-    low, high = np.meshgrid(np.arange(256), np.arange(256))
-    zeros = np.uint32(crc32c(bytes(8)))
-    crc = (zeros ^ tables[7][low] ^ tables[7][0] ^ tables[6][high] ^ tables[6][0]).ravel()
-    stored: Words = ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(MASK_DELTA)
-    return stored
+    return of_lengths(np.arange(1 << 16, dtype=np.uint64))

@@ -13,6 +13,7 @@ types and shapes). Records of one length that agree in those bytes have their nu
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ _OTHER_EVENTS = {4: "graph", 8: "run metadata", 9: "graph"}
 # Plugins whose tensors of one element are scalars: only the first event of a tag need name its plugin, and
 # PyTorch's add_tensor names "tensor".
 _OF_NUMBERS = frozenset({"", "scalars", "tensor"})
+_PLUGIN = re.compile(r"[\w.-]{1,40}")
 _SPOKEN_PLUGINS = {"histograms": "histogram", "images": "image"}
 
 
@@ -204,7 +206,13 @@ def _understood(record: bytes, value: _Value, layout: Layout) -> None:
     elif words:
         layout.texts.append(Text(_tag(record, value), "text", b"\n".join(words)))
     else:
-        layout.others.append(value.other or _SPOKEN_PLUGINS.get(plugin, plugin) or "tensor")
+        layout.others.append(value.other or _spoken(plugin))
+
+
+def _spoken(plugin: str) -> str:
+    if not plugin:
+        return "tensor"
+    return _SPOKEN_PLUGINS.get(plugin, plugin) if _PLUGIN.fullmatch(plugin) else "unknown kind"
 
 
 def _tag(record: bytes, value: _Value) -> str:

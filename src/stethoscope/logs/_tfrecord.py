@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs._crc32c import crc32c, crcs, masked, of_short_lengths, unmasked
+from stethoscope.logs._crc32c import crc32c, crcs, masked, of_lengths, of_short_lengths
 
 HEADER = 12  # bytes before the data
 AROUND = 16  # bytes of a record that are not its data
 LARGEST_RECORD = 64 << 20  # bytes; graphs and images are smaller, so a larger length is a lie
 SEARCHED_AT_ONCE = 1 << 16
+LONG = 1024  # bytes from which on a checksum is quicker by columns
 
 Words = npt.NDArray[np.uint64] | npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
@@ -62,15 +63,38 @@ def header_at(data: bytes, at: int) -> int | None:
 
 def next_header(data: bytes, first: int) -> int | None:
     """Where the first record from here on begins, whether it is whole or not."""
-    for begin in range(first, len(data) - HEADER + 1, SEARCHED_AT_ONCE):
-        count = min(SEARCHED_AT_ONCE, len(data) - HEADER + 1 - begin)
-        lengths = np.ndarray((count,), "<u8", data, begin, (1,))
-        stored = np.ndarray((count,), "<u4", data, begin + 8, (1,))
+    return Search(data).next_header(first)
+
+
+@dataclass(slots=True)
+class Search:
+    """Finds headers in bytes; what was searched once is remembered, so that lies in a row cost no more."""
+
+    data: bytes
+    searched: range = range(0)
+    headers: list[int] = field(default_factory=list)  # in what was searched
+
+    def next_header(self, first: int) -> int | None:
+        """Where the first record from here on begins."""
+        last = len(self.data) - HEADER
+        while first <= last:
+            if first not in self.searched:
+                self.searched = range(first, min(first + SEARCHED_AT_ONCE, last + 1))
+                self.headers = self._in(self.searched)
+            at = bisect_left(self.headers, first)
+            if at < len(self.headers):
+                return self.headers[at]
+            first = self.searched.stop
+        return None
+
+    def _in(self, places: range) -> list[int]:
+        lengths = np.ndarray((len(places),), "<u8", self.data, places.start, (1,))
+        stored = np.ndarray((len(places),), "<u4", self.data, places.start + 8, (1,))
         # A length without a CRC is no header: so a hole of zeros is crossed quickly.
-        for at in np.flatnonzero((lengths - np.uint64(1) < np.uint64(LARGEST_RECORD)) & (stored != 0)):
-            if header_at(data, begin + int(at)) is not None:
-                return begin + int(at)
-    return None
+        likely = np.flatnonzero((lengths - np.uint64(1) < np.uint64(LARGEST_RECORD)) & (stored != 0))
+        right = of_lengths(lengths[likely]) == stored[likely]
+        found: list[int] = (likely[right] + places.start).tolist()
+        return found
 
 
 _NONE: Indices = np.zeros(0, np.int64)
@@ -97,11 +121,11 @@ class _Walk:
         ends = begins + lengths + AROUND
         # The candidate of each chain with which it ends.
         breaks = np.append(np.flatnonzero(ends[:-1] != begins[1:]), len(begins) - 1).tolist()
-        self.checkable = 2 * size
+        self.checkable, search = 2 * size, Search(data)
         at, cut = 0, 0
         while at < size:
             if lost:
-                found = next_header(data, at)
+                found = search.next_header(at)
                 # The last bytes may be the beginning of a header.
                 stop = found if found is not None else size if self.last else max(at, size - HEADER + 1)
                 self._pass_over(at, stop)
@@ -128,7 +152,7 @@ class _Walk:
             if length is not None or size - at < HEADER:
                 cut = size - at
                 # A length may lie: what is behind it may still be records.
-                inside = next_header(data, at + 1) if self.last else None
+                inside = search.next_header(at + 1) if self.last else None
                 if inside is None:
                     break
                 cut = 0
@@ -163,10 +187,14 @@ class _Walk:
         """Whether the record that ends here has the right CRC, as far as that may be checked."""
         if not self.starts or self.lengths[-1][-1] > self.checkable:
             return True
-        start, length = self.starts[-1][-1:], self.lengths[-1][-1:]
-        self.checkable -= int(length[0])
-        stored = np.frombuffer(self.data, "<u4", 1, at - 4)
-        return bool(crcs(np.frombuffer(self.data, np.uint8), start, length)[0] == unmasked(stored)[0])
+        start, length = int(self.starts[-1][-1]), int(self.lengths[-1][-1])
+        self.checkable -= length
+        record = self.data[start : start + length]
+        if length < LONG:
+            crc = crc32c(record)
+        else:
+            crc = int(crcs(np.frombuffer(record, np.uint8), np.array([0]), np.array([length]))[0])
+        return masked(crc) == int.from_bytes(self.data[at - 4 : at], "little")
 
     def _take_back(self) -> tuple[int, int]:
         """Forget the last record; gives where its data begins, and its length."""

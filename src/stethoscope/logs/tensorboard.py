@@ -84,6 +84,8 @@ class Reading:
     damaged: int = 0
     damaged_at: list[int] = field(default_factory=list)
     stretches: list[_Stretch] = field(default_factory=list)
+    more_stretches: int = 0  # between the first ones and the last
+    more_bytes: int = 0
 
     def take(self, data: bytes, last: bool) -> int:
         """Read the whole records among these bytes."""
@@ -100,7 +102,7 @@ class Reading:
     def log(self) -> Log:
         """What was read so far."""
         self._sort()
-        tags = [tag.decode("utf-8", "replace") for tag in self.decoder.tags.numbers]
+        tags = [tag.decode("utf-8", "backslashreplace") for tag in self.decoder.tags.numbers]
         series = series_of(dict(zip(tags, self.points, strict=True)), self.head)
         documents, other_texts = documents_in(self.texts.values(), self.head.file)
         notes = self._notes(self.texts_dropped + other_texts)
@@ -160,6 +162,9 @@ class Reading:
                 before.size, before.zeros = before.size + size, before.zeros and zeros
             else:
                 self.stretches.append(_Stretch(at, size, zeros))
+            if len(self.stretches) > NAMED_PLACES + 1:  # the last may grow on, and be a tail of zeros
+                self.more_stretches += 1
+                self.more_bytes += self.stretches.pop(NAMED_PLACES).size
 
     def _notes(self, texts: int) -> list[str]:
         """What was passed over, and why."""
@@ -171,8 +176,9 @@ class Reading:
         if torn and torn[-1].zeros and torn[-1].first + torn[-1].size == self.offset + self.cut:
             notes.append(f"the last {torn.pop().size:,} bytes are zeros: the file was not written to its end")
         if torn:
-            total = sum(stretch.size for stretch in torn)
-            places = _listed([stretch.first for stretch in torn[:NAMED_PLACES]], len(torn))
+            total = sum(stretch.size for stretch in torn) + self.more_bytes
+            count = len(torn) + self.more_stretches
+            places = _listed([stretch.first for stretch in torn[:NAMED_PLACES]], count)
             notes.append(f"{total:,} bytes that are no whole record skipped, at byte {places}")
         if self.cut:
             notes.append(f"the last record is cut short ({self.cut:,} bytes)")
