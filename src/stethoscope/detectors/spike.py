@@ -77,6 +77,7 @@ def update(state: SpikeState, value: float) -> tuple[SpikeState, bool]:
     ), spike
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a distance may be infinite, as it may for `update`
 def scan(values: Values, logarithmic: bool = True, warm_up: int = WARM_UP) -> SpikeScan:
     """Judge a whole series as `update` would, value by value."""
     count = len(values)
