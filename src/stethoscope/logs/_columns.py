@@ -35,6 +35,8 @@ _NIBBLES_8 = [np.uint64((0x0F0F0F0F0F0F0F0F << 8 * (8 - width)) & (2**64 - 1)) f
 
 def floats(rows: Rows, start: int, layout: str) -> Floats | None:
     """The values of the tokens that begin at this column and look like `layout`; None for no number."""
+    if "," in layout and number(layout) is None:
+        return None  # commas that separate no thousands
     parts = _PARTS.fullmatch(layout)
     if parts is None or not (parts["whole"] or parts["fraction"]):
         constant = number(layout)  # nan, inf: nothing in it can differ
@@ -62,6 +64,8 @@ def floats(rows: Rows, start: int, layout: str) -> Floats | None:
 def integers(rows: Rows, start: int, layout: str) -> Integers | None:
     """The same for whole numbers: steps and totals. None where the layout is no whole number."""
     if not _WHOLE.fullmatch(layout) or len(layout.replace(",", "")) > MOST_DIGITS:
+        return None
+    if "," in layout and number(layout) is None:
         return None
     return _whole(rows, start, layout)
 
