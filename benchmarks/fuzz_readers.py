@@ -4,10 +4,11 @@
     python benchmarks/fuzz_readers.py --guided [--minutes 10]       by coverage; needs `pip install atheris`
 
 Begins with the recorded logs of the test suite (and of ../shared/corpus where it is), cuts, flips, repeats,
-splices and spells them worse, and reads every result with the reader of the log it came from, and some with the
-one that is surest of them. An input that makes a reader say something it had not said before (another series, note, event or
-refusal) joins those that are mutated further. A failure is any exception but UnreadableFile, more than
-SLOW seconds, or more than MOST_MEMORY; its input is kept in FOLDER. The count per format is printed.
+splices and spells them worse, and reads every result with the reader of the log it came from, and some with
+the one that is surest of them. An input that makes a reader say something it had not said before (another
+series, note, event or refusal) joins those that are mutated further. A failure is
+any exception but UnreadableFile, any warning, more than SLOW seconds, or more than MOST_MEMORY; its input is
+kept in FOLDER. The count per format is printed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -185,15 +187,15 @@ def _in_pieces(reader: ModuleType, head: Head, data: bytes, chance: random.Rando
     """Hand a file over in pieces: nothing may fail, and nothing may be read twice."""
     if head.packing:
         return
-    reading, rest, at = reader.begin(head), b"", 0
-    while at < len(data):
-        size = chance.randint(1, max(2, len(data) // 5))
-        rest += data[at : at + size]
-        at += size
-        taken = reading.take(rest, at >= len(data))
-        assert 0 <= taken <= len(rest), (reader.FORMAT, taken)
-        rest = rest[taken:]
     try:
+        reading, rest, at = reader.begin(head), b"", 0
+        while at < len(data):
+            size = chance.randint(1, max(2, len(data) // 5))
+            rest += data[at : at + size]
+            at += size
+            taken = reading.take(rest, at >= len(data))
+            assert 0 <= taken <= len(rest), (reader.FORMAT, taken)
+            rest = rest[taken:]
         pieces = reading.log().points
         whole = read_with(reader, head).points
     except UnreadableFile:
@@ -218,6 +220,7 @@ def fuzz(seconds: float, seed: int, kept: Path) -> Tally:
     chance, tally = random.Random(seed), Tally()
     inputs = [(name, data, _usual(data)) for name, data in seeds()]
     signal.signal(signal.SIGALRM, _too_slow)
+    warnings.simplefilter("error")
     _limit_memory()
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
