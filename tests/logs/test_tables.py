@@ -178,8 +178,8 @@ def test_steps_and_losses_without_a_header_are_read(tmp_path: Path) -> None:
     text = "".join(f"{at} {8 / at!r}\n" for at in range(1, 40))
     assert points(log_of(tmp_path / "losses.txt", text), "loss")[:2] == [(1, 8.0), (2, 4.0)]
     (tmp_path / "shapes").mkdir()
-    with pytest.raises(UnreadableFile, match="not a log format known here"):
-        log_of(tmp_path / "shapes" / "points.txt", text)
+    (tmp_path / "shapes" / "points.txt").write_text(text)
+    assert csv_table.recognise(head_of(tmp_path / "shapes" / "points.txt", "points.txt")) == 0.0
 
 
 def test_the_results_of_yolo_are_read(tmp_path: Path) -> None:
@@ -395,6 +395,39 @@ def test_with_and_without_the_fast_extra_a_table_reads_alike(
     monkeypatch.setattr(_fast_columns, "_polars", lambda: None)
     core = [read_log(tmp_path / name, name) for name in ("a.csv", "b.csv")]
     assert [told(log) for log in fast] == [told(log) for log in core]
+
+
+def test_with_and_without_the_fast_extra_json_lines_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("polars")
+    lines = [f'{{"step": {at}, "loss": {at / 7!r}, "lr": {-at * 1e-7!r}}}\n' for at in range(6000)]
+    holed = [line.replace(": -", ': NaN, "x": -') if at % 50 == 9 else line for at, line in enumerate(lines)]
+    odd = [
+        *holed[:4000],
+        "cut {\n",
+        '{"step": 1, "lr": true, "loss": "2"}\n',
+        "\n",
+        *holed[4000:],
+        '{"step": 6',
+    ]
+    texts = {"a.jsonl": lines, "b.jsonl": holed, "c.jsonl": odd}
+
+    def pieces(name: str) -> Log:
+        reading = jsonl.begin(head_of(tmp_path / name, name))
+        data, at = (tmp_path / name).read_bytes(), 0
+        while at < len(data):  # more than one block: the first one teaches the names
+            at += reading.take(data[at : at + 100_000], at + 100_000 >= len(data))
+        return reading.log()
+
+    for name, text in texts.items():
+        (tmp_path / name).write_text("".join(text))
+    fast = [pieces(name) for name in texts]
+    monkeypatch.setattr(_fast_columns, "_polars", lambda: None)
+    core = [pieces(name) for name in texts]
+    assert [told(log) for log in fast] == [told(log) for log in core]
+    assert [log.notes for log in fast] == [log.notes for log in core]
+    assert fast[2].notes[-1] == "2 lines are not JSON objects and were passed over"
 
 
 # --- hostile ------------------------------------------------------------------------------------------

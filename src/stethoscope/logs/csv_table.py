@@ -175,7 +175,7 @@ class CsvReading:
         self.table.rows += columns.rows
         for name, (values, filled) in zip(self.names, columns.columns, strict=True):
             if name:
-                self.table.add_block(name, places if filled is FILLED else places[filled], values)
+                self.table.add_block(name, places if filled is FILLED else filled + first, values)
 
     def _take_part(self, block: bytes) -> None:
         line = self.blocks.line
