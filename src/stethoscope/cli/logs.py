@@ -77,14 +77,13 @@ def command(
     from stethoscope.cli._paths import expanded
     from stethoscope.cli._patience import patience
     from stethoscope.inventory import take_stock
-    from stethoscope.report.clean_text import one_line
 
     if output is None and format_ == "parquet":
         raise click.UsageError("Parquet is no text: name the file to write with --output.")
     if output is not None and not force:
         refuse_to_overwrite(output)
     paths = expanded(run)
-    with patience(f"reading {one_line(paths[0], 60)}"):
+    with patience(f"reading {_named(paths[0])}"):
         inventory = take_stock(paths)
         _must_match(inventory, patterns)
         if format_ in {"csv", "parquet"}:
@@ -94,6 +93,13 @@ def command(
     else:
         _put(_writer(inventory, format_, patterns, raw, not no_points), output)
     return _status(inventory)
+
+
+def _named(path: str) -> str:
+    from stethoscope.cli._paths import STDIN
+    from stethoscope.report.clean_text import one_line
+
+    return "standard input" if path == STDIN else one_line(path, 60)
 
 
 def _status(inventory: Inventory) -> int:
@@ -161,10 +167,11 @@ def _text(stream: BinaryIO) -> TextIO:
 
 def _put(write: Writer, output: str | None) -> None:
     from stethoscope.cli._output import written_whole
+    from stethoscope.cli._patience import patience
     from stethoscope.cli._stdout import discard_the_rest
 
     if output is not None:
-        with written_whole(output) as stream:
+        with patience(f"writing {_named(output)}"), written_whole(output) as stream:
             write(stream)
         return
     try:
