@@ -32,7 +32,8 @@ See = Callable[[int, str, int | None], None]
 class TextReading:
     """A text log being read. `see` is shown the lines that `wanted` asks for, besides the events.
 
-    Settings that the log prints are kept, unless the format has its own way with them.
+    Settings that the log prints are kept, unless the format has its own way with them. `place` may
+    rewrite what a chunk held before it is noted: for a format whose steps follow from several lines.
     """
 
     head: Head
@@ -42,6 +43,7 @@ class TextReading:
     see: See | None = None
     wanted: Callable[[str], bool] = may_announce
     keeps_settings: bool = True
+    place: Callable[[Lines, Decoded], None] | None = None
     points: Points = field(default_factory=Points)
     step: int | None = None
     total: int | None = None
@@ -68,6 +70,8 @@ class TextReading:
         if lines is not None:
             found = Decoded()
             self.shapes.decode(lines, found)
+            if self.place is not None:
+                self.place(lines, found)
             self._note_time(lines)
             self._note(lines, found)
         return taken
