@@ -199,6 +199,11 @@ def test_what_megatron_logs_against_samples_is_no_rival_of_the_loss(tmp_path: Pa
     assert axes["learning-rate/learning-rate vs tokens"][1] == "tokens"
 
 
+def test_an_opponent_is_no_axis(tmp_path: Path) -> None:
+    log = read_bytes(tmp_path, VERSION + event(3, simple("win_rate_vs_random", 0.5)))
+    assert [(series.name, series.axis) for series in log.series] == [("win_rate_vs_random", "step")]
+
+
 def test_deepspeed_counts_samples(tmp_path: Path) -> None:
     records = [
         event(64 * step, simple(f"Train/Samples/{tag}", 1.0))

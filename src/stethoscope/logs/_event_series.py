@@ -24,14 +24,21 @@ from stethoscope.run.series import Steps, Values
 
 FEWEST_TO_COUNT = 3  # points; fewer may equal their steps by chance
 
-_AGAINST = re.compile(r"[\s_-]+vs\.?[\s_-]+(?P<axis>[a-z]+)[^/]*$", re.IGNORECASE)
+# Units of progress only: "win_rate_vs_random" is about an opponent.
+_AGAINST = re.compile(
+    r"[\s_-]+vs\.?[\s_-]+(?P<axis>iterations?|iters?|steps?|samples|tokens|images|examples|sequences|epochs?"
+    r"|(?:wall[\s_-]?)?time|seconds|hours|[a-z]*flops)\b[^/]*$",
+    re.IGNORECASE,
+)
 _MONITOR = re.compile(
     r"^(?P<role>train|training|val|valid|validation|eval|test)/(?P<axis>samples|tokens)/", re.IGNORECASE
 )
 _OF_EPOCHS = re.compile(r"epoch_(?!.*_vs_)", re.IGNORECASE)
 _SUMMARY = re.compile(r"hparam/|hp_metric$")  # the one value that add_hparams compares runs by
 _EVALUATION = re.compile(r"evaluation_.*_vs_iterations")
-_STEPS = frozenset({"iterations", "iteration", "iters", "steps", "step"})
+_SPOKEN = dict.fromkeys(("iterations", "iteration", "iters", "iter", "steps", "step"), "step") | {
+    "epochs": "epoch"
+}
 
 Points = Mapping[str, tuple[Steps, Values]]
 
@@ -67,8 +74,8 @@ class _Tag:
 def _meant(tag: str) -> tuple[str, str]:
     """What a tag says without its axis, and the axis that it speaks of."""
     if against := _AGAINST.search(tag):
-        axis = against["axis"].lower()
-        return tag[: against.start()], "step" if axis in _STEPS else axis
+        axis = _SPOKEN.get(against["axis"].lower(), against["axis"].lower())
+        return tag[: against.start()], axis
     if monitor := _MONITOR.match(tag):
         return f"{monitor['role']}/{tag[monitor.end() :]}", monitor["axis"].lower()
     return tag, "step"
