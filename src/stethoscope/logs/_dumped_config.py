@@ -66,7 +66,8 @@ _QUOTED = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 _EXPONENT = re.compile(r"(-?\d+)(e[-+]?\d+)")
 # What measures is no setting: a block with one of these is a record of training.
 _MEASURED = re.compile(
-    r"['\"]?(?:train_|val_|eval_|valid_|test_)?loss['\"]?\s*[:=]\s*-?\d|['\"]?epoch['\"]?\s*[:=]\s*\d+\.\d",
+    r"(?<!\w)['\"]?(?:train_|val_|eval_|valid_|test_)?loss['\"]?\s*[:=]\s*-?\d"
+    r"|(?<!\w)['\"]?epoch['\"]?\s*[:=]\s*\d+\.\d",
     re.IGNORECASE,
 )
 

@@ -31,7 +31,6 @@ FEWEST_NAMES, MOST_CELLS = 3, 40
 _CELL = "\0cell"  # the place of a cell in its row, and how many the row has
 _HEADER = "header "
 
-_BAR = re.compile(r":?\s*\d{1,3}%\|.*$")
 _NAME = re.compile(r"[A-Za-z_][\w@/().%-]{0,60}\)?")
 _VALUE = re.compile(rf"(?P<value>-?{NUMBER})(?:/(?P<total>\d{{1,9}})|[GMkK%]B?|s)?")
 _CLOCK = re.compile(r"\d+:\d\d(?::\d\d)?")
@@ -66,15 +65,19 @@ def _is_measured(name: str) -> bool:
 
 def _names(line: str) -> list[str]:
     """The names of a header; nothing for a line that is none."""
-    if any(map(str.isdigit, _BAR.sub("", line)[:1])):
-        return []
-    words = _BAR.sub("", line).split()
+    words = _without_bar(line).split()
     if not FEWEST_NAMES <= len(words) <= MOST_CELLS or not all(map(_NAME.fullmatch, words)):
         return []
     telling = sum(
         known(word.rstrip(")")) or word.lower() in (*STEP_COLUMNS, *EPOCH_COLUMNS) for word in words
     )
     return words if telling >= 2 else []
+
+
+def _without_bar(line: str) -> str:
+    """A line up to the progress bar at its end."""
+    at = line.find("%|")
+    return line if at < 0 else line[:at].rstrip("0123456789").rstrip().removesuffix(":")
 
 
 def _counter_at(names: list[str]) -> tuple[int, str] | None:
@@ -89,7 +92,7 @@ def _counter_at(names: list[str]) -> tuple[int, str] | None:
 
 def _cells(line: str) -> list[re.Match[str] | None]:
     """The cells of a row, None for a clock or a word; nothing for a line that is no row."""
-    bare = _BAR.sub("", line)
+    bare = _without_bar(line)
     found: list[re.Match[str] | None] = []
     for token in re.finditer(r"\S+", bare[:2_000]):
         value = _VALUE.fullmatch(bare, *token.span())
