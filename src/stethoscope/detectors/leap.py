@@ -39,6 +39,7 @@ class Leap:
     back_to_start: bool
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a bar above the largest number is never passed
 def leap(series: Series, since: int) -> Leap | None:
     """The first leap of a positive series of finite values at or after a step; None where it creeps."""
     values = series.values
