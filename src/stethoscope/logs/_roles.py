@@ -165,6 +165,8 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
 
 def _opening_role(found: Parsed) -> str:
     """The role that a line opens with: `[VAL] step 3 loss ..`, `Validation epoch 3: ..`, `Test set: ..`."""
+    if not found.fields:
+        return ""
     first = found.fields[0]
     counts = _counter_kind(first.name) is not None if first.name else False
     return _role_in(first.context) or (_role_in(first.name) if counts else "")
