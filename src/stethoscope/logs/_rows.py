@@ -66,6 +66,7 @@ class RowReading(TextReading):
         default_factory=dict
     )  # places of lines without numbers, by what they say
     mark: Callable[[str], str | None] | None = None
+    known: dict[bytes, str | None] = field(default_factory=dict)  # what lines mark that were asked about
     parts: dict[str, list[Rows]] = field(default_factory=dict)
     passed: int = 0  # lines of the chunks before
     refused: int = 0
@@ -115,16 +116,28 @@ class RowReading(TextReading):
                 continue
             rows = Rows(column.at + self.passed, lines.numbers[column.at], column.values)
             self.parts.setdefault(column.name, []).append(rows)
+        if self.mark is not None and found.others:
+            others = np.sort(np.concatenate(found.others)).tolist()
+            left = [at for at in others if not self._marked(lines, at)]
+            found.others = [np.array(left, dtype=np.int64)] if left else []
         self._show(lines, found, lambda at: np.zeros(len(at), dtype=np.int64))
         self.passed += len(lines.starts)
 
+    def _marked(self, lines: Lines, at: int) -> bool:
+        """Note a line that marks something; equal lines are asked about once."""
+        raw = lines.bytes(at)
+        if raw not in self.known:
+            if len(self.known) >= MAX_SERIES:
+                self.known.clear()
+            self.known[raw] = self.mark(lines.text(at)) if self.mark is not None else None
+        said = self.known[raw]
+        if said is None or (said not in self.marks and len(self.marks) >= MAX_SERIES):
+            return False
+        self.marks.setdefault(said, []).append(at + self.passed)
+        return True
+
     def _see(self, lines: Lines, at: int, step: int | None) -> None:
         """Show a line; a scale that it tells is kept with its line in place of the step."""
-        said = self.mark(lines.text(at)) if self.mark is not None else None
-        if said is not None:
-            if said in self.marks or len(self.marks) < MAX_SERIES:
-                self.marks.setdefault(said, []).append(at + self.passed)
-            return
         before = {scaler: len(points) for scaler, points in self.scanner.scales.told.items()}
         # Named, because a dataclass with slots is not the class that `super()` without arguments means.
         TextReading._see(self, lines, at, step)

@@ -68,8 +68,8 @@ def _assembled(rows: Mapping[str, Rows], marks: Mapping[str, list[int]]) -> Asse
     """The values of training, and those of each evaluation as a whole."""
     begins = {
         _TRAINING: joined([rows[name] for name in (STEP, EPOCH) if name in rows]).at,
-        _EVALUATED: np.array(marks.get(_EVALUATED, []), dtype=np.int64),
-        _EVALUATING: np.array(marks.get(_EVALUATING, []), dtype=np.int64),
+        _EVALUATED: np.sort(np.array(marks.get(_EVALUATED, []), dtype=np.int64)),
+        _EVALUATING: np.sort(np.array(marks.get(_EVALUATING, []), dtype=np.int64)),
     }
     kept: dict[str, Rows] = {}
     for name, held in rows.items():

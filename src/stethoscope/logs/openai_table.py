@@ -84,7 +84,7 @@ def _spoken(name: str) -> str:
 def _assembled(rows: Mapping[str, Rows], marks: Mapping[str, list[int]]) -> Assembled:
     """Each value at the step of its box."""
     signals = dict(_sectioned(rows, marks))
-    rules = np.array(marks.get(_RULED, []), dtype=np.int64)
+    rules = np.sort(np.array(marks.get(_RULED, []), dtype=np.int64))
     counter, axis = _counter(signals)
     points = Points()
     if counter is None:
