@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
 from typing import Any
 
 import click
@@ -22,6 +24,7 @@ from stethoscope.causes import CauseEntry
 from stethoscope.causes.cause import Outcome
 from stethoscope.cli import stethoscope as command_line
 from stethoscope.findings import RuleEntry
+from stethoscope.logs import formats
 from stethoscope.report import json_report, text_report
 from stethoscope.report.terminal import plain_console
 
@@ -57,6 +60,7 @@ def written() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "causes.md", page("Causes", all_causes())
     yield REFERENCE / "commands.md", page("Commands", commands())
     yield REFERENCE / "json-report.md", page("The JSON report", json_names())
+    yield REFERENCE / "log-formats.md", page("Log formats", log_formats())
 
 
 def page(title: str, parts: Iterator[str]) -> str:
@@ -178,6 +182,35 @@ def about(entry: CauseEntry) -> Iterator[str]:
         yield f"Brings about: {', '.join(f'[{name}](#{name})' for name in cause.leads_to)}."
     if cause.explains:
         yield f"Explains away: {', '.join(cause.explains)}."
+
+
+# --- log-formats.md
+
+
+def log_formats() -> Iterator[str]:
+    """Every log format: what its reader says of itself, which shows the lines it reads."""
+    listed = sorted(formats(), key=lambda reader: reader.FORMAT.lower())
+    yield (
+        f"{len(listed)} formats, each recognised by what a file holds. Of a *followed* one only what was "
+        "added is read while it grows; the others are read again when they change. "
+        "[What logs are read](../log-formats.md) says what is done with them all."
+    )
+    yield table(("format", "followed", "what it is"), (format_row(reader) for reader in listed))
+    for reader in listed:
+        _, _, rest = (reader.__doc__ or "").strip().partition("\n")
+        yield f"## {reader.FORMAT}"
+        yield first_line(reader)
+        if rest.strip():
+            yield f"```text\n{dedent(rest).strip(chr(10)).rstrip()}\n```"
+
+
+def format_row(reader: ModuleType) -> tuple[str, ...]:
+    link = f"[{reader.FORMAT}](#{anchor(reader.FORMAT)})"
+    return link, "yes" if hasattr(reader, "begin") else "", first_line(reader)
+
+
+def first_line(reader: ModuleType) -> str:
+    return (reader.__doc__ or "").strip().partition("\n")[0]
 
 
 # --- commands.md

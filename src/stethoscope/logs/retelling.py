@@ -86,6 +86,8 @@ def _agree(one: Series, other: Series, counting: Counting) -> bool:
     if one.axis != other.axis:
         return False
     counted = other.steps * counting.times + counting.shift
+    if one.steps.min() > counted.max() or counted.min() > one.steps.max():
+        return False
     _, mine, theirs = np.intersect1d(one.steps, counted, return_indices=True)
     if len(mine) < max(OVERLAP * min(len(one), len(other)), FEWEST_COMMON):
         return False
