@@ -186,15 +186,13 @@ class History:
         try:
             items = [value for key, value in wire.fields(record) if key == 1 and isinstance(value, bytes)]
             held = [(name, value) for item in items for name, value in _item(item)]
+            if not any(name == "_step" for name, _ in held):
+                held += [("_step", step) for step in _step_beside(record)]
         except wire.BadMessage:
             self.damaged += 1
             return
         for name, value in held:
             self._add_value(name, row, value)
-        if not any(name == "_step" for name, _ in held):
-            step = step_of(record)
-            if step is not None:
-                self._add_value("_step", row, step)
 
     def _add_value(self, name: str, row: int, value: object) -> None:
         if isinstance(value, Mapping) and "_type" in value:  # an image, a table, a histogram
@@ -299,12 +297,11 @@ def value_of(key: int, value: int | bytes) -> object:
     return wire.double(value) if key == 6 else None
 
 
-def step_of(record: bytes) -> int | None:
-    """The step that a history record carries beside its items."""
-    for key, value in wire.fields(record):
-        if key == 2 and isinstance(value, bytes):
-            return next((wire.signed(n) for k, n in wire.fields(value) if k == 1 and isinstance(n, int)), 0)
-    return None
+def _step_beside(record: bytes) -> list[int]:
+    """The step that a history record carries beside its items, if it does."""
+    beside = [value for key, value in wire.fields(record) if key == 2 and isinstance(value, bytes)]
+    told = [number for key, number in wire.fields(beside[-1]) if key == 1] if beside else []
+    return [wire.signed(number) for number in told if isinstance(number, int)] or [0] * len(beside[:1])
 
 
 def value_in(text: bytes) -> object:
