@@ -149,6 +149,7 @@ def test_the_ranges_of_a_download_are_left_out_and_several_runs_stay_apart(tmp_p
     )
     assert {s.logged_as for s in log.series} >= {"a - loss", "b - loss"}
     assert not any(s.logged_as.endswith("__MIN") for s in log.series)
+    assert log.notes == ("2 runs stand side by side: a, b ...",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])

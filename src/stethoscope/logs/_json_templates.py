@@ -143,13 +143,6 @@ def _cuts(buffer: Bytes) -> Offsets:
     return np.concatenate(found)
 
 
-def line_ends_of(block: bytes) -> Offsets:
-    """Where the lines of a block end."""
-    buffer = np.frombuffer(block, np.uint8)
-    parts = range(0, len(buffer), IN_CACHE)
-    return np.concatenate([np.flatnonzero(buffer[at : at + IN_CACHE] == ord("\n")) + at for at in parts])
-
-
 _PLAIN_PREFIX = re.compile(rb'[{ ]\s*"([^"\\]+)"\s*:\s*')
 
 
@@ -157,22 +150,6 @@ def _plain_names(template: Template) -> tuple[str, ...] | None:
     found = [_PLAIN_PREFIX.fullmatch(prefix) for prefix in template.prefixes]
     keys = tuple(one[1].decode("utf-8", errors="replace") for one in found if one)
     return keys if keys == template.names and len({*keys}) == len(found) else None
-
-
-def non_finite_lines(block: bytes, line_ends: Offsets) -> Offsets:
-    """Which lines hold NaN or Infinity, or look like it."""
-    buffer = np.frombuffer(block, np.uint8)
-    found = []
-    for at in range(0, len(buffer), IN_CACHE):
-        part = buffer[at : at + IN_CACHE]
-        marks = part == ord("N")
-        marks |= part == ord("I")
-        found.append(np.flatnonzero(marks) + at)
-    places = np.concatenate(found)
-    places = places[places + 2 < len(buffer)]
-    second, third = buffer[places + 1], buffer[places + 2]
-    spelled = ((second == ord("a")) & (third == ord("N"))) | ((second == ord("n")) & (third == ord("f")))
-    return np.unique(np.searchsorted(line_ends, places[spelled]))
 
 
 # --- the template of a line -----------------------------------------------------------------------------

@@ -107,6 +107,9 @@ class CsvReading:
         notes = [*found.notes]
         if self.ragged:
             notes.append(f"{self.ragged} of {self.table.rows} rows have more or fewer cells than the header")
+        runs = runs_in(self.names)
+        if len(runs) > 1:
+            notes.append(f"{len(runs)} runs stand side by side: {', '.join(sorted(runs)[:3])} ...")
         clock = next(iter(self.clocks.values()), (None, None))
         return Log(
             self.head.file,
@@ -406,10 +409,15 @@ def _without_run(names: list[str]) -> list[str]:
     """The names of a table downloaded from W&B, without the one run's name and without ranges."""
     whole = set(names)
     kept = ["" if (r := _RANGE.fullmatch(name)) and r[1] in whole else name for name in names]
-    parts = [_OF_RUN.fullmatch(name) for name in kept if name and spoken(name) not in _OWN_COLUMNS]
-    if not parts or not all(parts) or len({part["run"] for part in parts if part}) > 1:
+    if len(runs_in(kept)) != 1:
         return kept
     return [part["name"] if (part := _OF_RUN.fullmatch(name)) else name for name in kept]
+
+
+def runs_in(names: Sequence[str]) -> set[str]:
+    """The runs that a table downloaded from W&B compares; none for any other table."""
+    parts = [_OF_RUN.fullmatch(name) for name in names if name and spoken(name) not in _OWN_COLUMNS]
+    return {part["run"] for part in parts if part} if parts and all(parts) else set()
 
 
 _OWN_COLUMNS = AXIS_COLUMNS | {*TIME_COLUMNS, "relative_time_(wall)", "relative_time_(process)"}

@@ -9,31 +9,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._blocks import Blocks
 from stethoscope.logs._events import Scanner
-from stethoscope.logs._fast_columns import available, fast_records
+from stethoscope.logs._fast_columns import fast_records
 from stethoscope.logs._head import Head
 from stethoscope.logs._json import numbers_of, record_in
-from stethoscope.logs._json_templates import (
-    Fitting,
-    Lines,
-    Offsets,
-    Templates,
-    line_ends_of,
-    lines_of,
-    non_finite_lines,
-)
+from stethoscope.logs._json_templates import Fitting, Lines, Templates, lines_of
 from stethoscope.logs._table import AXIS_COLUMNS, Table, looks_like_log
 from stethoscope.run import Aggregation, Log
 
 FORMAT = "JSON lines"
 
 HALF = 0.5
+FIRST = 1 << 16  # bytes read by themselves, so that templates are known for what follows
 
 
 def recognise(head: Head) -> float:
@@ -64,12 +57,18 @@ class JsonLines:
     scanner: Scanner
     table: Table = field(default_factory=Table)
     templates: Templates = field(default_factory=Templates)
+    with_nan: bool = False  # seen, so that more is to be expected
     bad: int = 0
     ends_badly: bool = False
 
     def take(self, data: bytes, last: bool) -> int:
         """Read the whole lines among these bytes."""
         taken, block = self.blocks.cut(data, last)
+        if block and not self.templates.known:  # a few lines teach the names
+            first = block.find(b"\n", FIRST) + 1 or len(block)
+            self._take_block(block[:first])
+            self.with_nan = b"NaN" in block[:first]
+            block = block[first:]
         if block:
             self._take_block(block)
         return taken
@@ -91,16 +90,14 @@ class JsonLines:
         )
 
     def _take_block(self, block: bytes) -> None:
-        fast = self._fast(block)
-        fitting, rest, index = fast if fast is not None else ([], lines_of(block), None)
-        for found in self.templates.fit(rest) if rest is not None else ():
-            fitting.append(found if index is None else replace(found, lines=index[found.lines]))
-        count = len(rest.line_ends) if rest is not None else 0
-        is_row = np.zeros(count + sum(len(found.lines) for found in fitting[: fast is not None]), np.bool_)
+        if self._take_fast(block):
+            return
+        lines = lines_of(block)
+        fitting = self.templates.fit(lines)
+        is_row = np.zeros(len(lines.line_ends), np.bool_)
         for found in fitting:
             is_row[found.lines] = True
-        left = np.arange(count) if index is None else index
-        others = self._others(rest, left, np.flatnonzero(~is_row[left]).tolist()) if rest is not None else {}
+        others = self._others(lines, np.flatnonzero(~is_row).tolist())
         is_row[list(others)] = True
         rows = self.table.rows + np.cumsum(is_row) - 1
         self._note_lines(rows, is_row)
@@ -112,26 +109,27 @@ class JsonLines:
         self.table.rows = int(rows[-1]) + 1
         self.blocks.line += len(is_row)
 
-    def _fast(self, block: bytes) -> tuple[list[Fitting], Lines | None, Offsets] | None:
-        """What the parser of the [fast] extra reads, and the lines it does not take, with their indices."""
+    def _take_fast(self, block: bytes) -> bool:
+        """Read a block with the parser of the [fast] extra, if it is there and this block is plain."""
         names = self.templates.plain_names()
-        if names is None or not available() or not block.endswith(b"\n"):
-            return None
-        ends = line_ends_of(block)
-        holes = non_finite_lines(block, ends)
-        starts = np.concatenate([[0], ends[:-1] + 1])
-        values = fast_records(_without(block, starts[holes].tolist(), ends[holes].tolist()), names)
+        if names is None or not block.endswith(b"\n"):
+            return False
+        values = fast_records(block, names, self.with_nan)
         if values is None:
-            return None
-        plain = np.ones(len(ends), np.bool_)
-        plain[holes] = False
-        found = Fitting(np.flatnonzero(plain), names, values, np.ones(values.shape, np.bool_))
-        spans = zip(starts[holes].tolist(), ends[holes].tolist(), strict=True)
-        rest = b"".join(block[start : end + 1] for start, end in spans)
-        return [found], lines_of(rest) if rest else None, holes
+            self.with_nan = b"NaN" in block
+            return False
+        count = values.shape[1]
+        rows = np.arange(self.table.rows, self.table.rows + count)
+        self.table.stands_at(self.table.rows, self.blocks.line)
+        for name, column in zip(names, values, strict=True):
+            self.table.add_block(name, rows, column)
+        self.table.rows += count
+        self.blocks.line += count
+        self.ends_badly = False
+        return True
 
-    def _others(self, lines: Lines, index: Offsets, which: list[int]) -> dict[int, list[tuple[str, float]]]:
-        """The records of lines that fit no template, by their place in the block."""
+    def _others(self, lines: Lines, which: list[int]) -> dict[int, list[tuple[str, float]]]:
+        """The records of lines that fit no template."""
         records = {}
         for at in which:
             text = lines.block[lines.line_starts[at] : lines.line_ends[at]].decode("utf-8", errors="replace")
@@ -141,9 +139,9 @@ class JsonLines:
             found = record_in(stripped) if stripped[0] == "{" else None
             if found is None:
                 self.bad += 1
-                self.scanner.see(self.blocks.line + int(index[at]), text, None)
+                self.scanner.see(self.blocks.line + at, text, None)
             else:
-                records[int(index[at])] = list(numbers_of(found))
+                records[at] = list(numbers_of(found))
             self.ends_badly = found is None and at == len(lines.line_ends) - 1
         return records
 
@@ -161,14 +159,6 @@ class JsonLines:
         whole: list[bool] = np.all(found.good, axis=1).tolist()
         for name, values, good, is_whole in zip(found.names, found.values, found.good, whole, strict=True):
             self.table.add_block(name, *((rows, values) if is_whole else (rows[good], values[good])))
-
-
-def _without(block: bytes, starts: list[int], ends: list[int]) -> bytes:
-    """The block without these lines."""
-    if not starts:
-        return block
-    kept = zip([0, *(end + 1 for end in ends)], [*starts, len(block)], strict=True)
-    return b"".join(block[start:end] for start, end in kept)
 
 
 def _is_entry(record: dict[str, object]) -> bool:
