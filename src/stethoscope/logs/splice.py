@@ -22,6 +22,7 @@ _RANK = re.compile(r"rank[-_]?(\d{1,6})(?!\d)")
 
 Mask = npt.NDArray[np.bool_]
 
+ALIKE = 1.2  # quotients of the first and of the last steps, where one log counts a multiple of the other
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
 
 
@@ -67,7 +68,7 @@ def tell_the_same(one: Log, other: Log) -> bool:
     mine, theirs = _told(one), _told(other)
     if counting_between(mine, theirs) or counting_between(theirs, mine):
         return True
-    return _may_be_of_one_time(_Story(mine, [one]), other) and lie_near(mine, theirs)
+    return _may_be_of_one_time(_Story(mine, [one], (0, 0)), other) and lie_near(mine, theirs)
 
 
 def _when(log: Log) -> tuple[float, int, str]:
@@ -79,12 +80,32 @@ def _when(log: Log) -> tuple[float, int, str]:
 # --- files that tell the same story -----------------------------------------------------------------
 
 
+Bounds = tuple[int, int]
+
+
+def _bounds(told: Mapping[str, Series]) -> Bounds:
+    """The first and last step of any of these series."""
+    ends = [(int(series.steps.min()), int(series.steps.max())) for series in told.values()]
+    return min((first for first, _ in ends), default=0), max((last for _, last in ends), default=0)
+
+
+def _may_tell_the_same(one: Bounds, other: Bounds) -> bool:
+    """Whether two ranges of steps overlap, or one is a multiple of the other: samples and steps."""
+    if one[0] <= other[1] and other[0] <= one[1]:
+        return True
+    if min(*one, *other) <= 0:
+        return False
+    firsts, lasts = one[0] / other[0], one[1] / other[1]
+    return max(firsts, lasts) <= ALIKE * min(firsts, lasts)
+
+
 @dataclass(slots=True)
 class _Story:
     """What one log tells, or several that tell the same."""
 
     series: dict[str, Series]
     logs: list[Log]
+    bounds: Bounds
 
 
 def _stories(logs: Sequence[Log], notes: list[str]) -> list[_Story]:
@@ -94,12 +115,13 @@ def _stories(logs: Sequence[Log], notes: list[str]) -> list[_Story]:
         told = _told(log)
         same, counting = _retold(stories, told, log)
         if same is None:
-            stories.append(_Story(told, [log]))
+            stories.append(_Story(told, [log], _bounds(told)))
             continue
         if not counting.same:
             told = _recounted(same, told, log, counting, notes)
         for name, series in told.items():
             same.series[name] = _richer(same.series[name], series) if name in same.series else series
+        same.bounds = _bounds(same.series)
         same.logs.append(log)
     return stories
 
@@ -110,14 +132,16 @@ def _told(log: Log) -> dict[str, Series]:
 
 def _retold(stories: list[_Story], told: dict[str, Series], log: Log) -> tuple[_Story | None, _Recounting]:
     """The story that a log tells again, if any, and how the two count."""
-    for story in reversed(stories):
+    bounds = _bounds(told)
+    near = [story for story in reversed(stories) if _may_tell_the_same(story.bounds, bounds)]
+    for story in near:
         counting = counting_between(story.series, told)
         if counting is not None:
             return story, _Recounting(counting, faster_is_new=False)
         counting = counting_between(told, story.series)
         if counting is not None:
             return story, _Recounting(counting, faster_is_new=True)
-    for story in reversed(stories):
+    for story in near:
         if _may_be_of_one_time(story, log) and lie_near(story.series, told):
             return story, _Recounting(Counting(), faster_is_new=False)
     return None, _Recounting(Counting(), faster_is_new=False)
