@@ -184,6 +184,12 @@ def _log(entry: Entry, unread: list[Unread], asked_for: bool) -> Log | None:
             unread.append(Unread(entry.file, str(problem).removeprefix(f"{entry.file}: ")))
     except OSError as problem:
         unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
+    except Exception as bug:
+        if os.environ.get("STETHOSCOPE_DEBUG"):
+            raise
+        # One file that a reader stumbles over must not hide all the others.
+        said = f"a fault of its reader, not of the file: {type(bug).__name__}: {bug}; please report it"
+        unread.append(Unread(entry.file, said))
     return None
 
 

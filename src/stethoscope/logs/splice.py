@@ -23,6 +23,7 @@ _RANK = re.compile(r"rank[-_]?(\d{1,6})(?!\d)")
 Mask = npt.NDArray[np.bool_]
 
 ALIKE = 1.2  # quotients of the first and of the last steps, where one log counts a multiple of the other
+TWICE = 1.8  # with something left over at the ends
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
 
 
@@ -95,8 +96,8 @@ def _may_tell_the_same(one: Bounds, other: Bounds) -> bool:
         return True
     if min(*one, *other) <= 0:
         return False
-    firsts, lasts = one[0] / other[0], one[1] / other[1]
-    return max(firsts, lasts) <= ALIKE * min(firsts, lasts)
+    firsts, lasts = sorted((one[0] / other[0], one[1] / other[1]))
+    return lasts <= ALIKE * firsts and (firsts >= TWICE or lasts <= 1 / TWICE)
 
 
 @dataclass(slots=True)
