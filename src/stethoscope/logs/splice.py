@@ -22,7 +22,7 @@ _RANK = re.compile(r"rank[-_]?(\d{1,6})(?!\d)")
 
 Mask = npt.NDArray[np.bool_]
 
-ALIKE = 1.2  # quotients of the first and of the last steps, where one log counts a multiple of the other
+ALIKE = 1.2  # quotients of first steps, last steps and spans, where one log counts a multiple of the other
 TWICE = 1.8  # with something left over at the ends
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
 
@@ -96,8 +96,9 @@ def _may_tell_the_same(one: Bounds, other: Bounds) -> bool:
         return True
     if min(*one, *other) <= 0:
         return False
-    firsts, lasts = sorted((one[0] / other[0], one[1] / other[1]))
-    return lasts <= ALIKE * firsts and (firsts >= TWICE or lasts <= 1 / TWICE)
+    spans = (one[1] - one[0] + 1) / (other[1] - other[0] + 1)
+    low, _, high = sorted((one[0] / other[0], one[1] / other[1], spans))
+    return high <= ALIKE * low and (low >= TWICE or high <= 1 / TWICE)
 
 
 @dataclass(slots=True)
