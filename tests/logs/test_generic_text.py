@@ -110,6 +110,29 @@ SPELLINGS: dict[str, tuple[Line, str, list[int]]] = {
         HUNDREDS,
     ),
     "returns": (lambda i: f"\rstep {i * 100} loss {LOSS[i]:.3f}", "step", HUNDREDS),
+    "first": (lambda i: f"[{i}]\ttrain-loss:{LOSS[i]:.3f}\teval-rmse:0.5{i}\n", "step", [*range(12)]),
+    "pairs": (
+        lambda i: f"[{i // 4}/25][{i % 4 * 50}/200]\tLoss: {LOSS[i]:.3f}\tD(x): 0.8\n",
+        "step",
+        [*range(0, 600, 50)],
+    ),
+    "asked": (lambda i: f"Loss at iteration {i * 100}: {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "shared": (lambda i: f"Train loss {i * 100} {LOSS[i]:.3f} Grad Norm 1.5 3.40s/it\n", "step", HUNDREDS),
+    "is": (lambda i: f"epoch: 1 step: {i * 100}, loss is {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "Marian": (
+        lambda i: (
+            f"[2024-01-01 12:00:00] Ep. 1 : Up. {i * 100} : Sen. {i:,} : Cost {LOSS[i]:.3f} * 12,345 after 500\n"
+        ),
+        "step",
+        HUNDREDS,
+    ),
+    "micro steps": (lambda i: f"iter {i * 400} step {i * 100} | loss {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "short": (
+        lambda i: f"(Ep {i + 1:3d}) tr-loss {LOSS[i]:.3f} / va-loss 0.4 / va-acc 0.5\n",
+        "epoch",
+        EPOCHS,
+    ),
+    "federated": (lambda i: f"Round {i * 100}, Train_Loss: {LOSS[i]:.3f}, Test_Acc: 0.1\n", "step", HUNDREDS),
     "word model": (
         lambda i: (
             f"| epoch   1 | {i * 100:5d}/ 2983 batches | lr 20.00 | ms/batch 12.5 | loss {LOSS[i]:.3f} | ppl 99.1\n"

@@ -137,6 +137,12 @@ def test_a_dict_that_tells_its_step_is_placed_by_it(tmp_path: Path) -> None:
     assert points(written(tmp_path, "".join(lines)), "loss") == [(10, 2.5), (20, 1.5), (30, 0.5)]
 
 
+def test_an_epoch_before_a_dict_counts(tmp_path: Path) -> None:
+    log = written(tmp_path, "".join(f"epoch {i}: {{'accuracy': 0.8{i}, 'f1': 0.5}}\n" for i in range(4)))
+    assert series(log, "train/accuracy").axis == "epoch"
+    assert points(log, "train/accuracy")[-1] == (3, 0.83)
+
+
 def test_dicts_written_in_clumps_come_at_a_fixed_interval(tmp_path: Path) -> None:
     bars = "".join(f"\r {i}%|#  | {i}/100 [00:01<00:02, 9.0it/s]" for i in range(101))
     dicts = "".join(f"{{'loss': {i}.5, 'epoch': 0.{i}}}\n" for i in range(1, 11))

@@ -100,8 +100,8 @@ _NO_NUMBER = re.compile(
 )
 
 _UNIT = (
-    r"%|\u00b0C?|(?:[kKMBGT](?:i?B)?|[mun\u00b5]?s|secs?|seconds?|mins?|minutes?|m|h|hrs?|hours?|dB|db|W|C|it|iters?"
-    r"|steps?|px|(?:[A-Za-z]{1,8}/[A-Za-z]{1,8}))(?![A-Za-z_])"
+    r"%|\u00b0C?|(?:[kKMBGT](?:i?B)?|[mun\u00b5]?s|secs?|seconds?|mins?|minutes?|m|h|hrs?|hours?|dB|db|W|C"
+    r"|px|(?:[A-Za-z]{1,8}/[A-Za-z]{1,8}))(?![A-Za-z_])"
 )
 _PLAIN = r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d*)?(?:[eE][-+]?\d{1,4})?|\.\d+(?:[eE][-+]?\d{1,4})?"
 _NUMBER = re.compile(
@@ -115,6 +115,8 @@ _GLUED = re.compile(
 )
 
 _COUNTED = re.compile(r"\s?(batch(?:es)?|steps?|iters?|iterations?|epochs?|updates?)\b(?!\s*[:=/(\d])")
+
+_LOSS = re.compile(r"\bloss$", re.IGNORECASE)
 
 _WORD = r"[^\W\d][\w./@%+#*-]*"
 _NAME = re.compile(
@@ -234,10 +236,23 @@ def _fields(text: str, begins: int) -> Iterator[Field]:
             continue
         field = _named(gap, start, end, unit, held)
         if held is not None:
+            held, field = _shared_name(held, field, bare, text)
             yield _named_behind(held, text)
         held = field
     if held is not None:
         yield _named_behind(held, text)
+
+
+def _shared_name(held: Field, field: Field, gap: str, text: str) -> tuple[Field, Field]:
+    """Two numbers behind one name: `Loss at iteration 10: 0.5`, `Validation loss 1000: 0.3`."""
+    if field.name or gap not in {"", ":", "=", "is", "was", "->", ","} or held.total is not None or held.unit:
+        return held, field
+    if gap != "," and held.name and (said := _trimmed(held.context.strip(" ,:;-"))[0]):
+        return held, replace(field, name=said[:LONGEST_NAME], joint=":")
+    counts = text[slice(*held.span)].isdigit() and not text[slice(*field.span)].isdigit()
+    if gap in {"", ":"} and held.name and held.joint == " " and counts and _LOSS.search(held.name):
+        return replace(held, name="step"), replace(field, name=held.name, joint=":")
+    return held, field
 
 
 def _named_behind(held: Field, text: str) -> Field:
@@ -264,9 +279,9 @@ def _named(gap: str, start: int, end: int, unit: str, before: Field | None) -> F
     """The field of a number, by the text since the last one."""
     rest, opener = _without_openers(gap.rstrip())
     joint = " "
-    for sign in (":", "=", "->", "=>", "#"):
+    for sign in (":", "->", "=>", "=", "#", " -"):
         if rest.endswith(sign):
-            rest, joint = rest.removesuffix(sign).rstrip(), sign[-1] if sign != "#" else ":"
+            rest, joint = rest.removesuffix(sign).rstrip(), "=" if sign == "=" else ":"
             break
     rest = rest.rstrip("\"'`* ")
     listed = "," in gap and not set(gap) & set(")]") and not rest.strip(", ") and joint == " "

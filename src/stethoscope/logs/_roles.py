@@ -17,24 +17,22 @@ from stethoscope.run.names import known
 
 FINE = frozenset({STEP, BATCH, POSITION, LEAD})  # counters that move within an epoch
 _TOKEN = re.compile(r"[\s_\-./#]+")
-_STEP_WORDS = frozenset(
-    [
-        "step",
-        "steps",
-        "iter",
-        "iters",
-        "iteration",
-        "iterations",
-        "it",
-        "itr",
-        "update",
-        "updates",
+# What counts steps, the most telling first; a line may count micro steps beside.
+_STEP_WORDS = (
+    *(
         "globalstep",
         "global_step",
         "gs",
-        "s",
-        "t",
-    ]
+        "step",
+        "steps",
+        "update",
+        "updates",
+        "up",
+        "iteration",
+        "iterations",
+    ),
+    *("iter", "iters", "itr", "it", "timestep", "timesteps", "episode", "episodes", "round", "rounds"),
+    *("generation", "gen", "s", "t"),
 )
 _BATCH_WORDS = frozenset(["batch", "batches", "bt", "b", "minibatch", "mb", "i", "batchidx", "idx"])
 _EPOCH_WORDS = frozenset({"epoch", "epochs", "ep", "e", "\u8f6e\u6b21"})
@@ -70,8 +68,11 @@ _BESIDE = frozenset(
 _SINGLE = frozenset(
     ["s", "t", "e", "i", "b"]
 )  # counters only where a line has a loss or another counter beside
-_HELD_OUT = re.compile(r"\b(val|valid|validation|eval|evaluation|test|dev|testing)\b", re.IGNORECASE)
+_HELD_OUT = re.compile(
+    r"\b(val|valid|validat(?:ion|ing)|eval|evaluat(?:ion|ing)|test|dev|testing)\b", re.IGNORECASE
+)
 _TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
+_ROLE_ALONE = re.compile(r"(?:train(?:ing)?|val|valid|validation|eval|test|dev)", re.IGNORECASE)
 _SEGMENT = re.compile(r"\||;|\t| - |--")
 _TIME_UNITS = frozenset(
     {"ms", "us", "ns", "s", "sec", "secs", "second", "seconds", "m", "min", "h", "hr", "hrs"}
@@ -99,37 +100,68 @@ def placed(found: Parsed, line: str) -> list[tuple[str, Field]]:
 def _counters(found: Parsed) -> dict[str, Field]:
     """What a line counts, by kind of counter."""
     counters: dict[str, Field] = {}
-    loose: list[Field] = []
+    loose: list[Field] = []  # unnamed numbers that the line begins with
     several = len(found.fields) > 1
     for place, one in enumerate(found.fields):
-        kind = _counter_kind(one.name) if one.name else None
+        word = _counter_word(one.name) if one.name else ""
+        kind = _kind_of(word)
         if kind is not None and one.unit in {"", *_FACTORS} and one.opener in {"", "[", "("}:
-            single = one.name.lower() in _SINGLE
-            if kind not in counters and (not single or several):
+            if (word not in _SINGLE or several) and _tells_more(one, counters.get(kind)):
                 counters[kind] = one
-            continue
-        if not one.name and not one.unit:
-            if one.total is not None and (one.opener in {"[", "("} or place == 0):
-                counters.setdefault(POSITION, one)
-            elif (one.opener == "[" and place == 0) or (one.joint == "," and loose):
-                loose.append(one)
-            elif place == 0 and not one.context.strip(" ([#-" + BLANK):
-                counters.setdefault(LEAD, one)
-    if len(loose) == 2 and not {EPOCH, STEP} & set(counters):
-        counters[EPOCH], counters[BATCH] = loose  # the tutorial's `[1,  2000] loss: 2.216`
-    elif loose and not counters:
-        counters[LEAD] = loose[0]
-    if EPOCH in counters and found.fields and counters[EPOCH].unit:
+        elif not one.name and not one.unit and len(loose) == place:
+            loose.append(one)
+        elif _is_position(one, counted=place == 1 and EPOCH in counters):
+            counters.setdefault(POSITION, one)
+    for kind, one in _unnamed(loose, set(counters)):
+        counters.setdefault(kind, one)
+    if EPOCH in counters and counters[EPOCH].unit:
         del counters[EPOCH]
     return counters
 
 
-def _counter_kind(name: str) -> str | None:
-    """What a name counts; None for a name that is no counter's."""
-    tokens = [token for token in _TOKEN.split(name.lower()) if token and token not in _BESIDE]
-    if len(tokens) != 1:
-        return None
-    word = tokens[0].strip("()[]")
+def _is_position(one: Field, counted: bool) -> bool:
+    """Whether an unnamed number is one of a total, in brackets or directly behind the epoch."""
+    unnamed = not one.name and not one.unit and one.total is not None
+    return unnamed and (one.opener in {"[", "("} or counted)
+
+
+def _unnamed(loose: list[Field], named: set[str]) -> Iterator[tuple[str, Field]]:
+    """What the numbers count that begin a line: `[0/25][50/1583]`, `[1,  2000]`, `10/500`, `[7]`, `100:`."""
+    if not loose:
+        return
+    first, *others = loose
+    if first.context.strip(" ([#-" + BLANK):
+        return
+    second = others[0] if others and (others[0].opener == first.opener) else None
+    if second is not None and not {EPOCH, STEP} & named and (second.total is None) == (first.total is None):
+        yield EPOCH, first
+        yield (BATCH if second.total is None else POSITION), second
+    elif first.total is not None:
+        yield POSITION, first
+    elif not named or first.opener == "":
+        yield LEAD, first
+
+
+def _tells_more(one: Field, other: Field | None) -> bool:
+    """Whether a counter is to be taken before another of its kind: global_step before step before iter."""
+    if other is None:
+        return True
+    words = [_counter_word(field.name) for field in (one, other)]
+    ranks = [_STEP_WORDS.index(word) if word in _STEP_WORDS else len(_STEP_WORDS) for word in words]
+    return ranks[0] < ranks[1]
+
+
+def _counter_word(name: str) -> str:
+    """The one word of a name that counts something; "" for a name that is no counter's."""
+    tokens = [token for token in _TOKEN.split(name.lower()) if token]
+    if "_".join(tokens) in _STEP_WORDS:
+        return "_".join(tokens)
+    tokens = [token for token in tokens if token not in _BESIDE]
+    word = tokens[0].strip("()[]") if len(tokens) == 1 else ""
+    return word if _kind_of(word) is not None else ""
+
+
+def _kind_of(word: str) -> str | None:
     if word in _STEP_WORDS:
         return STEP
     if word in _EPOCH_WORDS:
@@ -141,7 +173,7 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
     """What a line measures, with the role that the words before or a name in the same segment give it."""
     role = opening = _opening_role(found)
     seen: set[str] = set()
-    before = found.begins
+    before, quantity = found.begins, ""
     bare = {one.name for one in fields if one.name and not _HELD_OUT.search(_spaced(one.name))}
     segmented = bool(_SEGMENT.search(line, found.begins))
     for one in fields:
@@ -155,6 +187,9 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
         name = _signal_name(one)
         if not name:
             continue
+        if _ROLE_ALONE.fullmatch(name) and quantity:
+            name = f"{name} {quantity}"  # `loss train: 0.3, val: 0.4`
+        quantity = " ".join(word for word in name.split() if not _ROLE_ALONE.fullmatch(word))
         # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
         told = said or segmented or opening or name in seen or one.name not in bare
         if role == "val" and told and not _HELD_OUT.search(_spaced(name)):
@@ -168,7 +203,7 @@ def _opening_role(found: Parsed) -> str:
     if not found.fields:
         return ""
     first = found.fields[0]
-    counts = _counter_kind(first.name) is not None if first.name else False
+    counts = bool(first.name) and bool(_counter_word(first.name))
     return _role_in(first.context) or (_role_in(first.name) if counts else "")
 
 

@@ -36,7 +36,7 @@ from stethoscope.logs._roles import FINE, distinct, placed
 from stethoscope.logs._rows import Assembled, RowReading, Rows
 from stethoscope.logs._scaler_messages import scales_in
 from stethoscope.run import Aggregation
-from stethoscope.run.names import canonical
+from stethoscope.run.names import canonical, known
 
 FORMAT = "unknown text log"
 
@@ -54,6 +54,7 @@ _SOURCE = re.compile(
     r"while |print\w*\(|assert |@|self\.|parser\.|logger\.|raise |except|try:|with .*:\s*$|\$ |>>> |\w+ = |"
     r"[-+]\w)|[;{]\s*$| --[a-z]"
 )
+_ROLES = {"tr": "train", "trn": "train", "va": "val", "vl": "val", "te": "test"}
 _LOSS_LETTERS = ("L", "l", "Ls", "ls", "J")
 _NO_SIGNAL = frozenset(
     [
@@ -141,9 +142,11 @@ def _learned(head: Head) -> _Learned | None:
         return _Learned(frozenset(telling), stepped, sources, _shown(telling), 0.05, "")
     if (np.diff(counted.steps) >= 0).mean() < 0.6:
         return None
-    named = 1.0 if counted.axis == "step" and counted.source else 0.8 if counted.axis == "epoch" else 0.3
+    named = 1.0 if counted.axis == "step" and counted.source else 0.8 if counted.axis == "epoch" else 0.4
     lines = max(len(rows) for name, rows in signals.items() if _worth(name, rows) == best)
-    if named < 0.5 and (best < 1.0 or lines < 3):
+    # A number that only stands first must count one after the other, and beside something known by name.
+    steady = bool((np.diff(counted.steps) > 0).all())
+    if named < 0.5 and (best < 0.8 or lines < 3 or not steady):
         return None
     sureness = best * named * min(1.0, 0.3 + 0.7 * lines / PLENTY)
     return _Learned(frozenset(telling), stepped, sources, _shown(telling), min(sureness, 1.0), counted.source)
@@ -339,7 +342,7 @@ def _assembled(rows: Mapping[str, Rows], learned: _Learned) -> Assembled:
     if empty:
         shown = ", ".join(sorted(empty)[:5]) + (" ..." if len(empty) > 5 else "")
         notes.append(f"left out, because they are always 0 or only number things: {shown}")
-    return replace(found, points=points, notes=tuple(notes), names=_loss_by_letter(points))
+    return replace(found, points=points, notes=tuple(notes), names=_spoken(points))
 
 
 def _is_time(name: str) -> bool:
@@ -362,8 +365,16 @@ def _told(points: Points) -> tuple[Points, list[str]]:
     return kept, empty
 
 
-def _loss_by_letter(points: Points) -> dict[str, str]:
-    """`L=0.31` is the loss where nothing else is."""
-    if any(canonical(name).startswith("loss") for name in points.steps):
-        return {}
-    return next(({name: "loss"} for name in _LOSS_LETTERS if name in points.steps), {})
+def _spoken(points: Points) -> dict[str, str]:
+    """Names that are short for known ones: `tr-loss` and `va-loss`, and `L` where no other is the loss."""
+    taken = {canonical(name) for name in points.steps}
+    names = {}
+    for name in points.steps:
+        short, _, rest = name.replace("_", "-").replace(" ", "-").partition("-")
+        full = canonical(f"{_ROLES[short.lower()]} {rest}") if short.lower() in _ROLES and rest else ""
+        if full and full not in taken and known(full):
+            names[name] = full
+            taken.add(full)
+    if not any(name.startswith("loss") for name in taken):
+        names |= next(({name: "loss"} for name in _LOSS_LETTERS if name in points.steps), {})
+    return names

@@ -14,17 +14,19 @@ counted, and an evaluation stands at the row of training before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stethoscope.logs._counting import STEP
+from stethoscope.logs._counting import EPOCH, STEP
 from stethoscope.logs._disguised_nan import disguised_nan
 from stethoscope.logs._grammar import Place, StepLine
 from stethoscope.logs._head import Head
 from stethoscope.logs._numbers import NUMBER
+from stethoscope.logs._pairs import parsed
 from stethoscope.logs._points import Points
+from stethoscope.logs._roles import placed
 from stethoscope.logs._rows import (
     NO_ROWS,
     Assembled,
@@ -120,7 +122,15 @@ def _step_line(line: str) -> StepLine | None:
         return None  # the summary at the end announces that training is done
     places = {name: (start, end) for name, start, end in entries}
     counts = {_OF_TOTAL, *_STEPS}
-    return StepLine(tuple((STEP if name in counts else name, *span) for name, span in places.items()))
+    values = [(STEP if name in counts else name, *span) for name, span in places.items()]
+    return StepLine((*values, *_before(line[: line.index("{'")], {name for name, _, _ in values})))
+
+
+def _before(text: str, told: set[str]) -> Iterator[Place]:
+    """What the words before a dict count: `epoch 3: {'accuracy': 0.8}`."""
+    for name, one in placed(parsed(text), text) if any(map(str.isdigit, text)) else ():
+        if name in {STEP, EPOCH} and name not in told:
+            yield name, one.start, one.end
 
 
 # --- the steps ----------------------------------------------------------------------------------------
@@ -135,7 +145,7 @@ def _assembled(rows: Mapping[str, Rows]) -> Assembled:
         counted, steps = whole_numbers(told)
         found = _Counted(counted.at, counted.lines, steps)
     else:
-        found = _by_bars(rows, trained) or _by_rows(trained)
+        found = _by_bars(rows, trained) or _by_epochs(rows, trained) or _by_rows(trained)
     points = Points()
     place = steps_behind if found.behind else steps_before
     for name, held in signals.items():
@@ -159,6 +169,19 @@ class _Counted:
     total: int | None = None
     notes: tuple[str, ...] = ()
     behind: bool = False  # whether the row behind tells the step, and not the one before
+
+
+def _by_epochs(rows: Mapping[str, Rows], trained: Rows) -> _Counted | None:
+    """The epoch that stands before each dict; None where none does, or several dicts have the same."""
+    told = rows.get(EPOCH)
+    if told is None or len(told) < len(trained):
+        return None
+    counted, epochs = whole_numbers(told)
+    return (
+        _Counted(counted.at, counted.lines, epochs, "epoch")
+        if len(np.unique(epochs)) == len(epochs)
+        else None
+    )
 
 
 def _by_rows(trained: Rows) -> _Counted:

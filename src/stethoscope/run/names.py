@@ -470,6 +470,7 @@ mrr           higher val
 pass_rate     higher val   pass+1
 success_rate  higher train
 reward        higher train rewards episode+reward ep+rew+mean return returns average+return ep+ret
+reward        higher train mean+reward reward+mean episodic+return episode+return mean+return ep+reward
 wer           lower  val
 cer           lower  val
 bpb           lower  val   bits+per+byte bpc
