@@ -83,12 +83,19 @@ def _run(run: Run, ending: Ending) -> Json:
         },
         "checkpoints": [_checkpoint(checkpoint) for checkpoint in run.checkpoints],
         "unread": [{"file": unread.file, "reason": unread.reason} for unread in run.unread],
+        "notes": list(run.notes),
     }
 
 
 def _log(log: Log) -> Json:
     names = list(dict.fromkeys(series.name for series in log.series))
-    return {"path": log.file, "format": log.format, "series": names, "points": log.points}
+    return {
+        "path": log.file,
+        "format": log.format,
+        "series": names,
+        "points": log.points,
+        "notes": list(log.notes),
+    }
 
 
 def _sources(run: Run) -> list[Json]:

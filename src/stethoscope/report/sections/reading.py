@@ -32,6 +32,7 @@ def everything(run: Run, verbose: bool) -> Iterator[Line]:
     others = [*_code(run), *_checkpoints(run)]
     if verbose:
         notes = [f"{_name(log.file, run)}: {one_line(note)}" for log in run.logs for note in log.notes]
+        notes += [one_line(note) for note in run.notes]
         yield from (Line(Text(item), indent=2, hang=2) for item in [*logs, *settings, *others, *notes])
     elif logs or settings or others:
         parts = [*_shortened(logs, "log"), *_shortened(settings, "settings file"), *others]
