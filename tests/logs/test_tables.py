@@ -134,6 +134,45 @@ def test_percentages_and_grouped_thousands_are_numbers(tmp_path: Path) -> None:
     assert points(log, "val/accuracy") == [(1000, 12.5), (2000, 50.0)]
 
 
+def test_decimal_commas_are_understood_where_commas_separate_nothing(tmp_path: Path) -> None:
+    log = log_of(tmp_path / "a.csv", "Epoch;Train Loss;LR\n1;1,5;0,001\n2;1,25;0,0005\n")
+    assert points(log, "loss") == [(1, 1.5), (2, 1.25)]
+    assert points(log, "lr") == [(1, 0.001), (2, 0.0005)]
+
+
+def test_a_counter_of_how_many_tells_the_length_of_the_run(tmp_path: Path) -> None:
+    log = log_of(tmp_path / "a.csv", "Epoch,Train Loss,Time\n1/10,3,00:01:02\n2/10,2,00:01:03\n")
+    assert (points(log, "loss"), log.total_steps) == ([(1, 3.0), (2, 2.0)], 10)
+
+
+def test_a_unit_behind_every_number_of_a_column_is_left_out(tmp_path: Path) -> None:
+    log = log_of(tmp_path / "a.csv", "step,loss,time,mem\n1,3,12ms,1.2 GB\n2,2,13ms,1.5 GB\n")
+    assert points(log, "mem") == [(1, 1.2), (2, 1.5)]
+    assert points(log, "step_time") == [(1, 12.0), (2, 13.0)]
+
+
+def test_a_column_says_which_rows_are_validation(tmp_path: Path) -> None:
+    text = "epoch,phase,loss,acc\n0,train,2.0,0.1\n0,val,2.1,0.2\n1,train,1.9,0.3\n1,val,2.0,0.4\n"
+    log = log_of(tmp_path / "a.csv", text)
+    assert (points(log, "loss"), points(log, "val/loss")) == ([(0, 2.0), (1, 1.9)], [(0, 2.1), (1, 2.0)])
+    assert points(log, "val/accuracy") == [(0, 0.2), (1, 0.4)]
+
+
+def test_a_table_of_runs_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="a table of runs, not the log of one: 'run' names one in each"):
+        log_of(tmp_path / "a.csv", "run,lr,val_loss\na,0.1,3.2\nb,0.01,3.1\nc,0.001,3.0\n")
+
+
+def test_what_rows_tell_is_learned_when_they_come(tmp_path: Path) -> None:
+    text = b"step;loss;\n0;3,5;\n10;2,5;\n"
+    whole = log_of(tmp_path / "a.csv", text)
+    reading = csv_table.begin(head_of(tmp_path / "a.csv", "a.csv"))
+    assert reading.take(text[:11], False) == 11  # the header alone
+    reading.take(text[11:], True)
+    assert told(reading.log()) == told(whole)
+    assert points(whole, "loss") == [(0, 3.5), (10, 2.5)]
+
+
 def test_a_date_is_the_clock_and_no_value(tmp_path: Path) -> None:
     text = "date,step,loss\n2024-05-01 10:00:00,0,3\n2024-05-01 10:00:30,10,2\n"
     log = log_of(tmp_path / "a.csv", text)
@@ -244,6 +283,18 @@ def test_a_first_line_of_another_kind_is_passed(tmp_path: Path) -> None:
     assert series(log_of(tmp_path / "a.log.json", env + "\n" + lines), "loss").steps.tolist() == [
         *(50, 100, 150, 200, 250, 300),
     ]
+
+
+def test_a_step_that_is_the_epoch_in_validation_rows_is_not_the_axis(tmp_path: Path) -> None:
+    lines = []
+    for epoch in (1, 2, 3):
+        for at in range(6):
+            step = epoch * 6 + at
+            lines.append({"lr": 1e-3, "loss": 0.5, "epoch": epoch, "iter": step, "step": step})
+        lines.append({"coco/bbox_mAP": 0.3, "time": 0.2, "step": epoch})
+    log = log_of(tmp_path / "scalars.json", "\n".join(map(json.dumps, lines)))
+    (found,) = [s for s in log.series if s.logged_as == "coco/bbox_mAP"]
+    assert found.steps.tolist() == [11, 17, 23]
 
 
 def test_a_snapshot_says_how_many_images_it_has_seen(tmp_path: Path) -> None:

@@ -237,10 +237,13 @@ class Axis:
 def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
     """Choose the axis: a step counter, else thousands of images, else epochs, else the row's number."""
     epoch = _find(columns, EPOCH_COLUMNS)
-    for name in _all(columns, STEP_COLUMNS):
-        steps = _counter(columns[name], rows)
-        if steps is not None:
-            return _unrolled(name, steps, columns[epoch] if epoch else None)
+    counters = [
+        _unrolled(name, steps, columns[epoch] if epoch else None)
+        for name in _all(columns, STEP_COLUMNS)
+        if (steps := _counter(columns[name], rows)) is not None
+    ]
+    if counters:
+        return _steadiest(counters)
     kimg = _find(columns, KIMG_COLUMNS)
     for unit, name in ((1, "kimg"), (1000, "img")) if kimg else ():  # short ticks need the finer
         places, values = columns[kimg or ""]
@@ -257,6 +260,21 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
             return Axis(steps, "samples", name)
     note = ("no column counts steps: rows are counted instead",) if rows else ()
     return Axis(np.arange(rows, dtype=np.int64), "row", None, note)
+
+
+def _steadiest(counters: list[Axis]) -> Axis:
+    """The first counter, or one that falls less often: MMEngine's "step" is the epoch in validation rows."""
+    chosen = counters[0]
+    falls = _falls(chosen.steps)
+    for other in counters[1:]:
+        # W&B's own counter never falls, whatever happens to the run.
+        if spoken(other.column or "") != "_step" and 2 * _falls(other.steps) < falls:
+            return other
+    return chosen
+
+
+def _falls(steps: Row) -> int:
+    return int(np.count_nonzero(np.diff(steps) < 0))
 
 
 def _all(columns: Mapping[str, Column], wanted: tuple[str, ...]) -> list[str]:
@@ -332,6 +350,11 @@ _HELD_OUT = re.compile(
 )
 
 
+def says_held_out(role: str) -> bool:
+    """Whether the word for what a record was measured on means held-out data."""
+    return _HELD_OUT.match(role.strip()) is not None
+
+
 def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
     """The leaves of a record by path, `a/b`; a record that says it is of validation marks its names so."""
     leaves: list[tuple[str, object]] = []
@@ -351,7 +374,7 @@ def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
             leaves.append((path, value))
     leaves = _named_by_tag(leaves)
     role = next((v for k, v in leaves if k in ROLE_KEYS and isinstance(v, str)), "")
-    if _HELD_OUT.match(role):
+    if says_held_out(role):
         axes = AXIS_COLUMNS | {*TIME_COLUMNS, *TOTAL_COLUMNS}
         return [(name if name.lower() in axes else f"val/{name}", value) for name, value in leaves]
     return leaves

@@ -17,16 +17,27 @@ from datetime import datetime
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._blocks import Blocks
 from stethoscope.logs._cells import Cells, Mask, Values, cells_of, numbers_in, split
 from stethoscope.logs._clock import stamp_of
+from stethoscope.logs._digits import decimals
 from stethoscope.logs._fast_columns import FILLED, Columns, fast_columns
 from stethoscope.logs._head import Head
 from stethoscope.logs._numbers import number
 from stethoscope.logs._points import MAX_SERIES
-from stethoscope.logs._table import AXIS_COLUMNS, TAG_KEYS, TIME_COLUMNS, Table, looks_like_log, spoken
+from stethoscope.logs._table import (
+    AXIS_COLUMNS,
+    ROLE_KEYS,
+    TAG_KEYS,
+    TIME_COLUMNS,
+    Table,
+    looks_like_log,
+    says_held_out,
+    spoken,
+)
 from stethoscope.run import Log
 from stethoscope.run.names import known
 
@@ -40,6 +51,9 @@ LINES_LOOKED_AT = 20
 AT_ONCE = 1 << 20  # bytes of a block whose cells are found together; they stay in the cache
 LONGEST_ROW = 1 << 20  # bytes; a longer one is cut at the last name that is kept
 FEWEST_LABELS = 3  # rows before a column of words is called labels
+
+
+Rows = npt.NDArray[np.int64]
 
 
 def recognise(head: Head) -> float:
@@ -63,7 +77,7 @@ def recognise(head: Head) -> float:
     if abs(len(first) - len(header)) > 1:
         return 0.0
     filled = [cell for cell in first if cell.strip()]
-    numeric = [cell for cell in filled if _cell_value(cell) is not None]
+    numeric = [cell for cell in filled if _cell_value(cell) is not None or _UNIT.fullmatch(cell.strip())]
     if not numeric or len(numeric) + _times(filled) < HALF * len(filled) or not looks_like_log(header):
         return 0.0
     return 0.8
@@ -84,6 +98,11 @@ class CsvReading:
     separator: str | None = ""  # "" until a header is seen
     names: list[str] = field(default_factory=list)
     long_form: tuple[int, int] | None = None
+    learned: bool = False  # whether rows were seen
+    role: int | None = None  # the column that says what a row was measured on
+    decimal_commas: bool = False
+    of_how_many: bool = False  # whether the counter is written as 3/100
+    total: int | None = None
     ragged: int = 0
     clocks: dict[str, tuple[float, float]] = field(default_factory=dict)
     words: dict[str, set[str]] = field(default_factory=dict)
@@ -93,6 +112,11 @@ class CsvReading:
         taken, block = self.blocks.cut(data, last)
         if block and self.separator == "":
             block = self._after_header(block)
+        if not self.learned and block.strip():
+            self.learned = True
+            self._learn(block)
+        if block and (self.decimal_commas or self.of_how_many):
+            block = self._rewritten(block)
         if block and not self._take_fast(block):
             for part in _parts(block):
                 self._take_part(part)
@@ -117,7 +141,7 @@ class CsvReading:
             found.series,
             started=found.started or clock[0],
             last_written=found.last_written or clock[1] or self.head.changed,
-            total_steps=found.total_steps,
+            total_steps=found.total_steps or self.total,
             notes=tuple(notes),
         )
 
@@ -138,7 +162,6 @@ class CsvReading:
                     self._name(["step", _value_name(self.head)])
                     return block[at:]
                 self._name(row)
-                self._match_width(block[end + 1 :])
                 self.blocks.line += 1
                 return block[end + 1 :]
             self.blocks.line += 1
@@ -150,19 +173,37 @@ class CsvReading:
         if len(self.names) > MAX_SERIES:
             self.table.refused = True
         self.long_form = _long_form(self.names)
+        self.role = next((at for at, name in enumerate(self.names) if spoken(name) in ROLE_KEYS), None)
 
-    def _match_width(self, rows: bytes) -> None:
-        """Name a column that the header leaves out: row numbers before it (R), or nothing after it."""
+    def _learn(self, rows: bytes) -> None:
+        """Learn from the first rows how numbers are written, and which column the header leaves out."""
         line = rows[:LONGEST_ROW].lstrip(b"\n").split(b"\n", 1)[0]
         row = split(line.decode("utf-8", errors="replace"), self.separator)
         if len(row) == len(self.names) + 1:
-            self.names = [*self.names, ""] if not row[-1].strip() else ["", *self.names]
+            # R writes row numbers without a name before the others; a separator at the end adds nothing.
+            self._name([*self.names, ""] if not row[-1].strip() else ["", *self.names])
+        named = zip(self.names, row, strict=False)
+        self.of_how_many = any(spoken(name) in AXIS_COLUMNS and _OF.fullmatch(cell) for name, cell in named)
+        first = rows[:LONGEST_ROW]
+        self.decimal_commas = (
+            self.separator != "," and bool(_DECIMAL_COMMA.search(first)) and b"." not in first
+        )
+
+    def _rewritten(self, block: bytes) -> bytes:
+        """The block with its numbers written as everywhere else."""
+        if self.decimal_commas:
+            block = block.replace(b",", b".")
+        if self.of_how_many:
+            totals = _OF_CELL.findall(block)
+            self.total = int(totals[-1][1]) if totals else self.total
+            block = _OF_CELL.sub(rb"\1", block)
+        return block
 
     # --- rows -----------------------------------------------------------------------------------------
 
     def _take_fast(self, block: bytes) -> bool:
         """Read a block with the parser of the [fast] extra, if it is there and this block is plain."""
-        if self.long_form or not self.separator or len(self.names) > MAX_SERIES:
+        if self.long_form or self.role is not None or not self.separator or len(self.names) > MAX_SERIES:
             return False
         columns = fast_columns(block, self.separator, len(self.names))
         if columns is None:
@@ -235,14 +276,27 @@ class CsvReading:
             else:
                 which = cells.first[lines[regular]][:, None] + np.arange(width)
                 block, filled = values[which], good[which]
-            self._add_block(rows[regular], block, filled)
-            self._look_at_words(cells, lines[regular], filled)
+            held_out = self._held_out(cells, lines[regular])
+            if held_out.any():
+                self._add_block(
+                    rows[regular][held_out], block[held_out], filled[held_out], held_out_names(self.names)
+                )
+            if not held_out.all():
+                self._add_block(rows[regular][~held_out], block[~held_out], filled[~held_out], self.names)
+            self._look_at_words(cells, rows[regular], lines[regular], filled)
 
-    def _add_block(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]], block: Values, good: Mask) -> None:
-        kept = min(len(self.names), MAX_SERIES)
+    def _held_out(self, cells: Cells, lines: Rows) -> Mask:
+        """Which rows say that they were measured on held-out data."""
+        if self.role is None:
+            return np.zeros(len(lines), np.bool_)
+        said = (cells.cell(int(cells.first[line]) + self.role) for line in lines)
+        return np.fromiter((says_held_out(text) for text in said), np.bool_, len(lines))
+
+    def _add_block(self, rows: Rows, block: Values, good: Mask, names: list[str]) -> None:
+        kept = min(len(names), MAX_SERIES)
         columns, filled = np.ascontiguousarray(block[:, :kept].T), np.ascontiguousarray(good[:, :kept].T)
         whole: list[bool] = np.all(filled, axis=1).tolist()
-        for name, column, is_whole, mask in zip(self.names, columns, whole, filled, strict=False):
+        for name, column, is_whole, mask in zip(names, columns, whole, filled, strict=False):
             if name:
                 self.table.add_block(name, *((rows, column) if is_whole else (rows[mask], column[mask])))
 
@@ -256,7 +310,9 @@ class CsvReading:
             # A cut line may end in half a number; a row with a cell too few is read up to it.
             self.ragged += 1
             kept = min(len(row) - 1, len(self.names))
-        self.table.add(_values(self.names, row[:kept]))
+        role = row[self.role] if self.role is not None and self.role < len(row) else ""
+        names = held_out_names(self.names) if says_held_out(role) else self.names
+        self.table.add(_values(names, row[:kept]))
 
     def _take_long_row(self, block: bytes, line: int) -> None:
         """Read a row of more cells than are kept."""
@@ -269,24 +325,38 @@ class CsvReading:
 
     # --- words: times and labels ------------------------------------------------------------------------
 
-    def _look_at_words(
-        self, cells: Cells, lines: np.ndarray[tuple[int], np.dtype[np.int64]], good: Mask
-    ) -> None:
-        """Note what the columns hold that are no numbers: the time of day, or labels."""
+    def _look_at_words(self, cells: Cells, rows: Rows, lines: Rows, good: Mask) -> None:
+        """Note what the columns hold that are no numbers: the time of day, numbers with a unit, or labels."""
         for column in np.flatnonzero(~good[:, :MAX_SERIES].any(axis=0)).tolist():
             name = self.names[column]
             ends = [cells.cell(int(cells.first[line]) + column) for line in (lines[0], lines[-1])]
             stamps = [_stamp(text) for text in ends]
             if stamps[0] is not None and stamps[1] is not None:
                 self.clocks[name] = (self.clocks.get(name, stamps)[0] or stamps[0], stamps[1])
+            elif name and (unit := _UNIT.fullmatch(ends[0].strip())):
+                self._add_with_unit(cells, rows, cells.first[lines] + column, name, unit[1].encode())
             elif len(self.words.setdefault(name, set())) < FEWEST_LABELS:
                 self.words[name].update(text for text in ends if text and not _is_time(text))
+
+    def _add_with_unit(self, cells: Cells, rows: Rows, which: Rows, name: str, unit: bytes) -> None:
+        """Read a column whose numbers are all followed by one unit: 12ms, 1.2 GB."""
+        starts, ends = cells.starts[which], cells.ends[which]
+        fits = ends - starts > len(unit)
+        for back, character in enumerate(reversed(unit), 1):
+            fits &= cells.buffer[ends - back] == character
+        values, good = decimals(cells.buffer, starts[fits], ends[fits] - len(unit))
+        self.table.add_block(name, rows[fits][good], values[good])
 
     def _refuse_labels(self) -> None:
         """A table of examples, each with a label, is no log, though its columns are called as a log's."""
         labels = [name for name in self.words if _LABEL.fullmatch(spoken(name)) and self.words[name]]
         columns = self.table.columns()
         counters = [name for name in columns if spoken(name) in AXIS_COLUMNS]
+        runs = [name for name in self.words if _RUN.fullmatch(spoken(name)) and len(self.words[name]) > 1]
+        if runs and not counters:
+            raise UnreadableFile(
+                f"{self.head.file}: a table of runs, not the log of one: '{runs[0]}' names one in each row"
+            )
         if not labels or not counters or self.table.rows < FEWEST_LABELS:
             return
         if all(_counts_nothing(columns[name][1]) for name in counters):
@@ -299,6 +369,10 @@ class CsvReading:
 # Columns that say what a row is an example of.
 _LABEL = re.compile(
     r"(?:.*[_/])?(?:label|class|category|target|fault|fault_type|bug|bug_type|y|outcome|verdict)s?"
+)
+
+_RUN = re.compile(
+    r"(?:.*[_/])?(?:run|run_name|run_id|experiment|exp|trial|model|model_name|method|config|name|id)"
 )
 
 
@@ -325,6 +399,12 @@ def _all_empty(cells: Cells) -> Mask:
     lonely = np.diff(cells.first) <= 1
     empty: Mask = lonely & (filled[cells.first[1:]] == filled[cells.first[:-1]])
     return empty
+
+
+_OF = re.compile(r"\s*\d{1,15}/\d{1,15}\s*")
+_OF_CELL = re.compile(rb"(?<![^,;\t|\s])(\d{1,15})/(\d{1,15})(?![^,;\t|\s])")
+# 1,5 or 0,001: a comma that separates no thousands.
+_DECIMAL_COMMA = re.compile(rb"(?<![\d,])(?:0,\d|\d{1,15},(?:\d{1,2}|\d{4,17})(?![\d,]))")
 
 
 # --- headers ------------------------------------------------------------------------------------------
@@ -423,6 +503,11 @@ def runs_in(names: Sequence[str]) -> set[str]:
 _OWN_COLUMNS = AXIS_COLUMNS | {*TIME_COLUMNS, "relative_time_(wall)", "relative_time_(process)"}
 
 
+def held_out_names(names: list[str]) -> list[str]:
+    """The names of a row that was measured on held-out data."""
+    return [name if not name or spoken(name) in _OWN_COLUMNS else f"val/{name}" for name in names]
+
+
 # --- long tables: one value per row ---------------------------------------------------------------------
 
 
@@ -452,13 +537,16 @@ def _cell_value(cell: str) -> float | None:
     return number(cell.strip().removesuffix("%")) if value is None else value
 
 
+_UNIT = re.compile(r"[-+]?\d[\d.]*(?:[eE][-+]?\d+)?(\s?[A-Za-z]{1,3}(?:/[A-Za-z]{1,5})?)")
+
+
 # --- times ----------------------------------------------------------------------------------------------
 
 _TIME = re.compile(r"\d{1,3}:\d\d(?::\d\d)?(?:[.,]\d+)?")
 
 
 def _times(cells: Sequence[str]) -> int:
-    return sum(_is_time(cell) for cell in cells)
+    return sum(_is_time(cell) or _OF.fullmatch(cell) is not None for cell in cells)
 
 
 def _is_time(cell: str) -> bool:
