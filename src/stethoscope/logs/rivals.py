@@ -10,20 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from stethoscope.logs.retelling import NOT_TELLING
+from stethoscope.logs.retelling import FEWEST_COMMON, NOT_TELLING, SAME_VALUE, lie_far_apart, share_steps
 from stethoscope.logs.splice import tell_the_same
 from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
 
-SHARED_STEPS = 0.5  # of the shorter of two logs, from which on they are two runs or one told twice
-FEWEST_COMMON = 3  # steps; two values may agree by chance
-SAME_VALUE = 0.02  # relative; one log may print fewer digits than the other
 NOTHING = 1e-8  # what rounding leaves of a zero
-FAR_APART = 0.5  # relative; means over different windows lie closer than this
 SAME_SIGNALS = 0.5  # share of the names that two logs of one kind have in common
 SAME_LENGTH = 0.8  # of the longer log: who trained so far again from the start began another run
 MOST_RUNS_COMPARED = 16  # of a folder that holds a crowd of runs
-COMPARED = 64  # steps at which two logs of different formats are held against each other
 
 # What the settings and the machine decide, whatever is learned.
 SET_NOT_MEASURED = (*NOT_TELLING, "loss_scale", "weight/", "skipped", "difficulty")
@@ -88,7 +83,7 @@ def _go_on(one: Log, other: Log) -> bool:
     return (
         _have_the_same_signals(one, other)
         and not _begin_together(mine, theirs)
-        and not _share_steps(mine, theirs)
+        and not share_steps(mine, theirs)
     )
 
 
@@ -163,13 +158,23 @@ def _spoken(file: LogFile) -> str:
 
 def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
     """Whether two folders tell different values of the same quantity over the same steps."""
-    return any(
-        _contradict(mine.log, theirs.log)
-        if mine.log.format == theirs.log.format
-        else _lie_far_apart(mine.log, theirs.log)
-        for mine in one
-        for theirs in other
-    )
+    return any(_rival(mine, theirs) for mine in one for theirs in other)
+
+
+def _rival(one: LogFile, other: LogFile) -> bool:
+    if _is_curve_of(one, other) or _is_curve_of(other, one):
+        return False
+    if one.log.format == other.log.format:
+        return _contradict(one.log, other.log)
+    mine, theirs = ({series.name: series for series in file.log.series} for file in (one, other))
+    return lie_far_apart(mine, theirs) and not tell_the_same(one.log, other.log)
+
+
+def _is_curve_of(one: LogFile, other: LogFile) -> bool:
+    """Whether one was written by TensorBoard's add_scalars: a folder for each curve, named after it."""
+    home = one.entry.path.parent
+    inside = other.entry.path.parent in home.parents and one.log.format == other.log.format
+    return inside and any(s.logged_as.replace("/", "_").endswith(home.name) for s in one.log.series)
 
 
 def _contradict(one: Log, other: Log) -> bool:
@@ -177,36 +182,7 @@ def _contradict(one: Log, other: Log) -> bool:
         return False
     theirs = {series.name: series for series in other.series if len(series) > 1}
     pairs = [(mine, theirs[mine.name]) for mine in one.series if len(mine) > 1 and mine.name in theirs]
-    return any(_share_steps(*pair) for pair in pairs) and not any(_tell_the_same(*pair) for pair in pairs)
-
-
-def _lie_far_apart(one: Log, other: Log) -> bool:
-    """Whether the losses of two logs are so different that no way of averaging explains it."""
-    mine = next((series for series in one.series if series.name == "loss"), None)
-    theirs = next((series for series in other.series if series.name == "loss"), None)
-    if mine is None or theirs is None or mine.axis != theirs.axis:
-        return False
-    mine, theirs = mine.finite(), theirs.finite()
-    if min(len(mine), len(theirs)) <= FEWEST_COMMON or not _share_steps(mine, theirs):
-        return False
-    first = max(mine.steps.min(), theirs.steps.min())
-    last = min(mine.steps.max(), theirs.steps.max())
-    at = np.linspace(first, last, COMPARED)
-    x, y = (np.interp(at, one.steps[order], one.values[order]) for one, order in _in_order(mine, theirs))
-    scale = np.maximum(np.maximum(np.abs(x), np.abs(y)), 1e-300)
-    return float(np.median(np.abs(x - y) / scale)) > FAR_APART
-
-
-def _in_order(*found: Series) -> list[tuple[Series, np.ndarray[tuple[int], np.dtype[np.int64]]]]:
-    return [(series, np.argsort(series.steps, kind="stable")) for series in found]
-
-
-def _share_steps(one: Series, other: Series) -> bool:
-    """Whether most of the shorter range of steps is in both; a resumed run overlaps by less."""
-    first = max(one.steps.min(), other.steps.min())
-    last = min(one.steps.max(), other.steps.max())
-    shorter = min(np.ptp(one.steps), np.ptp(other.steps))
-    return bool(last - first > SHARED_STEPS * shorter)
+    return any(share_steps(*pair) for pair in pairs) and not any(_tell_the_same(*pair) for pair in pairs)
 
 
 def _tell_the_same(one: Series, other: Series) -> bool:
