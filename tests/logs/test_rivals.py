@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.logs.rivals import belong_together, of_one_run, runs_among
 from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
 from stethoscope.run.folder import Entry
+
+
+Steps = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
 
 
 def log(file: str, loss: float, first: int = 0, last: int = 50, **others: float) -> LogFile:
@@ -45,3 +50,28 @@ def test_a_log_that_goes_on_elsewhere_belongs_to_the_run() -> None:
 
 def test_two_tellings_belong_together() -> None:
     assert belong_together([log("a/x.csv", 1.0)], [log("b/x.csv", 1.0)])
+
+
+def written_by(form: str, file: str, steps: Steps, values: Values, tag: str = "loss") -> LogFile:
+    series = Series("loss", tag, steps, values, file)
+    return LogFile(Log(file, form, (series,)), Entry(Path(file), file, 1, 1.0))
+
+
+def test_a_curve_of_add_scalars_is_no_rival_of_its_run() -> None:
+    steps = np.arange(50, dtype=np.int64)
+    form = "TensorBoard event file"
+    main = written_by(form, "run/events.1", steps, 2.0 / (1 + steps))
+    curve = written_by(form, "run/loss_train/events.2", steps, 3.0 / (1 + steps), "loss/train")
+    unread: list[Unread] = []
+    assert len(of_one_run([main, curve], unread)) == 2
+    assert unread == []
+
+
+def test_a_log_that_counts_micro_steps_is_no_rival() -> None:
+    steps = np.arange(200, dtype=np.int64)
+    values = 9.0 / (1 + steps) + 0.001 * np.sin(steps)
+    events = written_by("TensorBoard event file", "run/tb/events.1", steps, values)
+    printed = written_by("printed", "run/train.log", steps * 8, values)
+    unread: list[Unread] = []
+    assert len(of_one_run([events, printed], unread)) == 2
+    assert unread == []
