@@ -208,7 +208,9 @@ def test_the_two_stores_of_one_program_agree(database: Path) -> None:
 
 
 def test_a_run_among_many_is_found_by_its_index(database: Path) -> None:
-    rows = [f"INSERT INTO runs (run_uuid, status, start_time) VALUES ('{n}', 'RUNNING', {n})" for n in range(9)]
+    rows = [
+        f"INSERT INTO runs (run_uuid, status, start_time) VALUES ('{n}', 'RUNNING', {n})" for n in range(9)
+    ]
     change(database, *rows)
     log = read_log(database)
     assert series(log, "loss").steps.tolist() == [*range(0, 120, 10)]
