@@ -200,6 +200,31 @@ def test_icefall_prefers_the_global_index(tmp_path: Path) -> None:
     assert points(log, "loss") == [(0, 0.5), (70, 1.5), (140, 2.5), (210, 3.5)]
 
 
+def test_icefall_ranks_are_told_apart(tmp_path: Path) -> None:
+    lines = (
+        f"2023-05-15 10:00:00,123 INFO [train.py:1] ({rank}/2) Epoch 1, batch {batch}, loss[loss={batch + rank}.5, over 12.00 frames. ], "
+        f"tot_loss[loss=1.6, over 12.00 frames. ], batch size: 3, lr: 1e-3\n"
+        for batch in (0, 50, 100)
+        for rank in (1, 0)
+    )
+    log = written(tmp_path, "".join(lines))
+    assert points(log, "loss") == [(0, 0.5), (50, 50.5), (100, 100.5)]
+    assert log.notes == ("2 ranks print into this log: the lines of rank 0 are read",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-08-26 22:40:01,609 INFO [train.py:958] (0/3) Training started\nRuntimeError: icefall\nKilled\n",
+        "[node01] 2025-01-09 18:28:00,123 (trainer:311) INFO: 1/200epoch started\nKilled\n",
+    ],
+)
+def test_a_run_that_ended_before_its_first_step_says_so(tmp_path: Path, text: str) -> None:
+    log = written(tmp_path, text)
+    assert log.notes == ("no step line: training did not begin",)
+    assert [event.kind for event in log.events] == [EventKind.KILLED]
+
+
 def test_espnet_means_and_results() -> None:
     log = read_log(RECORDED / "espnet" / "train.log")
     assert points(log, "loss")[:5] == [(25, 71.087), (50, 58.13), (75, 49.176), (100, 42.616), (125, 37.602)]

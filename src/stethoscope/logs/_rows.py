@@ -91,9 +91,13 @@ class RowReading(TextReading):
         rows = self.rows()
         assert self.assemble is not None
         found = self.assemble(rows) if rows else Assembled(Points())
-        if not found.points.steps:
-            raise UnreadableFile(f"{self.head.file}: looks like {self.format}, but no values could be read")
         notes = [*found.notes]
+        if not found.points.steps:
+            if not self.scanner.found:
+                raise UnreadableFile(
+                    f"{self.head.file}: looks like {self.format}, but no values could be read"
+                )
+            notes.append("no step line: training did not begin")
         if self.refused:
             notes.append(f"more than {MAX_SERIES} names; the rest was passed over")
         series = found.points.series(self.head.file, self.aggregation, names=found.names)

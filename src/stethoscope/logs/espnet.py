@@ -28,13 +28,17 @@ _RESULTS = re.compile(r"\b(?P<epoch>\d{1,9})epoch results: (?P<fields>\[.+)")
 _PART = re.compile(r"\[(?P<part>[\w.-]{1,60})\](?P<inside>[^\[]*)")
 _NO_SIGNALS = frozenset({"total_count", "time"})
 
+_STARTED = re.compile(r"\b\d+/\d+epoch started\b")
+
 
 def recognise(head: Head) -> float:
     """Lines of `Nepoch:train:` or `Nepoch results:`."""
     if head.binary or head.prose:
         return 0.0
     found = sum(times for line, times in head.shapes if _step_line(line) is not None)
-    return (0.0, 0.8, 0.9)[found] if found < 3 else 0.95
+    if found == 0:  # a run that ended before its first report
+        return 0.5 if _STARTED.search(head.ends) else 0.0
+    return (0.8, 0.8, 0.9)[found] if found < 3 else 0.95
 
 
 def begin(head: Head) -> RowReading:

@@ -126,7 +126,10 @@ def _learned(head: Head) -> _Learned | None:
     telling = {template: kind for template, kind in kinds.items() if _tells(kind)}
     if not telling:
         return None
-    columns, sources, telling = _columns_of(telling)
+    # What is met once may belong to a log, and makes none: prose about losses has no line twice.
+    recurring = {template: kind for template, kind in telling.items() if kind.count >= FEWEST_LINES}
+    columns, sources, recurring = _columns_of(recurring)
+    telling = {**recurring, **_columns_of(telling)[2]}
     signals = {name: rows for name, rows in columns.items() if not name.startswith("\0")}
     stepped = frozenset(name for kind in telling.values() for name in _stepped_names(kind))
     best = max((_worth(name, rows) for name, rows in signals.items()), default=0.0)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._counting import BATCH, EPOCH, STEP, assembled
+from stethoscope.logs._counting import BATCH, EPOCH, RANK, STEP, assembled
 from stethoscope.logs._fields import tight
 from stethoscope.logs._grammar import Place, StepLine
 from stethoscope.logs._head import Head
@@ -23,7 +23,7 @@ from stethoscope.logs._rows import RowReading
 FORMAT = "icefall log"
 
 _BATCH = re.compile(
-    r"\bEpoch (?P<epoch>\d{1,9}), batch (?P<batch>\d{1,12}),(?: global_batch_idx: (?P<step>\d{1,12}),)?"
+    r"(?:\((?P<rank>\d{1,6})/\d+\) )?\bEpoch (?P<epoch>\d{1,9}), batch (?P<batch>\d{1,12}),(?: global_batch_idx: (?P<step>\d{1,12}),)?"
 )
 _GROUP = re.compile(r"\b(?P<group>loss|tot_loss)\[(?P<inside>[^\]]{0,2000})\]")
 _AVERAGES = re.compile(rf"\b(?P<name>batch avg loss|total avg loss):? (?P<value>{NUMBER})")
@@ -31,13 +31,17 @@ _VALIDATION = re.compile(
     r"\bEpoch (?P<epoch>\d{1,9}), (?:batch \d+, )?[Vv]alidation(?: result)?:\s*(?P<fields>.+)"
 )
 
+_STARTED = re.compile(r"^[\d-]+ [\d:,]+ INFO \[\w+\.py:\d+\].*\bTraining started\b", re.MULTILINE)
+
 
 def recognise(head: Head) -> float:
     """Lines of `Epoch N, batch M, loss[...]` or of its validation."""
     if head.binary or head.prose:
         return 0.0
     found = sum(times for line, times in head.shapes if _step_line(line) is not None)
-    return (0.0, 0.7, 0.8)[found] if found < 3 else 0.92
+    if found == 0:  # a run that ended before its first batch
+        return 0.5 if _STARTED.search(head.text) and "icefall" in head.text else 0.0
+    return (0.7, 0.7, 0.8)[found] if found < 3 else 0.92
 
 
 def begin(head: Head) -> RowReading:
@@ -63,8 +67,8 @@ def _step_line(line: str) -> StepLine | None:
         return None
     last = max(end for _, _, end in values)
     rest = [place for place in tight(line, max(line.rfind("]"), last)) if place[0] != "size"]
-    step = [(STEP, *found.span("step"))] if found["step"] else []
-    counts = [(EPOCH, *found.span("epoch")), (BATCH, *found.span("batch")), *step]
+    kinds = {"epoch": EPOCH, "batch": BATCH, "step": STEP, "rank": RANK}
+    counts = [(kind, *found.span(group)) for group, kind in kinds.items() if found[group]]
     return StepLine((*counts, *values, *rest))
 
 
