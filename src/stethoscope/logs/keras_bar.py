@@ -34,9 +34,9 @@ Mask = npt.NDArray[np.bool_]
 
 _HEADER = re.compile(r"\s*Epoch (?P<epoch>\d{1,9})/\d{1,9}\s*")
 _BAR = re.compile(
-    r"[\s\b]*(?P<done>\d{1,12})/(?P<all>\d{1,12}|Unknown|\?)\s*"
-    r"(?:\[[=>.]{0,200}\]|[^\x00-\x7f][^\x00-\x7f\s]{0,200})?\s*-?\s*"
-    r"(?:ETA: )?(?:\d+[dhms]|\d+:\d\d)[^-]{0,40}(?=- )"
+    r"[\s\b]*+(?P<done>\d{1,12})/(?P<all>\d{1,12}|Unknown|\?)\s*+"
+    r"(?:\[[=>.]{0,200}\]|[^\x00-\x7f][^\x00-\x7f\s]{0,200})?\s*+-?\s*+"
+    r"(?:ETA: )?(?:\d{1,9}[dhms]|\d{1,9}:\d\d)[^-]{0,40}(?=- )"
 )
 _FIELD = re.compile(rf"- (?P<name>[A-Za-z_][\w ./@()]{{0,80}}+): (?P<value>{NUMBER})(?=\s|$|\x08)")
 # What a line holds besides its values; no metric has such a name.
