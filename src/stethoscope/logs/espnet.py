@@ -28,7 +28,7 @@ _RESULTS = re.compile(r"\b(?P<epoch>\d{1,9})epoch results: (?P<fields>\[.+)")
 _PART = re.compile(r"\[(?P<part>[\w.-]{1,60})\](?P<inside>[^\[]*)")
 _NO_SIGNALS = frozenset({"total_count", "time"})
 
-_STARTED = re.compile(r"\b\d+/\d+epoch started\b")
+_STARTED = re.compile(r"\b\d+/\d+epoch started\b|\bespnet2\.bin\.\w+_train\b|/espnet2/bin/\w+_train\.py\b")
 
 
 def recognise(head: Head) -> float:

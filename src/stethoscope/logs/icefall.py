@@ -23,7 +23,8 @@ from stethoscope.logs._rows import RowReading
 FORMAT = "icefall log"
 
 _BATCH = re.compile(
-    r"(?:\((?P<rank>\d{1,6})/\d+\) )?\bEpoch (?P<epoch>\d{1,9}), batch (?P<batch>\d{1,12}),(?: global_batch_idx: (?P<step>\d{1,12}),)?"
+    r"(?:\((?P<rank>\d{1,6})/\d+\) )?\bEpoch (?P<epoch>\d{1,9}), batch (?P<batch>\d{1,12}),"
+    r"(?: global_batch_idx: (?P<step>\d{1,12}),)?"
 )
 _GROUP = re.compile(r"\b(?P<group>loss|tot_loss)\[(?P<inside>[^\]]{0,2000})\]")
 _AVERAGES = re.compile(rf"\b(?P<name>batch avg loss|total avg loss):? (?P<value>{NUMBER})")
