@@ -12,7 +12,6 @@ from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
 from stethoscope.run.folder import Entry
 
-
 Steps = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 
