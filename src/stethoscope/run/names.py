@@ -177,7 +177,7 @@ def _axis(rest: tuple[str, ...]) -> str | None:
 # --- what is not a loss and not a metric --------------------------------------------------------------
 
 _TIME_WORDS = frozenset({"second", "seconds", "sec", "secs", "s"})
-_PER_SECOND = frozenset({"fps", "throughput", "ips", "tps", "sps", "mfu", "tflops", "flops", "its"})
+_PER_SECOND = frozenset({"fps", "throughput", "ips", "tps", "sps", "wps", "mfu", "tflops", "flops", "its"})
 _COUNTED = frozenset({"per", "tok", "tokens", "samples", "it", "iter", "images", "img", "imgs", "steps"})
 _MEMORY = frozenset({"mem", "memory", "vram"})
 _HOST = frozenset({"cpu", "ram", "host"})
