@@ -26,4 +26,6 @@ def other_format(head: Head) -> str:
     for magic, words in _MAGIC:
         if head.start.startswith(magic):
             return words
-    return "binary, not a text log" if head.binary else "not a log format known here"
+    if head.binary:
+        return "binary, not a text log"
+    return "a document, settings or source, by its name" if head.prose else "not a log format known here"
