@@ -8,10 +8,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs import formats, head_of, read_log
+from stethoscope.logs import formats, generic_text, head_of, read_log, read_with, splice
 from stethoscope.run import Aggregation, EventKind, Log, Series
 
 LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
@@ -88,6 +91,40 @@ def test_chunks_of_any_size_give_the_same(path: Path, form: str) -> None:
     }
     assert one.events == other.events
     assert one.notes == other.notes
+
+
+@given(
+    which=st.sampled_from(OWN),
+    cut=st.floats(0, 1),
+    flips=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=12),
+    swaps=st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), max_size=3),
+)
+def test_a_log_cut_flipped_and_shuffled_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory,
+    which: tuple[Path, str],
+    cut: float,
+    flips: list[tuple[float, int]],
+    swaps: list[tuple[int, int]],
+) -> None:
+    lines = which[0].read_bytes().split(b"\n")
+    for one, other in swaps:
+        a, b = one % len(lines), other % len(lines)
+        lines[a], lines[b] = lines[b], lines[a]
+    data = bytearray(b"\n".join(lines))
+    for where, byte in flips:
+        data[int(where * (len(data) - 1))] = byte
+    path = tmp_path_factory.getbasetemp() / "mutated.log"
+    path.write_bytes(data[: int(cut * len(data))])
+    (module,) = [module for module in formats() if which[1] == module.FORMAT]
+    for reader in (module, generic_text):
+        head = head_of(path, "mutated.log")
+        assert 0.0 <= reader.recognise(head) <= 1.0
+        try:
+            log = read_with(reader, head)
+        except UnreadableFile:
+            continue
+        assert all(len(found.steps) == len(found.values) for found in log.series)
+        assert all((np.diff(found.steps) > 0).all() for found in splice([log]).series.values())
 
 
 # --- printed dicts ----------------------------------------------------------------------------------

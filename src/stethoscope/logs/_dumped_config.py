@@ -62,6 +62,9 @@ _OVERRIDING = re.compile(r"Overriding: (?P<key>[A-Za-z_]\w*) = (?P<value>.*)")
 _RULE = re.compile(r"\s*[-=*#_]{5,}.*")
 _DEFAULT = re.compile(r"\s*\[default: .*\]\s*$")
 _ADDRESS = re.compile(r"<[^<>\n'\"]{1,200}>")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# What is a line break to Python or YAML and none to the log.
+_BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 _QUOTED = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
 _EXPONENT = re.compile(r"(-?\d+)(e[-+]?\d+)")
 # What measures is no setting: a block with one of these is a record of training.
@@ -168,7 +171,7 @@ class _Block:
 
     def __post_init__(self) -> None:
         self.last = self.first
-        self.lines = [self._own(self.opening)]
+        self.lines = [self._own(self.opening).translate(_BREAKS)]
         if self.kind == "balanced" or (self.kind == "dotted" and self.lines[0].rstrip().endswith("{")):
             self.depth = _depth(self.lines[0])
             self.ended = self.kind == "balanced" and self.depth <= 0
@@ -179,6 +182,7 @@ class _Block:
         if number > self.last + 1 or len(self.lines) >= MOST_LINES or self.size > MOST_CHARACTERS:
             return False
         own = line if self.kind in {"balanced", "call", "assigned"} else self._own(line)
+        own = own.translate(_BREAKS)
         if not (self.kind == "dotted" and self.depth > 0) and not _BELONGS[self.kind](own):
             return False
         self.lines.append(own)
@@ -202,9 +206,11 @@ class _Block:
             return None
         try:
             read = _READ[self.kind](self.lines)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, yaml.YAMLError, AttributeError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError, yaml.YAMLError, IndexError):
             return None
-        return Document(read[1], read[0], file, self.first) if read else None
+        if read is None or (read[0] == "yaml" and not _is_mapping_of_yaml(read[1])):
+            return None
+        return Document(read[1], read[0], file, self.first)
 
     def _own(self, line: str) -> str:
         """A line without its logger's prefix, and without what leads up to a bracket."""
@@ -284,6 +290,14 @@ def _no_object(found: re.Match[str] | None) -> re.Match[str] | None:
 _MARKS = "'\""
 
 
+def _is_mapping_of_yaml(text: str) -> bool:
+    """Whether a text reads as YAML, and is keys with values."""
+    try:
+        return isinstance(yaml.compose(text, Loader=_LOADER), yaml.MappingNode)
+    except (yaml.YAMLError, UnicodeError, RecursionError):
+        return False
+
+
 def _read_listed(lines: Sequence[str]) -> tuple[str, str] | None:
     """YAML as it stands, or a listing whose keys are set apart in some other way."""
     pairs = [found for line in lines if (found := _LISTED.fullmatch(line))]
@@ -291,8 +305,8 @@ def _read_listed(lines: Sequence[str]) -> tuple[str, str] | None:
         return None
     text = "\n".join(_as_written(line) for line in lines) + "\n"
     try:
-        loaded = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError:
+        loaded = yaml.compose(text, Loader=_LOADER)
+    except (yaml.YAMLError, UnicodeError, RecursionError):
         loaded = None
     if isinstance(loaded, yaml.MappingNode):
         keys = [key.value for key, _ in loaded.value if isinstance(key, yaml.ScalarNode)]
