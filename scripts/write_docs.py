@@ -305,7 +305,7 @@ def demoted(markdown: str, by: int) -> str:
 
 
 def anchor(heading: str) -> str:
-    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+    return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-")
 
 
 if __name__ == "__main__":
