@@ -17,6 +17,7 @@ from stethoscope.logs._pairs import parsed
 from stethoscope.run import EventKind, Log, Series
 
 Line = Callable[[int], str]
+LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
 LOSS = [1 / (i + 1) for i in range(12)]
 
 
@@ -226,6 +227,25 @@ def test_the_imagenet_example_gives_values_and_not_means(tmp_path: Path) -> None
     assert series(log, "train/accuracy_top5").values[0] == 30.0
 
 
+def test_the_batches_of_a_validation_count_no_steps(tmp_path: Path) -> None:
+    def epoch(e: int) -> str:
+        train = "".join(f"Epoch: [{e}][{i}/4]\tLoss {i}.5 (0.1)\tAcc@1 1.5 (2.5)\n" for i in range(4))
+        return train + "".join(f"Test: [{i}/3]\tLoss {e}.2{i} (0.1)\tAcc@1 1.5 (2.5)\n" for i in range(3))
+
+    log = log_of(tmp_path, "".join(map(epoch, range(3))))
+    assert steps(log, "loss") == [*range(12)]
+    assert list(series(log, "val/loss")) == [(3, 0.22), (7, 1.22), (11, 2.22)]
+
+
+def test_a_share_of_the_steps_is_no_step(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(lambda i: f"step {i:05d}/16704 (0.0{i}%) | loss: {LOSS[i]:.3f} | tok/sec: 24,514\n"),
+    )
+    assert steps(log, "loss") == [*range(12)]
+    assert log.total_steps == 16704
+
+
 def test_a_keras_bar_knows_the_epoch_above_it(tmp_path: Path) -> None:
     def epoch(e: int) -> str:
         bars = "".join(
@@ -360,6 +380,21 @@ def test_a_name_inside_a_path_is_no_value(tmp_path: Path) -> None:
 )
 def test_a_number_is_called_by_what_stands_before_it(line: str, names: list[str]) -> None:
     assert [field.name for field in parsed(line).fields][: len(names) or None] == names
+
+
+KNOWN = [
+    *("nanogpt.log", "llmc_main.log", "llmc_console.log", "modded_nanogpt.txt", "nanochat.log", "neosr.log"),
+    *("train_redux_20251129_142010.log", "printed/caffe.log", "printed/icefall.log", "printed/paddleseg.log"),
+    *("printed/paddlegan.log", "printed/paddledet.log", "recorded/speechbrain/train_log.txt"),
+]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_has_a_reader_of_its_own_is_read_alike_without_it(name: str) -> None:
+    path = LOGS / name
+    own, alike = read_log(path), read_with(generic_text, head_of(path, name))
+    assert own.format != alike.format
+    assert list(map(str, series(alike, "loss"))) == list(map(str, series(own, "loss")))
 
 
 # --- what is no log ---------------------------------------------------------------------------------

@@ -116,6 +116,7 @@ _GLUED = re.compile(
 
 _COUNTED = re.compile(r"\s?(batch(?:es)?|steps?|iters?|iterations?|epochs?|updates?)\b(?!\s*[:=/(\d])")
 
+_COUNTS = re.compile(r"step|iter|epoch|batch|updates?$|\bit$|\bep$", re.IGNORECASE)
 _LOSS = re.compile(r"\bloss$", re.IGNORECASE)
 
 _WORD = r"[^\W\d][\w./@%+#*-]*"
@@ -270,7 +271,8 @@ def _numbers(text: str, begins: int) -> list[tuple[int, int, str, str]]:
 
 def _with_share(held: Field, start: int, end: int, unit: str) -> Field:
     """`Accuracy: 9850/10000 (98%)` is 98; any other number in brackets is a mean or a share of the total."""
-    if held.total is not None and unit == "%" and held.name and not held.opener:
+    counts = _COUNTS.search(held.name) is not None
+    if held.total is not None and unit == "%" and held.name and not held.opener and not counts:
         return replace(held, start=start, end=end, unit=unit, total=None)
     return held
 

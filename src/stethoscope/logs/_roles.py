@@ -69,7 +69,7 @@ _SINGLE = frozenset(
     ["s", "t", "e", "i", "b"]
 )  # counters only where a line has a loss or another counter beside
 _HELD_OUT = re.compile(
-    r"\b(val|valid|validat(?:ion|ing)|eval|evaluat(?:ion|ing)|test|dev|testing)\b", re.IGNORECASE
+    r"\b(val|valid|validat(?:ion|ing|e)|eval|evaluat(?:ion|ing|e)|test|dev|testing)\b", re.IGNORECASE
 )
 _TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
 _ROLE_ALONE = re.compile(r"(?:train(?:ing)?|val|valid|validation|eval|test|dev)", re.IGNORECASE)
@@ -116,6 +116,9 @@ def _counters(found: Parsed) -> dict[str, Field]:
         counters.setdefault(kind, one)
     if EPOCH in counters and counters[EPOCH].unit:
         del counters[EPOCH]
+    if found.fields and _opening_role(found) == "val":
+        # `Test: [ 10/50]  loss ..` counts the batches of the validation.
+        return {kind: one for kind, one in counters.items() if kind in {STEP, EPOCH}}
     return counters
 
 
@@ -203,7 +206,7 @@ def _opening_role(found: Parsed) -> str:
     if not found.fields:
         return ""
     first = found.fields[0]
-    counts = bool(first.name) and bool(_counter_word(first.name))
+    counts = bool(first.name) and bool(_counter_word(first.name) or _ROLE_ALONE.fullmatch(first.name))
     return _role_in(first.context) or (_role_in(first.name) if counts else "")
 
 

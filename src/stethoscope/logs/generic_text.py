@@ -26,6 +26,7 @@ from stethoscope.logs._counting import (
     counted_by,
 )
 from stethoscope.logs._events import kind_of
+from stethoscope.logs._finish import Finished, with_validations_ended
 from stethoscope.logs._grammar import StepLine
 from stethoscope.logs._head import Head
 from stethoscope.logs._numbers import number
@@ -85,12 +86,12 @@ def recognise(head: Head) -> float:
     return 0.0 if found is None else LEAST + (MOST - LEAST) * found.sureness
 
 
-def begin(head: Head) -> RowReading:
+def begin(head: Head) -> Finished:
     """Every line of the kinds that the two ends of the file hold."""
     found = _learned(head) or _Learned(frozenset(), frozenset(), {}, "", 0.0, "")
     reading = RowReading(head, FORMAT, lambda line: _step_line(line, found), Aggregation.UNKNOWN)
     reading.assemble = lambda rows: _assembled(rows, found)
-    return reading
+    return Finished(reading, (with_validations_ended,))
 
 
 # --- learning the lines ---------------------------------------------------------------------------------
