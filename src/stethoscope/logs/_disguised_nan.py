@@ -10,7 +10,7 @@ from stethoscope.run import Series
 def disguised_nan(series: tuple[Series, ...]) -> list[str]:
     """With logging_nan_inf_filter on, the Trainer leaves NaN losses out of its mean: all NaN gives 0.0."""
     loss = next((s for s in series if s.logged_as == "loss"), None)
-    if loss is None:
+    if loss is None or loss.values.all():
         return []
     norms = {step: value for s in series if s.logged_as == "grad_norm" for step, value in s}
     zeros = [step for step, value in loss if value == 0.0 and _dead(norms.get(step, 0.0))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from stethoscope.logs._scaler_messages import ScalerMessages
 from stethoscope.logs._text import TextReading
 from stethoscope.run import Event, Log
 
-Places = npt.NDArray[np.int64]
+Places = npt.NDArray[Any]  # integers: places, lines and steps
 Numbers = npt.NDArray[np.float64]
 
 
@@ -114,31 +115,38 @@ class RowReading(TextReading):
         )
 
     def _note(self, lines: Lines, found: Decoded) -> None:
+        chunk: dict[str, list[Rows]] = {}
         for column in found.columns:
-            if column.name not in self.parts and len(self.parts) >= MAX_SERIES:
+            at = column.at
+            rows = Rows(_small(at + self.passed), _small(lines.numbers[at]), column.values)
+            chunk.setdefault(column.name, []).append(rows)
+        for name, parts in chunk.items():
+            if name in self.parts or len(self.parts) < MAX_SERIES:
+                self.parts.setdefault(name, []).append(joined(parts))
+            else:
                 self.refused += 1
-                continue
-            rows = Rows(column.at + self.passed, lines.numbers[column.at], column.values)
-            self.parts.setdefault(column.name, []).append(rows)
         if self.mark is not None and found.others:
-            others = np.sort(np.concatenate(found.others)).tolist()
-            left = [at for at in others if not self._marked(lines, at)]
-            found.others = [np.array(left, dtype=np.int64)] if left else []
+            found.others = self._unmarked(lines, np.sort(np.concatenate(found.others)), self.mark)
         self._show(lines, found, lambda at: np.zeros(len(at), dtype=np.int64))
         self.passed += len(lines.starts)
 
-    def _marked(self, lines: Lines, at: int) -> bool:
-        """Note a line that marks something; equal lines are asked about once."""
-        raw = lines.bytes(at)
-        if raw not in self.known:
-            if len(self.known) >= MAX_SERIES:
-                self.known.clear()
-            self.known[raw] = self.mark(lines.text(at)) if self.mark is not None else None
-        said = self.known[raw]
-        if said is None or (said not in self.marks and len(self.marks) >= MAX_SERIES):
-            return False
-        self.marks.setdefault(said, []).append(at + self.passed)
-        return True
+    def _unmarked(self, lines: Lines, at: Places, mark: Callable[[str], str | None]) -> list[Places]:
+        """Note the lines that mark something, equal ones asked about once; gives the others."""
+        left, known = [], self.known
+        for place, start, end in zip(
+            at.tolist(), lines.starts[at].tolist(), lines.ends[at].tolist(), strict=True
+        ):
+            raw = lines.raw[start:end]
+            if raw not in known:
+                if len(known) >= MAX_SERIES:
+                    known.clear()
+                known[raw] = mark(lines.text(place))
+            said = known[raw]
+            if said is not None and (said in self.marks or len(self.marks) < MAX_SERIES):
+                self.marks.setdefault(said, []).append(place + self.passed)
+            else:
+                left.append(place)
+        return [np.array(left, dtype=np.int64)] if left else []
 
     def _see(self, lines: Lines, at: int, step: int | None) -> None:
         """Show a line; a scale that it tells is kept with its line in place of the step."""
@@ -150,15 +158,22 @@ class RowReading(TextReading):
                 points[-1] = (-int(lines.numbers[at]), points[-1][1])
 
 
+def _small(places: Places) -> Places:
+    """Places in half the memory, as long as they fit."""
+    return places.astype(np.int32) if int(places[-1]) < 2**31 else places
+
+
 def joined(parts: Iterable[Rows]) -> Rows:
     """Rows of one name from several shapes of line, in the order of the file."""
     held = [part for part in parts if len(part)]
-    if not held:
-        return NO_ROWS
+    if len(held) < 2:
+        return held[0] if held else NO_ROWS
     at = np.concatenate([part.at for part in held])
-    order = np.argsort(at, kind="stable")
     lines = np.concatenate([part.lines for part in held])
     values = np.concatenate([part.values for part in held])
+    if (at[1:] >= at[:-1]).all():
+        return Rows(at, lines, values)
+    order = np.argsort(at, kind="stable")
     return Rows(at[order], lines[order], values[order])
 
 
