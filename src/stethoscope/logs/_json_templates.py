@@ -242,13 +242,16 @@ def _fitting(template: Template, lines: Lines, candidates: Offsets) -> Fitting:
             row += 1
     if not fits.all():
         starts, ends = starts[:, fits], ends[:, fits]
-    quoted = lines.buffer[starts] == ord('"')
+    first = lines.buffer[starts]
+    quoted, strange = first == ord('"'), (first == ord(".")) | (first == ord("+"))  # .5 is no JSON
     if quoted.any():
         quoted &= ends - starts >= 2
         starts, ends = starts + quoted, ends - quoted
     values, good = decimals(lines.buffer, starts.ravel(), ends.ravel())
     names = tuple(template.names[at] for at in wanted)
-    return Fitting(candidates[fits], names, values.reshape(starts.shape), good.reshape(starts.shape))
+    return Fitting(
+        candidates[fits], names, values.reshape(starts.shape), good.reshape(starts.shape) & ~strange
+    )
 
 
 def _grid(lines: Lines, candidates: Offsets, width: int) -> tuple[Offsets, Offsets]:

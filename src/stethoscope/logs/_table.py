@@ -52,6 +52,11 @@ Row = npt.NDArray[np.int64]
 Column = tuple[Row, npt.NDArray[np.float64]]
 
 
+# The rows of columns that have the same parts, by what the parts are; they are kept, so that no other part is
+# ever taken for one of them.
+Shared = dict[tuple[int, ...], tuple[list[Row], Row]]
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a table gave."""
@@ -148,7 +153,7 @@ class Table:
 
     def columns(self) -> dict[str, Column]:
         """Every column that holds a value: the rows it stands in, and its values."""
-        shared: dict[tuple[int, ...], Row] = {}
+        shared: Shared = {}
         return {
             name: self._column(name, shared)
             for name in self.places
@@ -170,7 +175,7 @@ class Table:
         self.places[name], self.values[name] = array("q"), array("d")
         return block
 
-    def _column(self, name: str, shared: dict[tuple[int, ...], Row]) -> Column:
+    def _column(self, name: str, shared: Shared) -> Column:
         """One column; those that stand in the same rows share the array that says so."""
         if name not in self.blocks:
             return np.array(self.places[name], dtype=np.int64), np.array(self.values[name], dtype=np.float64)
@@ -181,8 +186,9 @@ class Table:
             values = np.concatenate([part for _, part in held])
             key = tuple(id(part) for part, _ in held)
             if key not in shared:
-                shared[key] = np.concatenate([part for part, _ in held])
-            places = shared[key]
+                parts = [part for part, _ in held]
+                shared[key] = parts, np.concatenate(parts)
+            places = shared[key][1]
             if (np.diff(places) < 0).any():  # a row that was read apart from those around it
                 order = np.argsort(places, kind="stable")
                 places, values = places[order], values[order]
@@ -248,7 +254,7 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
     for unit, name in ((1, "kimg"), (1000, "img")) if kimg else ():  # short ticks need the finer
         places, values = columns[kimg or ""]
         steps = _counter((places, np.round(values * unit)), rows)
-        if steps is not None and (np.diff(steps) != 0).mean() >= MOSTLY:
+        if steps is not None and len(steps) > 1 and (np.diff(steps) != 0).mean() >= MOSTLY:
             return Axis(steps, name, kimg)
     if epoch:
         steps = _counter(columns[epoch], rows)

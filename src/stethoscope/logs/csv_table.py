@@ -327,14 +327,19 @@ class CsvReading:
 
     def _look_at_words(self, cells: Cells, rows: Rows, lines: Rows, good: Mask) -> None:
         """Note what the columns hold that are no numbers: the time of day, numbers with a unit, or labels."""
-        for column in np.flatnonzero(~good[:, :MAX_SERIES].any(axis=0)).tolist():
+        if good[:, :MAX_SERIES].all():
+            return
+        which = cells.first[lines][:, None] + np.arange(min(good.shape[1], MAX_SERIES))
+        said = ~good[:, :MAX_SERIES] & (cells.ends[which] > cells.starts[which])
+        for column in np.flatnonzero(said.any(axis=0)).tolist():
             name = self.names[column]
-            ends = [cells.cell(int(cells.first[line]) + column) for line in (lines[0], lines[-1])]
+            worded, standing = lines[said[:, column]], rows[said[:, column]]
+            ends = [cells.cell(int(cells.first[line]) + column) for line in (worded[0], worded[-1])]
             stamps = [_stamp(text) for text in ends]
             if stamps[0] is not None and stamps[1] is not None:
                 self.clocks[name] = (self.clocks.get(name, stamps)[0] or stamps[0], stamps[1])
             elif name and (unit := _UNIT.fullmatch(ends[0].strip())):
-                self._add_with_unit(cells, rows, cells.first[lines] + column, name, unit[1].encode())
+                self._add_with_unit(cells, standing, cells.first[worded] + column, name, unit[1].encode())
             elif len(self.words.setdefault(name, set())) < FEWEST_LABELS:
                 self.words[name].update(text for text in ends if text and not _is_time(text))
 
