@@ -35,7 +35,7 @@ import numpy as np
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import formats, head_of, read_with, splice, surest
-from stethoscope.logs._head import Head
+from stethoscope.logs._reading.head import Head
 from stethoscope.run import Log
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,8 +22,8 @@ from unittest import mock
 
 import polars
 
-from stethoscope.logs import _fast_columns as fast
 from stethoscope.logs import csv_table, head_of, jsonl, read_log, read_with
+from stethoscope.logs._tables import fast_columns as fast
 
 ROUNDS = 9
 COLUMNS = 20

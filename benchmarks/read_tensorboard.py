@@ -82,7 +82,7 @@ def _varint(value: int) -> bytes:
 
 def framed(bodies: list[bytes]) -> bytes:
     """The bodies as TFRecords, their checksums computed together."""
-    from stethoscope.logs._crc32c import crcs
+    from stethoscope.logs._tensorboard.crc32c import crcs
 
     lengths = [struct.pack("<Q", len(one)) for one in bodies]
     parts = [part for pair in zip(lengths, bodies, strict=True) for part in pair]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import Head, head_of, splice
-from stethoscope.logs._other_formats import other_format
+from stethoscope.logs._reading.other_formats import other_format
 from stethoscope.logs.rivals import runs_among
 from stethoscope.logs.run_folders import run_folders
 from stethoscope.logs.splice import of_first_rank, tell_the_same

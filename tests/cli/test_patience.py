@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from stethoscope.cli import _patience
-from stethoscope.logs import _progress
+from stethoscope.logs._reading import progress as _progress
 from tests.cli.processes import surroundings
 
 
@@ -99,7 +99,7 @@ def test_progress_is_seen_on_a_terminal_and_erased(tmp_path: Path) -> None:
 SLOW = """
 import time
 from stethoscope.cli import _patience, main
-from stethoscope.logs import _progress
+from stethoscope.logs._reading import progress as _progress
 _patience.LONG_SECONDS = 0.05
 tell = _progress.tell
 def slowly(file, done, size):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stethoscope.logs import _digits
-from stethoscope.logs._digits import decimals
-from stethoscope.logs._numbers import number
+from stethoscope.logs._reading import digits as _digits
+from stethoscope.logs._reading.digits import decimals
+from stethoscope.logs._reading.numbers import number
 
 ODD = [
     *(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stethoscope.logs._dumped_config import DumpedSettings, may_begin
+from stethoscope.logs._text.dumped_config import DumpedSettings, may_begin
 from stethoscope.recipe import read_settings
 from stethoscope.run import Document
 

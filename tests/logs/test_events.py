@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from stethoscope.logs._events import Scanner, kind_of
+from stethoscope.logs._reading.events import Scanner, kind_of
 from stethoscope.run import Event, EventKind
 
 SAID = {

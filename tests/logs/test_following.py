@@ -12,7 +12,7 @@ import pytest
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import formats, read_log
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.logs.following import FolderFollower, Follower
 from stethoscope.run import Log
 from tests.fixtures.logs.make import HERE

@@ -13,7 +13,7 @@ import pytest
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import formats, generic_text, head_of, read_log, read_with
-from stethoscope.logs._pairs import parsed
+from stethoscope.logs._text.pairs import parsed
 from stethoscope.run import EventKind, Log, Series
 
 Line = Callable[[int], str]

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs import _sqlite, head_of, mlflow_metric, read_log, recognised
-from stethoscope.logs._stream import pour
+from stethoscope.logs import head_of, mlflow_metric, read_log, recognised
+from stethoscope.logs._reading.stream import pour
+from stethoscope.logs._stores import sqlite as _sqlite
 from stethoscope.recipe import read_settings
 from stethoscope.run import EventKind, Log, Series
 from tests.fixtures.logs.make import HERE

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, parquet, read_log, recognised
-from stethoscope.logs._parquet_schema import leaves_of
+from stethoscope.logs._stores.parquet_schema import leaves_of
 from stethoscope.run import Log, Series
 from tests.fixtures.logs.make import HERE
 

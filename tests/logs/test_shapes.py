@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import number
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import number
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.reading import TextReading
 
 _STEP = re.compile(r"\bstep[= ]\s*(\d[\d,]*)")
 

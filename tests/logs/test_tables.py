@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs import _fast_columns, csv_table, head_of, jsonl, keras_history, read_log, yolo_results
+from stethoscope.logs import csv_table, head_of, jsonl, keras_history, read_log, yolo_results
+from stethoscope.logs._tables import fast_columns as _fast_columns
 from stethoscope.run import Aggregation, Log, Series
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "logs" / "recorded"

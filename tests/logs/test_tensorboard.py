@@ -12,7 +12,7 @@ import pytest
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, read_log, recognised
-from stethoscope.logs._crc32c import by_distance, crc32c, crcs, masked
+from stethoscope.logs._tensorboard.crc32c import by_distance, crc32c, crcs, masked
 from stethoscope.logs.tensorboard import begin
 from stethoscope.read import read
 from stethoscope.run import Log, Series

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, read_log, tensorboard
-from stethoscope.logs._event_layouts import NotAnEventError, layout_of
-from stethoscope.logs._stream import read_with
+from stethoscope.logs._reading.stream import read_with
+from stethoscope.logs._tensorboard.layouts import NotAnEventError, layout_of
 from stethoscope.run import Log
 from tests.logs.tensorboard_files import (
     NAME,

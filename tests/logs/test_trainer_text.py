@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import formats, head_of, read_log
-from stethoscope.logs._scaler_messages import scales_in
+from stethoscope.logs._reading.scaler_messages import scales_in
 from stethoscope.run import Aggregation, EventKind, Log
 
 TEXT = Path(__file__).parent.parent / "fixtures" / "logs" / "text"

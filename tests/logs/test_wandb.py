@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, read_log, recognised, wandb_run
-from stethoscope.logs._stream import pour
-from stethoscope.logs._wandb_frames import BLOCK
-from stethoscope.logs._wandb_history import History
+from stethoscope.logs._reading.stream import pour
+from stethoscope.logs._wandb.frames import BLOCK
+from stethoscope.logs._wandb.history import History
 from stethoscope.recipe import read_settings
 from stethoscope.run import Aggregation, EventKind, Log, Series
 from tests.fixtures.logs.make import HERE

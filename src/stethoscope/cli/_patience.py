@@ -24,7 +24,7 @@ def patience(doing: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from stethoscope.logs._progress import watched_by
+    from stethoscope.logs._reading.progress import watched_by
 
     work = _Work(doing)
     done = threading.Event()

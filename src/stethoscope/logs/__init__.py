@@ -15,10 +15,10 @@ from types import ModuleType
 
 from stethoscope.discovery import modules_in
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs import _progress
-from stethoscope.logs._head import Head, head_of
-from stethoscope.logs._other_formats import other_format
-from stethoscope.logs._stream import read_with
+from stethoscope.logs._reading import progress as _progress
+from stethoscope.logs._reading.head import Head, head_of
+from stethoscope.logs._reading.other_formats import other_format
+from stethoscope.logs._reading.stream import read_with
 from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log
 from stethoscope.run.names import held_out, validated

@@ -20,12 +20,12 @@ from itertools import pairwise
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._clock import stamp_in_name
-from stethoscope.logs._dumped_settings import settings_in
-from stethoscope.logs._grammar import Place, StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import LAST_STEP, NUMBER, PLAIN_NUMBER, number
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.clock import stamp_in_name
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import LAST_STEP, NUMBER, PLAIN_NUMBER, number
+from stethoscope.logs._text.dumped_settings import settings_in
+from stethoscope.logs._text.grammar import Place, StepLine
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation, Document, Log, Series
 from stethoscope.run.names import canonical
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._clock import stamp_in_name
-from stethoscope.logs._events import Scanner
-from stethoscope.logs._head import Head
-from stethoscope.logs._lines import numbered_lines
-from stethoscope.logs._plain import plain
+from stethoscope.logs._reading.clock import stamp_in_name
+from stethoscope.logs._reading.events import Scanner
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.plain import plain
+from stethoscope.logs._text.lines import numbered_lines
 from stethoscope.run import EventKind, Log
 
 FORMAT = "console output"

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stethoscope.logs._counting import EPOCH, STEP, assembled
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._rows import Assembled, Places, RowReading, Rows, joined
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._text.counting import EPOCH, STEP, assembled
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.rows import Assembled, Places, RowReading, Rows, joined
 
 FORMAT = "Coqui trainer log"
 

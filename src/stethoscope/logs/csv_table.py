@@ -20,15 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._blocks import Blocks
-from stethoscope.logs._cells import Cells, Mask, Values, cells_of, numbers_in, split
-from stethoscope.logs._clock import stamp_of
-from stethoscope.logs._digits import decimals
-from stethoscope.logs._fast_columns import FILLED, Columns, fast_columns
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import number
-from stethoscope.logs._points import MAX_SERIES
-from stethoscope.logs._table import (
+from stethoscope.logs._reading.clock import stamp_of
+from stethoscope.logs._reading.digits import decimals
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import number
+from stethoscope.logs._reading.points import MAX_SERIES
+from stethoscope.logs._tables.blocks import Blocks
+from stethoscope.logs._tables.cells import Cells, Mask, Values, cells_of, numbers_in, split
+from stethoscope.logs._tables.fast_columns import FILLED, Columns, fast_columns
+from stethoscope.logs._tables.table import (
     AXIS_COLUMNS,
     ROLE_KEYS,
     TAG_KEYS,

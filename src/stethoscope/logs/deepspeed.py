@@ -23,12 +23,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stethoscope.logs._fields import separated, tight
-from stethoscope.logs._grammar import Place, StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._meters import fields
-from stethoscope.logs._numbers import NUMBER, PLAIN_NUMBER
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER, PLAIN_NUMBER
+from stethoscope.logs._text.fields import separated, tight
+from stethoscope.logs._text.grammar import Place, StepLine, confidence, step_lines
+from stethoscope.logs._text.meters import fields
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run.names import canonical
 
 FORMAT = "DeepSpeed log"

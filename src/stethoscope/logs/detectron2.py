@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from stethoscope.logs._events import may_announce
-from stethoscope.logs._grammar import StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._meters import fields
-from stethoscope.logs._numbers import number
-from stethoscope.logs._points import Points
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.events import may_announce
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import number
+from stethoscope.logs._reading.points import Points
+from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
+from stethoscope.logs._text.meters import fields
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
 FORMAT = "detectron2 log"

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._counting import BATCH, EPOCH, assembled
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import Place, StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._rows import RowReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.counting import BATCH, EPOCH, assembled
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import Place, StepLine
+from stethoscope.logs._text.rows import RowReading
 from stethoscope.run import Aggregation
 
 FORMAT = "ESPnet log"

@@ -13,8 +13,8 @@ from types import ModuleType
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, read_with, surest, told_by_name
-from stethoscope.logs._head import HEAD_BYTES, Head
-from stethoscope.logs._stream import Reading, pour
+from stethoscope.logs._reading.head import HEAD_BYTES, Head
+from stethoscope.logs._reading.stream import Reading, pour
 from stethoscope.run import Log
 from stethoscope.run.folder import Entry, walk
 

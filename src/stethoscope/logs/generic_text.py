@@ -17,7 +17,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stethoscope.logs._counting import (
+from stethoscope.logs._reading.events import kind_of
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import number
+from stethoscope.logs._reading.plain import plain
+from stethoscope.logs._reading.points import Points
+from stethoscope.logs._reading.scaler_messages import scales_in
+from stethoscope.logs._text.counting import (
     ALL,
     EPOCH,
     RANK,
@@ -25,17 +31,11 @@ from stethoscope.logs._counting import (
     assembled,
     counted_by,
 )
-from stethoscope.logs._events import kind_of
-from stethoscope.logs._finish import Finished, with_validations_ended
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import number
-from stethoscope.logs._pairs import Parsed, parsed
-from stethoscope.logs._plain import plain
-from stethoscope.logs._points import Points
-from stethoscope.logs._roles import FINE, distinct, placed
-from stethoscope.logs._rows import Assembled, RowReading, Rows
-from stethoscope.logs._scaler_messages import scales_in
+from stethoscope.logs._text.finish import Finished, with_validations_ended
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.pairs import Parsed, parsed
+from stethoscope.logs._text.roles import FINE, distinct, placed
+from stethoscope.logs._text.rows import Assembled, RowReading, Rows
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, known
 

@@ -19,15 +19,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stethoscope.logs._counting import EPOCH, STEP
-from stethoscope.logs._disguised_nan import disguised_nan
-from stethoscope.logs._grammar import Place, StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._pairs import parsed
-from stethoscope.logs._points import Points
-from stethoscope.logs._roles import placed
-from stethoscope.logs._rows import (
+from stethoscope.logs._reading.disguised_nan import disguised_nan
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._reading.points import Points
+from stethoscope.logs._text.counting import EPOCH, STEP
+from stethoscope.logs._text.grammar import Place, StepLine
+from stethoscope.logs._text.pairs import parsed
+from stethoscope.logs._text.roles import placed
+from stethoscope.logs._text.rows import (
     NO_ROWS,
     Assembled,
     Places,

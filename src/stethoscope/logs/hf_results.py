@@ -12,10 +12,10 @@ import re
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import numbers_of, record_in
-from stethoscope.logs._numbers import LAST_STEP
-from stethoscope.logs._points import MAX_SERIES, aggregation_of
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import LAST_STEP
+from stethoscope.logs._reading.points import MAX_SERIES, aggregation_of
+from stethoscope.logs._tables.json_values import numbers_of, record_in
 from stethoscope.run import Aggregation, Log, Series
 from stethoscope.run.names import assign, known
 

@@ -11,10 +11,10 @@ import json
 import re
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._disguised_nan import disguised_nan
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import numbers_of, records_from
-from stethoscope.logs._table import Table
+from stethoscope.logs._reading.disguised_nan import disguised_nan
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._tables.json_values import numbers_of, records_from
+from stethoscope.logs._tables.table import Table
 from stethoscope.run import Aggregation, Event, EventKind, Log
 
 FORMAT = "HF trainer_state.json"

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._counting import BATCH, EPOCH, RANK, STEP, assembled
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import Place, StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._rows import RowReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._text.counting import BATCH, EPOCH, RANK, STEP, assembled
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import Place, StepLine
+from stethoscope.logs._text.rows import RowReading
 
 FORMAT = "icefall log"
 

@@ -10,9 +10,9 @@ import re
 from itertools import islice
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import numbers_of, records_from
-from stethoscope.logs._table import Table, looks_like_log
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._tables.json_values import numbers_of, records_from
+from stethoscope.logs._tables.table import Table, looks_like_log
 from stethoscope.run import Log
 
 FORMAT = "JSON records"

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._blocks import Blocks
-from stethoscope.logs._events import Scanner
-from stethoscope.logs._fast_columns import fast_records
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import numbers_of, record_in
-from stethoscope.logs._json_templates import Fitting, Lines, Templates, lines_of
-from stethoscope.logs._table import AXIS_COLUMNS, Table, looks_like_log
+from stethoscope.logs._reading.events import Scanner
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._tables.blocks import Blocks
+from stethoscope.logs._tables.fast_columns import fast_records
+from stethoscope.logs._tables.json_templates import Fitting, Lines, Templates, lines_of
+from stethoscope.logs._tables.json_values import numbers_of, record_in
+from stethoscope.logs._tables.table import AXIS_COLUMNS, Table, looks_like_log
 from stethoscope.run import Aggregation, Log
 
 FORMAT = "JSON lines"

@@ -19,13 +19,13 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs._chunk import Column, Decoded, Lines, Stepped
-from stethoscope.logs._columns import Integers
-from stethoscope.logs._finish import Finished, with_validations_ended
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import LAST_STEP, NUMBER
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import LAST_STEP, NUMBER
+from stethoscope.logs._text.chunk import Column, Decoded, Lines, Stepped
+from stethoscope.logs._text.columns import Integers
+from stethoscope.logs._text.finish import Finished, with_validations_ended
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
 FORMAT = "Keras progress"

@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import HEAD_BYTES, Head
-from stethoscope.logs._json import value_of
-from stethoscope.logs._table import DEEPEST, Reading, Table, looks_like_log
+from stethoscope.logs._reading.head import HEAD_BYTES, Head
+from stethoscope.logs._tables.json_values import value_of
+from stethoscope.logs._tables.table import DEEPEST, Reading, Table, looks_like_log
 from stethoscope.run import Log
 from stethoscope.run.names import canonical
 

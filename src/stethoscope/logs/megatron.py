@@ -16,11 +16,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stethoscope.logs._finish import Finished, without_placeholders
-from stethoscope.logs._grammar import Place, StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._text.finish import Finished, without_placeholders
+from stethoscope.logs._text.grammar import Place, StepLine, confidence, step_lines
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
 FORMAT = "Megatron log"

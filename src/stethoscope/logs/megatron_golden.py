@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import value_of
-from stethoscope.logs._numbers import LAST_STEP
-from stethoscope.logs._points import Points
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import LAST_STEP
+from stethoscope.logs._reading.points import Points
+from stethoscope.logs._tables.json_values import value_of
 from stethoscope.run import Aggregation, Log
 
 FORMAT = "Megatron golden values"

@@ -21,10 +21,10 @@ import numpy.typing as npt
 import yaml
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._digits import decimals
-from stethoscope.logs._head import Head, head_of
-from stethoscope.logs._mlflow import Points, assembled, document, ended
-from stethoscope.logs._numbers import number, whole
+from stethoscope.logs._reading.digits import decimals
+from stethoscope.logs._reading.head import Head, head_of
+from stethoscope.logs._reading.numbers import number, whole
+from stethoscope.logs._stores.mlflow import Points, assembled, document, ended
 from stethoscope.run import Log
 
 FORMAT = "MLflow file store"

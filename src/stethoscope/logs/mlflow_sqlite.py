@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import Head
-from stethoscope.logs._mlflow import LARGEST_FLOAT, Points, assembled, document, ended
-from stethoscope.logs._points import MAX_SERIES
-from stethoscope.logs._sqlite import Tables, opened, tables_of
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.points import MAX_SERIES
+from stethoscope.logs._stores.mlflow import LARGEST_FLOAT, Points, assembled, document, ended
+from stethoscope.logs._stores.sqlite import Tables, opened, tables_of
 from stethoscope.run import Log
 
 FORMAT = "MLflow database"

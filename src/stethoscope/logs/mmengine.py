@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._coco import CocoSummary, tells_of_coco
-from stethoscope.logs._events import may_announce
-from stethoscope.logs._grammar import Place, StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._meters import fields, held_out
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.events import may_announce
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.coco import CocoSummary, tells_of_coco
+from stethoscope.logs._text.grammar import Place, StepLine, confidence, step_lines
+from stethoscope.logs._text.meters import fields, held_out
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 from stethoscope.run.names import known
 

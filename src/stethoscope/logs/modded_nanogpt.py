@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
+from stethoscope.logs._text.reading import TextReading
 
 FORMAT = "modded-nanogpt log"
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._fields import separated
-from stethoscope.logs._grammar import StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.fields import separated
+from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
+from stethoscope.logs._text.reading import TextReading
 
 FORMAT = "nanoGPT log"
 

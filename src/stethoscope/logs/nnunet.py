@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._events import may_announce
-from stethoscope.logs._finish import Finished, on_epochs
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER, PLAIN_NUMBER, number
-from stethoscope.logs._points import Points
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.events import may_announce
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER, PLAIN_NUMBER, number
+from stethoscope.logs._reading.points import Points
+from stethoscope.logs._text.finish import Finished, on_epochs
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
 FORMAT = "nnU-Net log"

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._points import Points
-from stethoscope.logs._rows import Assembled, Places, RowReading, Rows, add_rows, joined, whole_numbers
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._reading.points import Points
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.rows import Assembled, Places, RowReading, Rows, add_rows, joined, whole_numbers
 from stethoscope.run import Aggregation
 from stethoscope.run.names import known
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._counting import assembled
-from stethoscope.logs._grammar import StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._pairs import Parsed, parsed
-from stethoscope.logs._roles import distinct, placed
-from stethoscope.logs._rows import RowReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.counting import assembled
+from stethoscope.logs._text.grammar import StepLine
+from stethoscope.logs._text.pairs import Parsed, parsed
+from stethoscope.logs._text.roles import distinct, placed
+from stethoscope.logs._text.rows import RowReading
 from stethoscope.run import Aggregation
 
 FORMAT = "PaddlePaddle log"

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import Head
-from stethoscope.logs._parquet_schema import MAGIC, leaves_of
-from stethoscope.logs._points import MAX_SERIES
-from stethoscope.logs._table import TAG_KEYS, TIME_COLUMNS, Table, looks_like_log
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.points import MAX_SERIES
+from stethoscope.logs._stores.parquet_schema import MAGIC, leaves_of
+from stethoscope.logs._tables.table import TAG_KEYS, TIME_COLUMNS, Table, looks_like_log
 from stethoscope.run import Log
 
 FORMAT = "Parquet table"

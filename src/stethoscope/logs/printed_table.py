@@ -16,12 +16,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stethoscope.logs._counting import ALL, EPOCH, STEP, assembled
-from stethoscope.logs._grammar import Place, StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._rows import Assembled, RowReading, Rows, joined
-from stethoscope.logs._table import EPOCH_COLUMNS, STEP_COLUMNS
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._tables.table import EPOCH_COLUMNS, STEP_COLUMNS
+from stethoscope.logs._text.counting import ALL, EPOCH, STEP, assembled
+from stethoscope.logs._text.grammar import Place, StepLine
+from stethoscope.logs._text.rows import Assembled, RowReading, Rows, joined
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, known
 

@@ -16,12 +16,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stethoscope.logs._counting import ALL, EPOCH, POSITION, STEP, assembled
-from stethoscope.logs._events import kind_of
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import Place, StepLine, confidence
-from stethoscope.logs._head import Head
-from stethoscope.logs._rows import Assembled, RowReading, Rows
+from stethoscope.logs._reading.events import kind_of
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.counting import ALL, EPOCH, POSITION, STEP, assembled
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import Place, StepLine, confidence
+from stethoscope.logs._text.rows import Assembled, RowReading, Rows
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, held_out
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from stethoscope.logs._counting import ALL, EPOCH, POSITION, assembled
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import Place, StepLine
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._rows import Assembled, RowReading, Rows
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._text.counting import ALL, EPOCH, POSITION, assembled
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import Place, StepLine
+from stethoscope.logs._text.rows import Assembled, RowReading, Rows
 from stethoscope.run import Aggregation
 
 FORMAT = "SpeechBrain log"

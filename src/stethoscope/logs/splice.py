@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs._clock import stamp_in_name
+from stethoscope.logs._reading.clock import stamp_in_name
 from stethoscope.logs.retelling import Counting, counting_between, lie_near
 from stethoscope.run import Log, Segment, Series
 

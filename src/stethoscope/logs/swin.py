@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._finish import Finished
-from stethoscope.logs._grammar import confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._meters import begin_meters, meters
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._text.finish import Finished
+from stethoscope.logs._text.grammar import confidence, step_lines
+from stethoscope.logs._text.meters import begin_meters, meters
 from stethoscope.run import Aggregation
 
 FORMAT = "Swin log"

@@ -4,8 +4,8 @@
     length, CRC | wall_time: 1689000003.5  step: 10  summary: [tag: "train/loss"  simple_value: 2.31] | CRC
     length, CRC | wall_time: 1689000003.6  step: 10  summary: [tag: "epoch_loss"  tensor: float {2.31}] | CRC
 
-The frames are found in `_tfrecord` and the scalars decoded in `_event_columns`, both in bulk. Every CRC is
-checked: a damaged record is passed over and counted, and the records behind it are found again.
+The frames are found and the scalars decoded in bulk (`_tensorboard`). Every CRC is checked: a damaged record
+is passed over and counted, and the records behind it are found again.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._event_columns import Decoded, Decoder
-from stethoscope.logs._event_layouts import NotAnEventError, Text, layout_of
-from stethoscope.logs._event_series import series_of
-from stethoscope.logs._event_texts import documents_in
-from stethoscope.logs._head import Head
-from stethoscope.logs._points import MAX_SERIES
-from stethoscope.logs._tfrecord import HEADER, Frames, frames, header_at, next_header
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.points import MAX_SERIES
+from stethoscope.logs._tensorboard.columns import Decoded, Decoder
+from stethoscope.logs._tensorboard.layouts import NotAnEventError, Text, layout_of
+from stethoscope.logs._tensorboard.series import series_of
+from stethoscope.logs._tensorboard.texts import documents_in
+from stethoscope.logs._tensorboard.tfrecord import HEADER, Frames, frames, header_at, next_header
 from stethoscope.run import Log
 from stethoscope.run.series import Steps, Values
 

@@ -16,12 +16,12 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from stethoscope.logs._finish import Finished
-from stethoscope.logs._grammar import StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._meters import fields, held_out
-from stethoscope.logs._numbers import PLAIN_NUMBER
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import PLAIN_NUMBER
+from stethoscope.logs._text.finish import Finished
+from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
+from stethoscope.logs._text.meters import fields, held_out
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Log
 
 FORMAT = "torchtitan log"

@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from stethoscope.logs._coco import CocoSummary, tells_of_coco
-from stethoscope.logs._events import may_announce
-from stethoscope.logs._finish import Finished, with_validations_ended, without_placeholders
-from stethoscope.logs._grammar import StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._meters import counted_from, first_epoch, meters
-from stethoscope.logs._numbers import NUMBER
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.events import may_announce
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import NUMBER
+from stethoscope.logs._text.coco import CocoSummary, tells_of_coco
+from stethoscope.logs._text.finish import Finished, with_validations_ended, without_placeholders
+from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
+from stethoscope.logs._text.meters import counted_from, first_epoch, meters
+from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
 FORMAT = "MetricLogger log"

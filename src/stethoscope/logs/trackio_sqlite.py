@@ -13,12 +13,12 @@ import sqlite3
 from datetime import datetime
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._events import kind_of
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import numbers_of, record_in
-from stethoscope.logs._kept_settings import kept_settings
-from stethoscope.logs._sqlite import Tables, opened, tables_of
-from stethoscope.logs._table import Table
+from stethoscope.logs._reading.events import kind_of
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.kept_settings import kept_settings
+from stethoscope.logs._stores.sqlite import Tables, opened, tables_of
+from stethoscope.logs._tables.json_values import numbers_of, record_in
+from stethoscope.logs._tables.table import Table
 from stethoscope.run import Document, Event, Log
 
 FORMAT = "Trackio database"

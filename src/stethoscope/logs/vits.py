@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._fields import tight
-from stethoscope.logs._grammar import Place, StepLine, confidence, step_lines
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import PLAIN_NUMBER
-from stethoscope.logs._text import TextReading
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import PLAIN_NUMBER
+from stethoscope.logs._text.fields import tight
+from stethoscope.logs._text.grammar import Place, StepLine, confidence, step_lines
+from stethoscope.logs._text.reading import TextReading
 
 FORMAT = "VITS log"
 

@@ -1,6 +1,6 @@
 """W&B's offline run files, `run-<id>.wandb`: everything that a run told its logger, in one binary file.
 
-The file is a chain of protobuf records (`_wandb_frames`). Of these are read: the run and its config, the
+The file is a chain of protobuf records (`_wandb.frames`). Of these are read: the run and its config, the
 history (one row per call of `wandb.log`), the metrics that were declared with a step of their own, what the
 run printed, and its exit code.
 
@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs import _wandb_wire as wire
-from stethoscope.logs._events import Scanner
-from stethoscope.logs._head import Head
-from stethoscope.logs._kept_settings import kept_settings
-from stethoscope.logs._table import EPOCH_COLUMNS, KIMG_COLUMNS, TIME_COLUMNS, Axis, axis_of
-from stethoscope.logs._wandb_frames import MAGIC, Frames
-from stethoscope.logs._wandb_history import History, value_in
-from stethoscope.logs._wandb_output import Output
+from stethoscope.logs._reading.events import Scanner
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.kept_settings import kept_settings
+from stethoscope.logs._tables.table import EPOCH_COLUMNS, KIMG_COLUMNS, TIME_COLUMNS, Axis, axis_of
+from stethoscope.logs._wandb import wire
+from stethoscope.logs._wandb.frames import MAGIC, Frames
+from stethoscope.logs._wandb.history import History, value_in
+from stethoscope.logs._wandb.output import Output
 from stethoscope.logs.wandb_summary import series_of
 from stethoscope.run import Aggregation, Document, Event, EventKind, Log
 

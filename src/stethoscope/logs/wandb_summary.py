@@ -12,10 +12,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._head import Head
-from stethoscope.logs._json import numbers_of, record_in
-from stethoscope.logs._points import MAX_SERIES, aggregation_of, with_lone_loss
-from stethoscope.logs._table import AXIS_COLUMNS, EPOCH_COLUMNS, STEP_COLUMNS
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.points import MAX_SERIES, aggregation_of, with_lone_loss
+from stethoscope.logs._tables.json_values import numbers_of, record_in
+from stethoscope.logs._tables.table import AXIS_COLUMNS, EPOCH_COLUMNS, STEP_COLUMNS
 from stethoscope.run import Aggregation, Log, Series
 from stethoscope.run.names import assign, known
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.logs._blocks import Blocks
-from stethoscope.logs._head import Head
-from stethoscope.logs._numbers import number
-from stethoscope.logs._table import Table
+from stethoscope.logs._reading.head import Head
+from stethoscope.logs._reading.numbers import number
+from stethoscope.logs._tables.blocks import Blocks
+from stethoscope.logs._tables.table import Table
 from stethoscope.run import Log
 
 FORMAT = "YOLO results.txt"

@@ -1,0 +1,267 @@
+"""Lines that say what happened to a run: it ran out of memory, was killed, resumed, saved, finished.
+
+A line is looked at only when it holds one of a kind's words, and counts only when the kind's pattern
+agrees; source code that a log quotes is passed over. Of a traceback, the last line is the event.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from stethoscope.logs._reading.scaler_messages import ScalerMessages
+from stethoscope.run import Event, EventKind
+
+LONGEST_MESSAGE = 300  # characters
+FURTHEST_LOOK = 2_000  # characters of a line that are searched
+MOST_OF_A_KIND = 10_000  # a log that prints an overflow every step has said enough
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    kind: EventKind
+    words: tuple[str, ...]  # lower case; a line without any of them is not searched
+    pattern: re.Pattern[str]
+
+
+def _sign(kind: EventKind, words: str, *patterns: str) -> _Sign:
+    return _Sign(kind, tuple(words.split("|")), re.compile("|".join(patterns)))
+
+
+# In this order: a line that fits two kinds is the first. "Out of memory: Killed process" is memory.
+_SIGNS = (
+    _sign(
+        EventKind.OUT_OF_MEMORY,
+        "memory|bad_alloc|oom-kill|oom_kill|alloc_failed|resource_exhausted",
+        r"\b(?:CUDA|HIP|MPS backend|XPU|NPU)\b.{0,40}out of memory",
+        r"\bOutOfMemoryError\b",
+        r"CUBLAS_STATUS_ALLOC_FAILED",
+        r"DefaultCPUAllocator: (?:not enough memory|can't allocate memory)",
+        r"Out of memory: Kill",
+        r"\boom[-_]kill",
+        r"\bstd::bad_alloc\b",
+        r"RESOURCE_EXHAUSTED",
+        r"Cannot allocate memory",
+        r"^\s*MemoryError\b",
+        r"ran out of memory",
+    ),
+    _sign(
+        EventKind.DATA_WORKER_DIED,
+        "dataloader worker|bus error|shared memory",
+        r"DataLoader worker \(pid.{0,60}(?:exited unexpectedly|killed by signal)",
+        r"Unexpected bus error encountered in worker",
+        r"^\s*Bus error\b",
+        r"insufficient shared memory",
+    ),
+    _sign(
+        EventKind.COLLECTIVE_TIMEOUT,
+        "timeout|timed out|closed by peer|reset by peer|watchdog",
+        r"[Ww]atchdog caught collective operation timeout",
+        r"(?:ProcessGroup(?:NCCL|Gloo)|c10d|[Gg]loo|NCCL|ranks?)\b.{0,200}\b[Tt]ime(?:d out|out after)",
+        r"[Tt]imed out waiting .{0,60}(?:work|ranks?|store|recv|send|collective)",
+        r"\[?[.\w/]*(?:gloo|nccl)\b.{0,120}Connection (?:closed|reset) by peer",
+    ),
+    _sign(
+        EventKind.DISK_FULL,
+        "no space left|errno|quota exceeded|pytorchstreamwriter",
+        r"No space left on device",
+        r"\[Errno (?:28|122)\]",
+        r"[Dd]isk quota exceeded",
+        r"PytorchStreamWriter failed writing file",
+    ),
+    _sign(
+        EventKind.STOPPED_BY_USER,
+        "interrupt",
+        r"^\s*KeyboardInterrupt\b",
+        r"(?:[Uu]ser|[Kk]eyboard) interrupt(?:ed|ion)?\b",
+        r"[Ii]nterrupted by (?:the )?user",
+        r"[Dd]etected KeyboardInterrupt",
+    ),
+    _sign(
+        EventKind.KILLED,
+        "killed|sigkill|sigterm|signal|exit|cancelled|time limit|preempt",
+        r"^\s*Killed\s*$",
+        r"line \d+:\s+\d+ (?:Killed|Terminated)\b",
+        r"\b(?:received|by|with|got|Received|caught|Caught)\b.{0,40}\bSIG(?:KILL|TERM)\b",
+        r"\bSIG(?:KILL|TERM) (?:received|death signal)",
+        r"\bdied with <Signals\.SIG(?:KILL|TERM)",
+        r"[Ee]xit ?code\b\W{0,4}(?:-9|-15|137|143)\b",
+        r"\bCANCELLED (?:AT|DUE TO)\b",
+        r"\bDUE TO (?:TIME LIMIT|PREEMPTION|NODE FAIL)",
+    ),
+    _sign(
+        EventKind.OVERFLOW,
+        "overflow|loss scale",
+        r"(?<![Nn]o )\b[Gg]rad(?:ient)? overflow",
+        r"OVERFLOW!",
+        r"[Oo]verflow detected(?:\. Skipping|, setting (?:loss )?scale)",
+        r"loss scale overflow!",
+        r"[Rr]educing (?:dynamic )?loss scale (?:from|to)",
+    ),
+    _sign(
+        EventKind.NON_FINITE,
+        "nan|inf |infinite|inf)|non-finite|nonfinite|not finite",
+        r"NaN/Inf (?:found )?in (?:the )?(?:loss|grad)",
+        r"[Ll]oss (?:is|was|became|=) ?(?:nan|NaN|inf|Inf|infinite|not finite|non-?finite)\b",
+        r"(?:^|[^\w])(?<![Nn]o )(?:nan|NaN|Nan|NAN|inf|Inf) (?:loss|gradients?|values?|grad norm)?\s?"
+        r"(?:detected|encountered|found)\b",
+        r"\b[Nn]on-?finite (?:loss|grad)",
+        r"returned nan values",
+    ),
+    _sign(
+        EventKind.RESUMED,
+        "resum|continuing training|loaded checkpoint",
+        r"\b[Rr]esum(?:ing|ed) (?:training )?(?:from|at)\b",
+        r"\b[Cc]ontinuing training from\b",
+        r"\bsuccessfully loaded checkpoint from\b.*\bat iteration\b",
+        r"\b[Ll]oaded checkpoint \S+ \(epoch \d+ @ \d+ updates\)",
+    ),
+    _sign(
+        EventKind.FINISHED,
+        "end of training|training|early stopping|earlystopping|save the latest|train_runtime|stopped: `max",
+        r"\bEnd of training\b",
+        r"^(?!.*\b[Ee]poch\b).*\b[Tt]raining (?:is |has )?(?:completed?|finished|done)\b",
+        r"\b(?:Finished|Completed|Done) [Tt]raining\b",
+        r"\bSave the latest model\b",
+        r"\bTraining stopped by automation\b",
+        r"\b[Ee]arly ?stopping(?: was)? triggered\b",
+        r"['\"]train_runtime['\"]\s*:",
+        r"stopped: `max_(?:epochs|steps|time)",
+        r"\bTotal training time\s*:",
+    ),
+    _sign(
+        EventKind.CHECKPOINT,
+        "saving|saved|checkpoint|snapshotting|best model",
+        r"\b[Ss]uccessfully saved checkpoint\b",
+        r"\.(?:pth|pt|ckpt|keras|h5)\b\S* saved\b",
+        r"(?<!finished )\bsaving model to \S",
+        r"\bSaving models and training states",
+        r"\b[Ss]aving (?:model )?checkpoint\b",
+        r"\b[Ss]aved (?:model )?checkpoint\b",
+        r"\b[Cc]heckpoint (?:was )?saved\b",
+        r"\bSaved model parameters to\b",
+        r"\bSnapshotting to binary proto file",
+        r"\bSaving model and optimizer state at iteration",
+        r"\bSaved an end-of-epoch checkpoint",
+        r"^\s*Saving weights to \S",
+        r"^\s*saving model [\d.]+\.\.\.",
+        r"^\s*> (?:CHECKPOINT|BEST MODEL) : ",
+        r"\bThe model with the best validation .{1,60} was saved at iter",
+    ),
+    _sign(
+        EventKind.STARTED,
+        "start",
+        r"\bStart training from epoch\b",
+        r"\bStarting training loop at step\b",
+        r"\bStarting training from iteration\b",
+    ),
+)
+
+# Source and settings that a log quotes: statements, comments, format strings.
+_CODE = re.compile(
+    r"^\s*(?:#|//|\"\"\"|'''|raise\b|print\w*\(|if\b|elif\b|else:|except\b|assert\b|def\b|class\b|import\b|"
+    r"from \S+ import|return\b|log\w*\.\w+\(|warnings\.|self\.|parser\.add_argument)|"
+    r"\bf[\"']|\\n[\"']|%[sd]\b|\{\w+(?::[^}]*)?\}"
+)
+_PREFIX = re.compile(
+    r"^\[?\d{4}-\d\d-\d\d[ T][\d:,.]+\]?\s*(?:-?\s*[\w.]+ -\s*)?"
+    r"(?:\[?(?:INFO|DEBUG|WARNING|ERROR|CRITICAL)\]?\s*[:-]?\s*)?"
+)
+_WORDS = tuple({word for sign in _SIGNS for word in sign.words})
+_TRACEBACK_WORD = "traceback ("
+_TRACEBACK = "Traceback (most recent call last):"
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\s?:|$)")
+_FRAME = re.compile(r"^\s+File \"")
+_TITLE = re.compile(r"(?:iter|step)\w*[:=]?\s*([\d,]{1,15})")
+
+
+@dataclass(slots=True)
+class Scanner:
+    """Collects events from the lines it is shown, in order."""
+
+    file: str
+    found: list[Event] = field(default_factory=list)
+    counts: dict[EventKind, int] = field(default_factory=dict)
+    traceback: _Traceback | None = None
+    scales: ScalerMessages = field(default_factory=ScalerMessages)
+
+    def see(self, number: int, line: str, step: int | None) -> None:
+        """Look at one line that is no step line; `step` is that of the last step line before it."""
+        if self.traceback is not None and self._in_traceback(number, line, step):
+            return
+        at = line.find(_TRACEBACK)
+        if at >= 0 and not line[at + len(_TRACEBACK) :].strip() and not _CODE.search(line[:at]):
+            self.traceback = _Traceback(line[:at])
+            return
+        kind = kind_of(line)
+        if kind is not None:
+            self._note(kind, line, number, step)
+        if "scale" in line and not _CODE.search(line[:FURTHEST_LOOK]):
+            self.scales.see(number, line[:FURTHEST_LOOK], step)
+
+    def events(self) -> tuple[Event, ...]:
+        """What was found."""
+        return tuple(self.found)
+
+    def _in_traceback(self, number: int, line: str, step: int | None) -> bool:
+        block = self.traceback
+        assert block is not None
+        if not line.startswith(block.prefix):
+            return False  # another rank's line in between
+        text = line[len(block.prefix) :]
+        if _FRAME.match(text):
+            block.frames += 1
+            return True
+        if block.frames == 0:
+            self.traceback = None  # words about a traceback, not one
+            return False
+        if not text.strip() or text[0].isspace():
+            return True
+        self.traceback = None
+        if not _EXCEPTION.match(text):
+            return False
+        kind = kind_of(text) or EventKind.TRACEBACK
+        if not text.startswith("SystemExit"):
+            self._note(kind, text, number, step)
+        return True
+
+    def _note(self, kind: EventKind, line: str, number: int, step: int | None) -> None:
+        message = _PREFIX.sub("", line).lstrip(" -").rstrip()[:LONGEST_MESSAGE]
+        said = _TITLE.search(message) if kind in {EventKind.RESUMED, EventKind.STARTED} else None
+        at = int(said[1].replace(",", "") or 0) if said else step
+        if kind is EventKind.STARTED and at:
+            kind = EventKind.RESUMED  # BasicSR starts "from iter: 5000" after a resume
+        last = self.found[-1] if self.found else None
+        if (
+            last
+            and (last.kind, last.step) == (kind, at)
+            and (kind is EventKind.RESUMED or last.message == message)
+        ):
+            return  # several ranks, or two ways of saying one thing
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if self.counts[kind] <= MOST_OF_A_KIND:
+            self.found.append(Event(kind, message, self.file, number, at))
+
+
+@dataclass(slots=True)
+class _Traceback:
+    prefix: str
+    frames: int = 0
+
+
+def may_announce(line: str) -> bool:
+    """Whether a line holds any of the words that an announcement has; the same for all lines of one shape."""
+    lowered = line[:FURTHEST_LOOK].lower()
+    return _TRACEBACK_WORD in lowered or any(word in lowered for word in _WORDS)
+
+
+def kind_of(line: str) -> EventKind | None:
+    """What a line announces; None for nothing."""
+    line = line[:FURTHEST_LOOK]
+    lowered = line.lower()
+    for sign in _SIGNS:
+        if any(word in lowered for word in sign.words) and sign.pattern.search(line):
+            if "NCCL INFO" in line or _CODE.search(line):
+                return None
+            return sign.kind
+    return None

@@ -1,0 +1,1 @@
+"""What trackers keep in databases and tables."""

@@ -1,0 +1,1 @@
+"""Rows of named values, and the axis that counts them."""

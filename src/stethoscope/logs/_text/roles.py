@@ -1,0 +1,244 @@
+"""Which of a line's numbers count, which measure, and whether on training or on held-out data.
+
+Epoch 3 [ 640/60000 (1%)]  Loss: 2.30            an epoch, a position in it, and a loss
+Train Loss: 0.3, Acc: 0.8 | Val Loss: 0.4, Acc: 0.7      the second accuracy is the validation's
+Test set: Average loss: 0.05, Accuracy: 9850/10000 (98%)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, LEAD, POSITION, RANK, STEP, TIMES
+from stethoscope.logs._text.grammar import Place
+from stethoscope.logs._text.pairs import BLANK, Field, Parsed
+from stethoscope.run.names import known
+
+FINE = frozenset({STEP, BATCH, POSITION, LEAD})  # counters that move within an epoch
+_TOKEN = re.compile(r"[\s_\-./#]+")
+# What counts steps, the most telling first; a line may count micro steps beside.
+_STEP_WORDS = (
+    *(
+        "globalstep",
+        "global_step",
+        "gs",
+        "step",
+        "steps",
+        "update",
+        "updates",
+        "up",
+        "iteration",
+        "iterations",
+    ),
+    *("iter", "iters", "itr", "it", "timestep", "timesteps", "episode", "episodes", "round", "rounds"),
+    *("generation", "gen", "s", "t"),
+)
+_BATCH_WORDS = frozenset(["batch", "batches", "bt", "b", "minibatch", "mb", "i", "batchidx", "idx"])
+_EPOCH_WORDS = frozenset({"epoch", "epochs", "ep", "e", "\u8f6e\u6b21"})
+# Words beside a counter's own that do not make another quantity of it.
+_BESIDE = frozenset(
+    [
+        "train",
+        "training",
+        "global",
+        "current",
+        "cur",
+        "num",
+        "number",
+        "no",
+        "nr",
+        "idx",
+        "index",
+        "count",
+        "optimizer",
+        "opt",
+        "total_",
+        "tr",
+        "trainer",
+        "val",
+        "valid",
+        "validation",
+        "eval",
+        "evaluation",
+        "test",
+        "dev",
+    ]
+)
+_SINGLE = frozenset(
+    ["s", "t", "e", "i", "b"]
+)  # counters only where a line has a loss or another counter beside
+_HELD_OUT = re.compile(
+    r"\b(val|valid|validat(?:ion|ing|e)|eval|evaluat(?:ion|ing|e)|test|dev|testing)\b", re.IGNORECASE
+)
+_TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
+_ROLE_ALONE = re.compile(r"(?:train(?:ing)?|val|valid|validation|eval|test|dev)", re.IGNORECASE)
+_SEGMENT = re.compile(r"\||;|\t| - |--")
+_TIME_UNITS = frozenset(
+    {"ms", "us", "ns", "s", "sec", "secs", "second", "seconds", "m", "min", "h", "hr", "hrs"}
+)
+_FACTORS = {"k": "1e3", "K": "1e3", "M": "1e6", "B": "1e9", "G": "1e9", "T": "1e12"}
+
+
+def placed(found: Parsed, line: str) -> list[tuple[str, Field]]:
+    """The fields of a line under the names they are kept by: counters first, then signals with their role."""
+    counters = _counters(found)
+    placed: list[tuple[str, Field]] = []
+    if found.rank is not None:
+        placed.append((RANK, Field("rank", *found.rank)))
+    for name, one in counters.items():
+        factor = _FACTORS.get(one.unit)
+        placed.append((f"{name}{TIMES}{factor}" if factor else name, one))
+        if one.total is not None:
+            placed.append((name + ALL, Field("", *one.total)))
+    taken = {id(one) for one in counters.values()}
+    signals = [one for one in found.fields if id(one) not in taken]
+    placed += _signals(signals, found, line)
+    return placed
+
+
+def _counters(found: Parsed) -> dict[str, Field]:
+    """What a line counts, by kind of counter."""
+    counters: dict[str, Field] = {}
+    loose: list[Field] = []  # unnamed numbers that the line begins with
+    several = len(found.fields) > 1
+    for place, one in enumerate(found.fields):
+        word = _counter_word(one.name) if one.name else ""
+        kind = _kind_of(word)
+        if kind is not None and one.unit in {"", *_FACTORS} and one.opener in {"", "[", "("}:
+            if (word not in _SINGLE or several) and _tells_more(one, counters.get(kind)):
+                counters[kind] = one
+        elif not one.name and not one.unit and len(loose) == place:
+            loose.append(one)
+        elif _is_position(one, counted=place == 1 and EPOCH in counters):
+            counters.setdefault(POSITION, one)
+    for kind, one in _unnamed(loose, set(counters)):
+        counters.setdefault(kind, one)
+    if EPOCH in counters and counters[EPOCH].unit:
+        del counters[EPOCH]
+    if found.fields and _opening_role(found) == "val":
+        # `Test: [ 10/50]  loss ..` counts the batches of the validation.
+        return {kind: one for kind, one in counters.items() if kind in {STEP, EPOCH}}
+    return counters
+
+
+def _is_position(one: Field, counted: bool) -> bool:
+    """Whether an unnamed number is one of a total, in brackets or directly behind the epoch."""
+    unnamed = not one.name and not one.unit and one.total is not None
+    return unnamed and (one.opener in {"[", "("} or counted)
+
+
+def _unnamed(loose: list[Field], named: set[str]) -> Iterator[tuple[str, Field]]:
+    """What the numbers count that begin a line: `[0/25][50/1583]`, `[1,  2000]`, `10/500`, `[7]`, `100:`."""
+    if not loose:
+        return
+    first, *others = loose
+    if first.context.strip(" ([#-" + BLANK):
+        return
+    second = others[0] if others and (others[0].opener == first.opener) else None
+    if second is not None and not {EPOCH, STEP} & named and (second.total is None) == (first.total is None):
+        yield EPOCH, first
+        yield (BATCH if second.total is None else POSITION), second
+    elif first.total is not None:
+        yield POSITION, first
+    elif not named or first.opener == "":
+        yield LEAD, first
+
+
+def _tells_more(one: Field, other: Field | None) -> bool:
+    """Whether a counter is to be taken before another of its kind: global_step before step before iter."""
+    if other is None:
+        return True
+    words = [_counter_word(field.name) for field in (one, other)]
+    ranks = [_STEP_WORDS.index(word) if word in _STEP_WORDS else len(_STEP_WORDS) for word in words]
+    return ranks[0] < ranks[1]
+
+
+def _counter_word(name: str) -> str:
+    """The one word of a name that counts something; "" for a name that is no counter's."""
+    tokens = [token for token in _TOKEN.split(name.lower()) if token]
+    if "_".join(tokens) in _STEP_WORDS:
+        return "_".join(tokens)
+    tokens = [token for token in tokens if token not in _BESIDE]
+    word = tokens[0].strip("()[]") if len(tokens) == 1 else ""
+    return word if _kind_of(word) is not None else ""
+
+
+def _kind_of(word: str) -> str | None:
+    if word in _STEP_WORDS:
+        return STEP
+    if word in _EPOCH_WORDS:
+        return EPOCH
+    return BATCH if word in _BATCH_WORDS else None
+
+
+def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[str, Field]]:
+    """What a line measures, with the role that the words before or a name in the same segment give it."""
+    role = opening = _opening_role(found)
+    seen: set[str] = set()
+    before, quantity = found.begins, ""
+    bare = {one.name for one in fields if one.name and not _HELD_OUT.search(_spaced(one.name))}
+    segmented = bool(_SEGMENT.search(line, found.begins))
+    for one in fields:
+        gap = line[before : one.start]
+        before = one.end
+        said = _role_in(one.context) or _role_in(one.name)
+        if said:
+            role = said
+        elif segmented and _SEGMENT.search(gap):
+            role = _role_in(gap) or opening
+        name = _signal_name(one)
+        if not name:
+            continue
+        if _ROLE_ALONE.fullmatch(name) and quantity:
+            name = f"{name} {quantity}"  # `loss train: 0.3, val: 0.4`
+        quantity = " ".join(word for word in name.split() if not _ROLE_ALONE.fullmatch(word))
+        # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
+        told = said or segmented or opening or name in seen or one.name not in bare
+        if role == "val" and told and not _HELD_OUT.search(_spaced(name)):
+            name = f"val {name}"
+        seen.add(name)
+        yield name, one
+
+
+def _opening_role(found: Parsed) -> str:
+    """The role that a line opens with: `[VAL] step 3 loss ..`, `Validation epoch 3: ..`, `Test set: ..`."""
+    if not found.fields:
+        return ""
+    first = found.fields[0]
+    counts = bool(first.name) and bool(_counter_word(first.name) or _ROLE_ALONE.fullmatch(first.name))
+    return _role_in(first.context) or (_role_in(first.name) if counts else "")
+
+
+def _role_in(text: str) -> str:
+    spaced = _spaced(text)
+    found = [(m.start(), "val") for m in _HELD_OUT.finditer(spaced)]
+    found += [(m.start(), "train") for m in _TRAINING.finditer(spaced)]
+    return max(found)[1] if found else ""
+
+
+def _spaced(text: str) -> str:
+    return text.replace("_", " ").replace("/", " ")
+
+
+def _signal_name(one: Field) -> str:
+    """The name to keep a number by; "" for a number that is none of the log's signals."""
+    if not one.name:
+        return one.unit if "/" in one.unit else ""
+    if one.unit in _TIME_UNITS and one.joint == " " and not known(one.name):
+        return ""
+    wordy = one.name.count(" ") >= 2
+    if one.joint == " " and wordy and not known(one.name):
+        return ""  # a sentence, not a name
+    if one.total is not None and not known(one.name):
+        return ""  # files, samples, shards: 3 of 10
+    factor = _FACTORS.get(one.unit)
+    return f"{one.name}{TIMES}{factor}" if factor else one.name
+
+
+def distinct(places: Iterable[Place]) -> Iterator[Place]:
+    seen: set[str] = set()
+    for name, start, end in places:
+        if name not in seen:
+            seen.add(name)
+            yield name, start, end
