@@ -156,9 +156,8 @@ class JsonLines:
             self.table.stands_at(int(rows[lines[at]]), self.blocks.line + int(lines[at]))
 
     def _add(self, found: Fitting, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
-        whole: list[bool] = np.all(found.good, axis=1).tolist()
-        for name, values, good, is_whole in zip(found.names, found.values, found.good, whole, strict=True):
-            self.table.add_block(name, *((rows, values) if is_whole else (rows[good], values[good])))
+        for name, values in zip(found.names, found.values, strict=True):
+            self.table.add_block(name, rows, np.ascontiguousarray(values))
 
 
 def _is_entry(record: dict[str, object]) -> bool:

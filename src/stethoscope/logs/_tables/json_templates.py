@@ -65,7 +65,6 @@ class Fitting:
     lines: Offsets
     names: tuple[str, ...]
     values: Values
-    good: Mask
 
 
 @dataclass(slots=True)
@@ -249,8 +248,8 @@ def _fitting(template: Template, lines: Lines, candidates: Offsets) -> Fitting:
         starts, ends = starts + quoted, ends - quoted
     values, good = decimals(lines.buffer, starts.ravel(), ends.ravel())
     names = tuple(template.names[at] for at in wanted)
-    sound = good.reshape(starts.shape) & ~strange
-    return Fitting(candidates[fits], names, values.reshape(starts.shape), sound)
+    sound: Mask = (good.reshape(starts.shape) & ~strange).all(axis=0)  # any other line is read with care
+    return Fitting(candidates[fits][sound], names, values.reshape(starts.shape)[:, sound])
 
 
 def _grid(lines: Lines, candidates: Offsets, width: int) -> tuple[Offsets, Offsets]:
