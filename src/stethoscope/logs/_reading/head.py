@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,11 +117,11 @@ class Head:
     def shapes(self) -> tuple[tuple[str, int], ...]:
         """The lines of both ends, one of each shape, and how many there are of it.
 
-        Lines that differ only in their digits have one shape, as far as a grammar is concerned.
+        Lines that differ only in their runs of digits have one shape, as far as a grammar is concerned.
         """
         found: dict[str, list[str]] = {}
         for line in plain(self.ends).replace("\r", "\n").split("\n"):
-            found.setdefault(line[:LONGEST_SHOWN].translate(_FOLD), []).append(line)
+            found.setdefault(_RUN.sub("0", line[:LONGEST_SHOWN]), []).append(line)
         return tuple((lines[0][:LONGEST_SHOWN], len(lines)) for lines in found.values())
 
     @cached_property
@@ -142,7 +143,7 @@ class Head:
         return Path(name).suffix in _NOT_LOG_SUFFIXES or name.startswith(_NOT_LOG_NAMES)
 
 
-_FOLD = str.maketrans("123456789", "000000000")
+_RUN = re.compile(r"[0-9]+")
 # Everything but control characters; bytes from 0x80 up belong to UTF-8 or Latin-1 text.
 _PRINTABLE = bytes(sorted({*range(32, 127), *range(128, 256), 7, 8, 9, 10, 12, 13, 27}))
 
