@@ -77,8 +77,12 @@ def recognised(head: Head) -> bool:
 def surest(head: Head) -> ModuleType | None:
     """The format module that is surest of this file; None where none is sure enough.
 
-    A module that is never surer than its MOST is asked only where no other is: it may look long.
+    A module that is as sure as its DECISIVE leaves nothing to ask: a table looks like nothing else. One that
+    is never surer than its MOST is asked only where no other is: it may look long.
     """
+    for reader in formats():
+        if hasattr(reader, "DECISIVE") and reader.recognise(head) >= reader.DECISIVE:
+            return reader
     best, sureness = None, 0.0
     for reader in sorted(formats(), key=lambda reader: -_most(reader)):
         if sureness < _most(reader) and (sure := reader.recognise(head)) > sureness:

@@ -24,6 +24,7 @@ from stethoscope.logs._tables.table import AXIS_COLUMNS, Table, looks_like_log
 from stethoscope.run import Aggregation, Log
 
 FORMAT = "JSON lines"
+DECISIVE = 0.8  # sureness that no other format can have of the same file
 
 HALF = 0.5
 FIRST = 1 << 16  # bytes read by themselves, so that templates are known for what follows
