@@ -107,6 +107,7 @@ class CsvReading:
     ragged: int = 0
     clocks: dict[str, tuple[float, float]] = field(default_factory=dict)
     words: dict[str, set[str]] = field(default_factory=dict)
+    units: dict[str, bytes] = field(default_factory=dict)  # of columns whose numbers are followed by one
 
     def take(self, data: bytes, last: bool) -> int:
         """Read the whole lines among these bytes."""
@@ -339,10 +340,20 @@ class CsvReading:
             stamps = [_stamp(text) for text in ends]
             if stamps[0] is not None and stamps[1] is not None:
                 self.clocks[name] = (self.clocks.get(name, stamps)[0] or stamps[0], stamps[1])
-            elif name and (unit := _UNIT.fullmatch(ends[0].strip())):
-                self._add_with_unit(cells, standing, cells.first[worded] + column, name, unit[1].encode())
+            elif name and self._has_unit(cells, cells.first[worded] + column, name):
+                self._add_with_unit(cells, standing, cells.first[worded] + column, name, self.units[name])
             elif len(self.words.setdefault(name, set())) < FEWEST_LABELS:
                 self.words[name].update(text for text in ends if text and not _is_time(text))
+
+    def _has_unit(self, cells: Cells, which: Rows, name: str) -> bool:
+        """Whether a column's numbers have a unit: the first one that any of its cells has."""
+        if name not in self.units:
+            first, last = cells.buffer[cells.starts[which]], cells.buffer[cells.ends[which] - 1]
+            for at in which[((first <= ord("9")) & (last > ord("9"))) | (last == ord("%"))].tolist():
+                if unit := _UNIT.fullmatch(cells.cell(at).strip()):
+                    self.units[name] = unit[1].encode()
+                    break
+        return name in self.units
 
     def _add_with_unit(self, cells: Cells, rows: Rows, which: Rows, name: str, unit: bytes) -> None:
         """Read a column whose numbers are all followed by one unit: 12ms, 1.2 GB."""
