@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class TrainLoss:
 def measure(run: Run) -> TrainLoss | Missing:
     """Find the total loss, the largest term that measures progress, or an error that stands for it."""
     terms = {name: one for name, one in run.family("loss").items() if len(one.finite())}
-    total = run.series.get("loss")
+    total = _measured(run.series.get("loss"), run.series.get("grad_norm"))
     if total is None or len(total) == 0:
         total = _largest_honest(terms) or _error_in_training(run.series)
         if total is None:
@@ -58,6 +58,17 @@ def measure(run: Run) -> TrainLoss | Missing:
     else:
         adversarial = any(words(name) & ADVERSARIAL for name in terms)
     return TrainLoss(total, terms, adversarial, _reinforced(run.series))
+
+
+def _measured(loss: Series | None, norm: Series | None) -> Series | None:
+    """The loss with NaN where it is exactly 0.0 beside a gradient norm that is not finite.
+
+    No loss of zero has such a gradient: some trainers print a window of NaN losses so.
+    """
+    if loss is None or norm is None or loss.axis != norm.axis or loss.values.all():
+        return loss
+    false = (loss.values == 0.0) & np.isin(loss.steps, norm.steps[~np.isfinite(norm.values)])
+    return replace(loss, values=np.where(false, np.nan, loss.values)) if false.any() else loss
 
 
 def _largest_honest(terms: Mapping[str, Series]) -> Series | None:

@@ -12,7 +12,8 @@ NaN is contagious: one NaN in the loss puts NaN into every gradient, one update 
 and nothing that follows can remove it. The first bad value is the only one that says where to look.
 
 ## When it is harmless
-A gradient norm of inf or NaN on a step that the loss scaler skipped is the scaler at work. A metric can be
+A gradient norm of inf or NaN on a step that the loss scaler skipped is the scaler at work, as long as most
+steps have one that is finite. A metric can be
 undefined (no positives in a class), a PSNR is infinite for identical images, and tables with one column
 per signal leave holes where a signal was not measured. A few isolated values that did not spread left the
 weights intact.
@@ -43,6 +44,7 @@ from stethoscope.signals.skipped_steps import SkippedSteps
 RULE = Rule(code="NUM101", since="0.1", severity=Severity.CRITICAL)
 
 OFTEN = 0.05  # a share of lost values above this is more than an accident
+MUCH = 1 / 3  # of the logged gradients; a scaler that finds its scale loses fewer
 FEW = 3  # evaluations in a row that are NaN
 LONG = 8  # so many bad values in a row are an episode, not an outlier
 DISGUISED = 3  # zeros beside NaN gradients; one or two may be a skipped first step
@@ -290,6 +292,8 @@ def _sporadic(one: Bad, skipped: SkippedSteps | None) -> Finding:
     name = one.series.name
     explained = _explained_by_skips(one, skipped)
     serious = _is_loss(name) and not explained and one.share > OFTEN and one.seen.longest >= LONG
+    # Where so many steps had no gradient, most of what was meant to be trained was not.
+    serious |= _is_gradient(name) and not explained and one.share > MUCH and one.seen.count >= LONG
     lost = f"{one.seen.count:,} of {len(one.series):,} logged steps"
     message = f"{name} is not finite at {lost} and recovers each time"
     if explained:

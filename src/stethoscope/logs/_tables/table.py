@@ -262,7 +262,7 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
             return Axis(steps, "epoch", epoch)
     for name in _all(columns, SAMPLE_COLUMNS):
         steps = _counter(columns[name], rows)
-        if steps is not None and (np.diff(steps) >= 0).mean() >= MOSTLY:
+        if steps is not None and len(steps) > 1 and (np.diff(steps) >= 0).mean() >= MOSTLY:
             return Axis(steps, "samples", name)
     note = ("no column counts steps: rows are counted instead",) if rows else ()
     return Axis(np.arange(rows, dtype=np.int64), "row", None, note)
