@@ -74,3 +74,15 @@ def test_a_log_that_counts_micro_steps_is_no_rival() -> None:
     unread: list[Unread] = []
     assert len(of_one_run([events, printed], unread)) == 2
     assert unread == []
+
+
+def test_a_run_of_another_name_is_another_run_of_wandb() -> None:
+    steps = np.arange(20, dtype=np.int64)
+    form = "W&B run file"
+    first = written_by(form, "wandb/offline-1/run-abc.wandb", steps, 3.0 / (1 + steps))
+    resumed = written_by(form, "wandb/offline-2/run-abc.wandb", steps + 10, 2.0 / (1 + steps))
+    other = written_by(form, "wandb/offline-3/run-xyz.wandb", steps + 30, 1.0 / (1 + steps))
+    assert names(runs_among([first, resumed, other])) == [
+        ["wandb/offline-1/run-abc.wandb", "wandb/offline-2/run-abc.wandb"],
+        ["wandb/offline-3/run-xyz.wandb"],
+    ]

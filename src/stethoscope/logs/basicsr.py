@@ -101,7 +101,7 @@ class _Reading:
         elif self.held is not None:
             self.held.append(line)
         elif self.validating is not None and "#" in line:
-            self._metrics(line, step)
+            self._metrics(at, line, step)
         else:
             self._other(at, line, step)
 
@@ -134,7 +134,7 @@ class _Reading:
             self.validating = found["set"]
             if found["set"] not in self.sets:
                 self.sets.append(found["set"])
-            self._metrics(message, step)
+            self._metrics(at, message, step)
         elif not message.strip() or message[0] == "#" or re.match(r"[\w-]+:(?:\s|$)", message):
             self.held, self.held_from, self.held_step = [message], at, step
         else:
@@ -162,7 +162,7 @@ class _Reading:
             self.total = self.total or _int(said["total"])
         self.text.scanner.see(at, line, step)
 
-    def _metrics(self, line: str, last: int | None) -> None:
+    def _metrics(self, at: int, line: str, last: int | None) -> None:
         step = last or self.begins
         best = _BEST.search(line)
         if best:
@@ -171,7 +171,7 @@ class _Reading:
         for metric in _METRIC.finditer(line):
             value = number(metric["value"])
             if value is not None:
-                self.text.points.add(f"{self.validating}/{metric['name']}", step, value)
+                self.text.points.add(f"{self.validating}/{metric['name']}", step, value, at)
 
     def _validation_names(self) -> dict[str, str]:
         """The first validation set speaks for the run; another one's metrics carry its name."""

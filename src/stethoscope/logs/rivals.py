@@ -23,6 +23,7 @@ MOST_RUNS_COMPARED = 16  # of a folder that holds a crowd of runs
 # What the settings and the machine decide, whatever is learned.
 SET_NOT_MEASURED = (*NOT_TELLING, "loss_scale", "weight/", "skipped", "difficulty")
 
+_WANDB = re.compile(r"run-(?P<id>\w+)\.wandb")
 _WORKER = re.compile(r"(?:rank|gpu|worker|node|proc|process|host|local)[-_]?\d+", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\W_]+")
 
@@ -122,6 +123,8 @@ def _is_another_run(one: LogFile, other: LogFile) -> bool:
     """
     if _WORKER.search(one.entry.name) or _WORKER.search(other.entry.name):
         return False
+    if (same := _same_wandb_run(one, other)) is not None:
+        return not same
     mine, theirs = _main(one.log, other.log), _main(other.log, one.log)
     if mine is None or theirs is None or not _have_the_same_signals(one.log, other.log):
         return False
@@ -129,6 +132,12 @@ def _is_another_run(one: LogFile, other: LogFile) -> bool:
         return False
     spans = sorted((int(np.ptp(mine.steps)), int(np.ptp(theirs.steps))))
     return spans[0] >= SAME_LENGTH * spans[1] or _spoken(one) != _spoken(other)
+
+
+def _same_wandb_run(one: LogFile, other: LogFile) -> bool | None:
+    """Whether two files of W&B are of one run, which keeps its name when it is resumed; None for others."""
+    mine, theirs = (_WANDB.fullmatch(file.entry.name) for file in (one, other))
+    return mine["id"] == theirs["id"] if mine and theirs else None
 
 
 def _main(log: Log, other: Log) -> Series | None:
@@ -164,6 +173,8 @@ def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
 def _rival(one: LogFile, other: LogFile) -> bool:
     if _is_curve_of(one, other) or _is_curve_of(other, one):
         return False
+    if (same := _same_wandb_run(one, other)) is not None:
+        return not same
     if one.log.format == other.log.format:
         return _contradict(one.log, other.log)
     mine, theirs = ({series.name: series for series in file.log.series} for file in (one, other))
