@@ -156,3 +156,35 @@ def test_a_resume_says_its_step() -> None:
         "Resuming training from epoch: 6, iter: 4,535.\nStart training from epoch: 6, iter: 4,535"
     )
     assert (event.kind, event.step) == (EventKind.RESUMED, 4535)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "No NaN or Inf found in gradients",
+        "no NaNs, Infs or NaN values found",
+        "found 0 NaN values detected",
+        "NaN gradients found: 0",
+        "Inf detected = False",
+        "will stop if a NaN loss encountered",
+        "without any Inf or NaN values found",
+        "no gradient overflow detected",
+        "Not resuming from checkpoint",
+    ],
+)
+def test_what_is_denied_or_only_supposed_did_not_happen(line: str) -> None:
+    assert kind_of(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("NaN or Inf found in gradients: skipping step", EventKind.NON_FINITE),
+        ("NaN gradients detected at step 12: no update", EventKind.NON_FINITE),
+        ("No improvement, loss is nan", EventKind.NON_FINITE),
+        ("step 0 loss is nan", EventKind.NON_FINITE),
+        ("rank 0 CUDA out of memory", EventKind.OUT_OF_MEMORY),
+    ],
+)
+def test_what_happened_beside_a_denial_counts(line: str, kind: EventKind) -> None:
+    assert kind_of(line) is kind

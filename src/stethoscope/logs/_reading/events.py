@@ -260,8 +260,38 @@ def kind_of(line: str) -> EventKind | None:
     line = line[:FURTHEST_LOOK]
     lowered = line.lower()
     for sign in _SIGNS:
-        if any(word in lowered for word in sign.words) and sign.pattern.search(line):
+        if any(word in lowered for word in sign.words) and _means(sign, line):
             if "NCCL INFO" in line or _CODE.search(line):
                 return None
             return sign.kind
     return None
+
+
+def _means(sign: _Sign, line: str) -> bool:
+    """Whether a line holds the pattern and means it: "No NaN or Inf found" denies it."""
+    return any(
+        not _DENIED_BEFORE.search(line[: found.start() + _into(found)])
+        and not (sign.kind in _COUNTED and _DENIED_AFTER.match(line, found.end()))
+        for found in sign.pattern.finditer(line)
+    )
+
+
+def _into(found: re.Match[str]) -> int:
+    """How many characters of a match are no part of what it says: a blank or a bracket before a word."""
+    return 0 if found[0][:1].isalnum() else len(found[0]) - len(found[0].lstrip(" \t([{'\"/"))
+
+
+# A word that denies or only supposes, and between it and what it denies nothing but words that belong to
+# both: "no NaN or", "without any", "if a". A count of zero needs a verb before it: "rank 0" is no count.
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:no|not|without|never|neither|zero|free of|if|whether|unless|in case(?: of)?|check(?:ing)? for)"
+    r"|(?:^|\b(?:found|detected|with|has|had|have|contains?|saw|there (?:are|were)) )0)"
+    r"(?:[\s,/]+(?:a|an|any|the|of|or|and|nor|more|single|such|nans?|infs?|infinite|infinity|non-?finite|values?"
+    r"|loss(?:es)?|grad(?:ient)?s?|numbers?|steps?|further))*[\s,/]*$",
+    re.IGNORECASE,
+)
+# What follows may say that there was none of it: "NaN gradients found: 0", and likewise False or no.
+_COUNTED = frozenset({EventKind.NON_FINITE, EventKind.OVERFLOW})
+_DENIED_AFTER = re.compile(
+    r"[^.;!:=?]{0,40}[:=?]\s*(?:0+(?:\.0*)?|false|none|no)(?=\s*(?:$|[,;|)]))", re.IGNORECASE
+)
