@@ -1,0 +1,135 @@
+"""What the readers of boosting rounds, drawn tables, notebooks and tutorials make of a log."""
+
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stethoscope.logs import formats, head_of, read_log, read_with
+from stethoscope.run import Log, Series
+
+LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
+RECORDED, PRINTED = LOGS / "recorded", LOGS / "printed"
+
+OWN = [
+    (RECORDED / "boosting" / "xgboost.log", "boosting rounds"),
+    (RECORDED / "boosting" / "xgboost_cv.log", "boosting rounds"),
+    (RECORDED / "boosting" / "lightgbm.log", "boosting rounds"),
+    (RECORDED / "boosting" / "catboost.log", "boosting rounds"),
+]
+
+
+def series(log: Log, name: str) -> Series:
+    found = [s for s in log.series if s.name == name]
+    assert len(found) == 1, [s.name for s in log.series]
+    return found[0]
+
+
+def points(log: Log, name: str) -> list[tuple[int, float]]:
+    return list(series(log, name))
+
+
+def names(log: Log) -> list[str]:
+    return sorted(s.name for s in log.series)
+
+
+def written(tmp_path: Path, text: str, name: str = "x.log") -> Log:
+    (tmp_path / name).write_text(text, newline="", encoding="utf-8")
+    return read_log(tmp_path / name)
+
+
+@pytest.mark.parametrize(("path", "form"), OWN, ids=[f"{p.parent.name}-{p.stem}" for p, _ in OWN])
+def test_a_format_is_recognised_under_any_name(path: Path, form: str, tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_bytes(path.read_bytes())
+    sureness = {module.FORMAT: module.recognise(head_of(tmp_path / "x.log", "x.log")) for module in formats()}
+    assert max(sureness, key=lambda name: sureness[name]) == form
+    assert sorted(sureness.values())[-2] < sureness[form]
+    assert read_log(tmp_path / "x.log").format == form
+
+
+@pytest.mark.parametrize(("path", "form"), OWN, ids=[f"{p.parent.name}-{p.stem}" for p, _ in OWN])
+def test_chunks_of_any_size_give_the_same(path: Path, form: str) -> None:
+    (module,) = [module for module in formats() if form == module.FORMAT]
+    data, head = path.read_bytes(), head_of(path, path.name)
+    whole = read_with(module, head)
+    for size in (1, 97, 4096):
+        reading, rest = module.begin(head), b""
+        for at in range(0, len(data), size):
+            rest += data[at : at + size]
+            rest = rest[reading.take(rest, at + size >= len(data)) :]
+        log = reading.log()
+        assert [(s.name, list(s)) for s in log.series] == [(s.name, list(s)) for s in whole.series]
+
+
+def test_other_formats_leave_the_fixtures_to_their_owners() -> None:
+    own = {form for _, form in OWN}
+    mine = {path for path, _ in OWN}
+    for path in sorted(LOGS.rglob("*")):
+        if path.is_file() and path not in mine and path.suffix in {".log", ".txt", ".csv", ".json", ".jsonl"}:
+            head = head_of(path, path.name)
+            stolen = [m.FORMAT for m in formats() if m.FORMAT in own and m.recognise(head) >= 0.7]
+            assert not stolen or read_log(path).format not in own, path
+
+
+# --- boosting -----------------------------------------------------------------------------------------
+
+
+def test_xgboost_gives_the_loss_of_both_sets_and_the_other_measure() -> None:
+    log = read_log(RECORDED / "boosting" / "xgboost.log")
+    assert points(log, "loss")[:2] == [(0, 0.898), (1, 0.77167)]
+    assert points(log, "val/loss")[-1] == (11, 0.60126)
+    assert points(log, "val/merror")[0] == (0, 0.315)
+    assert names(log) == ["loss", "train/merror", "val/loss", "val/merror"]
+
+
+def test_the_spread_of_folds_is_not_taken_for_the_mean() -> None:
+    log = read_log(RECORDED / "boosting" / "xgboost_cv.log")
+    assert points(log, "train/rmse")[0] == (0, 1.03113)
+    assert points(log, "val/loss")[0] == (0, 4.86352)
+    assert series(log, "val/loss").logged_as == "test-tweedie-nloglik@1.5"
+
+
+def test_the_best_round_that_lightgbm_prints_again_is_one_round() -> None:
+    log = read_log(RECORDED / "boosting" / "lightgbm.log")
+    assert [step for step, _ in points(log, "loss")] == list(range(1, 13))
+    assert points(log, "val/loss")[0] == (1, 1.02088)
+
+
+def test_lightgbms_command_line(tmp_path: Path) -> None:
+    text = "".join(
+        f"[LightGBM] [Info] Iteration:{n}, training l2 : {1 / n:.4f}\n"
+        f"[LightGBM] [Info] Iteration:{n}, valid_1 l2 : {1 / n + 0.1:.4f}\n"
+        for n in range(1, 6)
+    )
+    log = written(tmp_path, text)
+    assert points(log, "loss")[1] == (2, 0.5)
+    assert points(log, "val/loss")[1] == (2, 0.6)
+
+
+def test_catboost_gives_the_loss_of_both_sets() -> None:
+    log = read_log(RECORDED / "boosting" / "catboost.log")
+    assert points(log, "loss")[0] == (0, 0.9236012)
+    assert points(log, "val/loss")[-1] == (14, 0.5365923)
+    assert names(log) == ["loss", "val/loss"]
+
+
+def test_a_measure_whose_best_is_the_highest_is_no_loss(tmp_path: Path) -> None:
+    values = [(0.70, 0.63, 0.63), (0.83, 0.72, 0.72), (0.87, 0.70, 0.72), (0.92, 0.71, 0.72)]
+    text = "".join(
+        f"{n * 2}:\tlearn: {a:.7f}\ttest: {b:.7f}\tbest: {c:.7f} (2)\ttotal: 57.1ms\tremaining: 1.66s\n"
+        for n, (a, b, c) in enumerate(values)
+    )
+    assert names(written(tmp_path, text)) == ["train/score", "val/score"]
+
+
+def test_of_sets_without_names_the_last_is_the_validation(tmp_path: Path) -> None:
+    text = "".join(
+        f"[{n}]\tvalidation_0-logloss:{0.6 - n / 10:.5f}\tvalidation_1-logloss:{0.65 - n / 20:.5f}\n"
+        for n in range(5)
+    )
+    log = written(tmp_path, text)
+    assert points(log, "val/loss")[0] == (0, 0.65)
+    assert points(log, "val/loss/validation_0")[0] == (0, 0.6)
+    assert any("no names of their own" in note for note in log.notes)
