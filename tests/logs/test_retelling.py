@@ -89,3 +89,110 @@ def test_a_constant_is_no_story() -> None:
     one = log("a", STEPS, ones, "val/accuracy", started=1.0, last_written=2.0)
     other = log("b", STEPS * 3 + 50, ones, "val/accuracy", started=3.0, last_written=4.0)
     assert not tell_the_same(one, other)
+
+
+def named(form: str, **found: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]) -> Log:
+    file = f"{form}.log"
+    series = [Series(n.replace("__", "/"), n, at, values, file) for n, (at, values) in found.items()]
+    return Log(file, form, tuple(series))
+
+
+def test_the_exact_telling_wins_over_the_rounded_one() -> None:
+    exact, printed = log("events", STEPS, LOSS), log("stdout", STEPS, LOSS.round(3))
+    for logs in ([exact, printed], [printed, exact]):
+        loss = splice(logs).series["loss"]
+        assert loss.values.tolist() == LOSS.tolist()
+        assert loss.file == "events.log"
+
+
+def test_what_only_the_rounded_telling_has_is_added() -> None:
+    exact, printed = (
+        log("events", STEPS[STEPS != 200][:-3], LOSS[STEPS != 200][:-3]),
+        log("x", STEPS, LOSS.round(3)),
+    )
+    loss = splice([printed, exact]).series["loss"]
+    assert loss.steps.tolist() == STEPS.tolist()
+    assert loss.values[200] == LOSS[200].round(3)
+    assert loss.values[199] == LOSS[199]
+    assert loss.file == "events.log"
+
+
+def test_a_telling_in_single_precision_is_no_more_exact_for_its_many_digits() -> None:
+    rate = np.linspace(1e-3, 1e-4, 400).round(5)
+    printed, events = (
+        log("a", STEPS, rate, "lr"),
+        log("b", STEPS, rate.astype(np.float32).astype(np.float64), "lr"),
+    )
+    assert splice([printed, events]).series["lr"].values.tolist() == rate.tolist()
+
+
+def test_the_steps_of_the_exact_telling_count() -> None:
+    bar, events = log("bar", STEPS, LOSS.round(2)), log("events", STEPS + 1, LOSS)
+    for logs in ([bar, events], [events, bar]):
+        assert list(splice(logs).series["loss"]) == list(
+            zip((STEPS + 1).tolist(), LOSS.tolist(), strict=True)
+        )
+
+
+def test_a_bar_drawn_twice_at_a_step_is_held_against_its_last_value() -> None:
+    late = np.concatenate([LOSS[:1], LOSS[:-1]])  # drawn when the step is done, and again with its loss
+    bar = log("bar", np.repeat(STEPS + 1, 2), np.column_stack([late, LOSS]).ravel().round(3))
+    spliced = splice([bar, log("events", STEPS + 1, LOSS)])
+    assert told_once(spliced)
+    assert list(spliced.series["loss"])[:2] == [(1, LOSS[0]), (2, LOSS[1])]
+
+
+def test_the_last_frame_of_a_bar_is_no_restart() -> None:
+    frame = log("frame", STEPS[-1:], LOSS[-1:].round(3), started=9.0)
+    spliced = splice([log("events", STEPS, LOSS), frame])
+    assert told_once(spliced)
+    assert spliced.series["loss"].file == "events.log"
+
+
+def test_a_telling_that_counts_rows_is_the_same_story() -> None:
+    steps = log("stdout", STEPS * 10, LOSS.round(4))
+    rows = Series("loss", "loss", STEPS[5:], LOSS[5:].round(4), "output.log", axis="row")
+    output = Log("output.log", "stdout", (rows,))
+    assert tell_the_same(steps, output)
+    spliced = splice([steps, output])
+    assert told_once(spliced)
+    assert spliced.series["loss"].steps.tolist() == (STEPS * 10).tolist()
+
+
+def test_rows_of_another_run_are_another_story() -> None:
+    rows = Series("loss", "loss", STEPS, LOSS * 1.05, "output.log", axis="row")
+    assert not tell_the_same(log("stdout", STEPS * 10, LOSS), Log("output.log", "stdout", (rows,)))
+
+
+def test_an_evaluation_after_training_is_no_restart() -> None:
+    held_out = (STEPS[::100], LOSS[::100])
+    training = named("events", loss=(STEPS, LOSS), val__loss=held_out)
+    again = named("later", val__loss=(STEPS[300:301], np.array([9.0])), val__f1=(STEPS[-1:], np.array([0.5])))
+    spliced = splice([training, again])
+    assert told_once(spliced)
+    assert list(spliced.series["val/loss"]) == list(zip(*(part.tolist() for part in held_out), strict=True))
+    assert list(spliced.series["val/f1"]) == [(399, 0.5)]
+    assert spliced.notes == (
+        "later.log measures val/loss again at step 300: the value measured in training counts",
+    )
+
+
+def test_the_best_checkpoint_measured_at_the_end_is_no_restart() -> None:
+    measured = np.array([100, 200, 300, 200]), np.array([3.0, 1.0, 2.0, 1.0])
+    spliced = splice([named("stdout", loss=(STEPS, LOSS), val__loss=measured)])
+    assert told_once(spliced)
+    assert spliced.series["val/loss"].steps.tolist() == [100, 200, 300]
+    assert spliced.notes == ()
+
+
+def test_a_validation_that_goes_back_with_training_is_a_restart() -> None:
+    back = np.concatenate([STEPS[:300], STEPS[100:250]])
+    spliced = splice(
+        [
+            named(
+                "a", loss=(back, back * 1.0), val__loss=(np.array([100, 200, 150]), np.array([3.0, 1.0, 2.0]))
+            )
+        ]
+    )
+    assert len(spliced.segments) == 2
+    assert spliced.series["val/loss"].steps.tolist() == [100, 150]

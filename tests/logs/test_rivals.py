@@ -86,3 +86,52 @@ def test_a_run_of_another_name_is_another_run_of_wandb() -> None:
         ["wandb/offline-1/run-abc.wandb", "wandb/offline-2/run-abc.wandb"],
         ["wandb/offline-3/run-xyz.wandb"],
     ]
+
+
+def seed(file: str, number: int, last: int = 60) -> LogFile:
+    """A loss with noise of its own, and an accuracy that comes close in any seed."""
+    chance = np.random.default_rng(number)
+    steps = np.arange(10, 10 * last + 10, 10, dtype=np.int64)
+    loss = 2.0 / (1 + steps / 100) * (1 + 0.1 * chance.standard_normal(len(steps)))
+    accuracy = 0.9 + 0.001 * chance.standard_normal(len(steps))
+    series = (
+        Series("loss", "loss", steps, loss.round(4), file),
+        Series("val/accuracy", "a", steps, accuracy, file),
+    )
+    return LogFile(Log(file, "printed", series), Entry(Path(file), file, 1, float(number)))
+
+
+def test_seeds_in_one_folder_are_runs_though_their_metrics_come_close() -> None:
+    files = [seed(f"train_seed{number}.log", number) for number in range(3)]
+    assert len(runs_among(files)) == 3
+    unread: list[Unread] = []
+    assert len(of_one_run(files, unread)) == 1
+    assert len(unread) == 2
+
+
+def test_a_seed_that_ended_early_is_no_restart_of_another() -> None:
+    assert len(runs_among([seed("seed=1.log", 1, 20), seed("seed=2.log", 2)])) == 2
+
+
+def test_a_run_that_ended_early_was_started_again() -> None:
+    assert len(runs_among([seed("train_1.log", 1, 20), seed("train_2.log", 2)])) == 1
+
+
+def test_a_loss_near_another_is_another_run() -> None:
+    one = seed("a_0.log", 1)
+    values = (one.log.series[0].values * 1.015).round(4)
+    other = written_by("printed", "a_1.log", one.log.series[0].steps, values)
+    assert len(runs_among([written_by("printed", "a_0.log", *_of(one)), other])) == 2
+
+
+def _of(file: LogFile) -> tuple[Steps, Values]:
+    return file.log.series[0].steps, file.log.series[0].values
+
+
+def test_what_wandb_keeps_of_the_lines_is_of_its_run_however_it_counts() -> None:
+    steps, values = _of(seed("x", 1))
+    history = written_by("W&B run file", "wandb/run-1/run-abc.wandb", steps, values)
+    stdout = written_by("printed", "train.log", steps, values)
+    rows = np.arange(len(steps), dtype=np.int64)
+    output = written_by("printed", "wandb/run-1/files/output.log", rows, values + 0.1)
+    assert len(runs_among([stdout, history, output])) == 1

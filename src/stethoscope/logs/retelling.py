@@ -19,6 +19,9 @@ import numpy.typing as npt
 from stethoscope.run import Series
 
 Story = Mapping[str, Series]
+Values = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
 
 SAME_VALUE = 0.02  # relative; one file may print fewer digits than the other
 SAME_STORY = 0.9  # share of the common steps whose values must agree
@@ -28,6 +31,10 @@ FAR_APART = 0.5  # relative; means over different windows lie closer than this
 COMPARED = 64  # steps at which two logs are held against each other where they share none
 MOST_TO_A_STEP = 65_536  # micro-steps or samples; more is another counter altogether
 NEARLY_WHOLE = 0.05  # relative; the last step of one counter is seldom logged in both
+AS_PRINTED = 1e-3  # relative; beyond the rounding of printed numbers: halves and sums in another order
+SURE = 8  # points that agree as printed; of fewer, two runs may share most by chance
+SAMPLED = 64  # values whose digits are counted
+MOST_MISSED = 64  # first points that one of two logs may lack
 # Equal at a step of any run with the same settings, or never equal.
 NOT_TELLING = ("epoch", "lr", "step_time", "data_time", "throughput", "runtime", "mem", "mfu")
 
@@ -88,7 +95,7 @@ def _agree(one: Series, other: Series, counting: Counting) -> bool:
     counted = other.steps * counting.times + counting.shift
     if one.steps.min() > counted.max() or counted.min() > one.steps.max():
         return False
-    _, mine, theirs = np.intersect1d(one.steps, counted, return_indices=True)
+    mine, theirs = _common(one.steps, counted)
     if len(mine) < max(OVERLAP * min(len(one), len(other)), FEWEST_COMMON):
         return False
     x, y = one.values[mine], other.values[theirs]
@@ -98,6 +105,88 @@ def _agree(one: Series, other: Series, counting: Counting) -> bool:
         close = np.abs(x - y) <= SAME_VALUE * np.maximum(np.abs(x), np.abs(y))
     equal = (x == y) | close | (np.isnan(x) & np.isnan(y))
     return bool(equal.mean() >= SAME_STORY)
+
+
+def _common(one: Indices, other: Indices) -> tuple[Indices, Indices]:
+    """Where both hold the same steps; a step told twice, as bars do, counts as it was told last."""
+    _, mine, theirs = np.intersect1d(one[::-1], other[::-1], return_indices=True)
+    return len(one) - 1 - mine, len(other) - 1 - theirs
+
+
+def agree(one: Series, other: Series) -> bool:
+    """Whether two series of the same count hold the same values at most of the steps of the shorter."""
+    return _agree(one, other, Counting())
+
+
+# --- as exactly as numbers are printed --------------------------------------------------------------
+
+
+def digits(values: Values) -> int:
+    """How many digits the values have that tell something: 0.2290 has three."""
+    found = values[np.isfinite(values)]
+    sample = found[:: max(1, len(found) // SAMPLED)]
+    return int(np.median([_digits(value) for value in sample.tolist()])) if len(sample) else 0
+
+
+def _digits(value: float) -> int:
+    """The digits that the number was made from: half of those of a single in a double are no knowledge."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    shortest = np.format_float_scientific(single if float(single) == value else value, trim="-")
+    return len(shortest.lstrip("-").partition("e")[0].replace(".", ""))
+
+
+def same_as_printed(one: Values, other: Values) -> Mask:
+    """Which values are the same number, printed with more or fewer digits."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        room = np.maximum(_rounding(one), _rounding(other))
+        close = np.abs(one - other) <= room + AS_PRINTED * np.maximum(np.abs(one), np.abs(other))
+    same: Mask = (one == other) | close | (np.isnan(one) & np.isnan(other))
+    return same
+
+
+def _rounding(values: Values) -> Values:
+    """The last digit that each value may have been printed with: of so many places, or so many in all."""
+    found = values[np.isfinite(values) & (values != 0)]
+    if not len(found):
+        return np.zeros_like(values)
+    sample = found[:: max(1, len(found) // SAMPLED)]
+    heights = np.floor(np.log10(np.abs(sample)))
+    in_all = np.array([_digits(value) for value in sample.tolist()])
+    places = float((in_all - 1 - heights).max())
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        height = np.floor(np.log10(np.abs(values)))
+        last = np.maximum(10.0**-places, 10.0 ** (height - in_all.max() + 1))
+    return np.where(np.isfinite(last), last, 0.0)
+
+
+def surely_the_same(one: Series, other: Series) -> bool:
+    """Whether two series are one, digit for digit, at their common steps; in their order where rows count."""
+    if len(one) < SURE or len(other) < SURE:
+        return False
+    if one.axis == other.axis != "row":
+        mine, theirs = _common(one.steps, other.steps)
+        enough = len(mine) >= max(SURE, OVERLAP * min(len(one), len(other)))
+        return enough and _are_the_same(one.values[mine], other.values[theirs])
+    if "row" in (one.axis, other.axis):
+        return _same_in_order(one.values, other.values)
+    return False
+
+
+def _same_in_order(one: Values, other: Values) -> bool:
+    """Whether the shorter list of values stands in the longer; one may have begun to listen later."""
+    short, long = sorted((one, other), key=len)
+    missed = range(min(len(long) - len(short), MOST_MISSED) + 1)
+    return any(_are_the_same(short, long[first : first + len(short)]) for first in missed)
+
+
+def _are_the_same(one: Values, other: Values) -> bool:
+    if len(np.unique(one[np.isfinite(one)])) < SURE // 2:
+        return False  # what hardly changes is the same in any run
+    return bool(same_as_printed(one, other).mean() >= SAME_STORY)
+
+
+# --- as nearly as averages lie ----------------------------------------------------------------------
 
 
 def lie_near(one: Story, other: Story) -> bool:

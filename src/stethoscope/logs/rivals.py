@@ -10,7 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from stethoscope.logs.retelling import FEWEST_COMMON, NOT_TELLING, SAME_VALUE, lie_far_apart, share_steps
+from stethoscope.logs.retelling import (
+    FEWEST_COMMON,
+    NOT_TELLING,
+    SAME_STORY,
+    SAME_VALUE,
+    lie_far_apart,
+    same_as_printed,
+    share_steps,
+    surely_the_same,
+)
 from stethoscope.logs.splice import tell_the_same
 from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
@@ -24,6 +33,12 @@ MOST_RUNS_COMPARED = 16  # of a folder that holds a crowd of runs
 SET_NOT_MEASURED = (*NOT_TELLING, "loss_scale", "weight/", "skipped", "difficulty")
 
 _WANDB = re.compile(r"run-(?P<id>\w+)\.wandb")
+# What W&B keeps beside its history: the lines the program printed.
+_PRINTED_TO_WANDB = ("files", "output.log")
+# Names under which one program is run several times on purpose.
+_REPEATED = re.compile(
+    r"(?<![a-z])(?:seed|fold|trial|rep(?:eat|lica)?|split|cv|sweep|exp(?:eriment)?)[-_=]?(\d+)", re.IGNORECASE
+)
 _WORKER = re.compile(r"(?:rank|gpu|worker|node|proc|process|host|local)[-_]?\d+", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\W_]+")
 
@@ -32,7 +47,7 @@ def of_one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...
     """The logs of one run; the others are named in `unread`."""
     homes: dict[Path, list[LogFile]] = defaultdict(list)
     for file in files:
-        homes[file.entry.path.parent].append(file)
+        homes[_home(file)].append(file)
     groups: list[list[LogFile]] = []
     for home in homes.values():
         own = _of_one_run_in_a_folder(home, unread)
@@ -51,7 +66,7 @@ def runs_among(files: Sequence[LogFile]) -> list[list[LogFile]]:
     """All the runs that the logs tell of, each with its logs, in the order of the files."""
     homes: dict[Path, list[LogFile]] = defaultdict(list)
     for file in files:
-        homes[file.entry.path.parent].append(file)
+        homes[_home(file)].append(file)
     runs: list[list[LogFile]] = []
     for home in homes.values():
         # Runs of one folder have been told apart already; each may go on in another folder.
@@ -131,7 +146,11 @@ def _is_another_run(one: LogFile, other: LogFile) -> bool:
     if not (_begin_together(mine, theirs) and _contradict(one.log, other.log)):
         return False
     spans = sorted((int(np.ptp(mine.steps)), int(np.ptp(theirs.steps))))
-    return spans[0] >= SAME_LENGTH * spans[1] or _spoken(one) != _spoken(other)
+    return (
+        spans[0] >= SAME_LENGTH * spans[1]
+        or _spoken(one) != _spoken(other)
+        or _REPEATED.findall(one.entry.name) != _REPEATED.findall(other.entry.name)
+    )
 
 
 def _same_wandb_run(one: LogFile, other: LogFile) -> bool | None:
@@ -167,7 +186,23 @@ def _spoken(file: LogFile) -> str:
 
 def _are_rivals(one: list[LogFile], other: list[LogFile]) -> bool:
     """Whether two folders tell different values of the same quantity over the same steps."""
-    return any(_rival(mine, theirs) for mine in one for theirs in other)
+    return any(_rival(mine, theirs) for mine in _speaking(one) for theirs in _speaking(other))
+
+
+def _speaking(files: Sequence[LogFile]) -> list[LogFile]:
+    """The logs by which a run is known: W&B's history speaks for the lines printed meanwhile."""
+    kept = {file.entry.path.parent for file in files if _WANDB.fullmatch(file.entry.name)}
+    return [file for file in files if not (_is_printed(file) and _home(file) in kept)]
+
+
+def _is_printed(file: LogFile) -> bool:
+    return file.entry.path.parts[-2:] == _PRINTED_TO_WANDB
+
+
+def _home(file: LogFile) -> Path:
+    """The folder that a log is kept in; that of the history for what W&B keeps of the lines printed."""
+    path = file.entry.path
+    return path.parent.parent if _is_printed(file) else path.parent
 
 
 def _rival(one: LogFile, other: LogFile) -> bool:
@@ -189,11 +224,24 @@ def _is_curve_of(one: LogFile, other: LogFile) -> bool:
 
 
 def _contradict(one: Log, other: Log) -> bool:
+    """Whether two logs of one program tell different values at the same steps."""
     if one.format != other.format:
         return False
     theirs = {series.name: series for series in other.series if len(series) > 1}
     pairs = [(mine, theirs[mine.name]) for mine in one.series if len(mine) > 1 and mine.name in theirs]
-    return any(share_steps(*pair) for pair in pairs) and not any(_tell_the_same(*pair) for pair in pairs)
+    loss = [pair for pair in pairs if pair[0].name == "loss"]
+    if any(surely_the_same(*pair) for pair in loss):
+        return False  # one of them may count rows
+    pairs = [pair for pair in pairs if pair[0].axis == pair[1].axis]
+    if not any(share_steps(*pair) for pair in pairs):
+        return False
+    # Where the loss is known at common steps, it decides: metrics of two seeds come close.
+    deciding = [pair for pair in pairs if pair[0].name == "loss" and _have_common_steps(*pair)] or pairs
+    return not any(_tell_the_same(*pair) for pair in deciding)
+
+
+def _have_common_steps(one: Series, other: Series) -> bool:
+    return len(np.intersect1d(one.steps, other.steps)) >= FEWEST_COMMON
 
 
 def _tell_the_same(one: Series, other: Series) -> bool:
@@ -209,7 +257,7 @@ def _tell_the_same(one: Series, other: Series) -> bool:
     # Most pairs part at once; of a crowd of logs every pair is held against each other.
     if abs(mine[0] - theirs[0]) > SAME_VALUE * abs(theirs[0]) + NOTHING:
         return False
-    return bool(np.allclose(mine, theirs, rtol=SAME_VALUE, atol=NOTHING, equal_nan=True))
+    return bool((same_as_printed(mine, theirs) | (np.abs(mine - theirs) <= NOTHING)).mean() >= SAME_STORY)
 
 
 def _when(files: list[LogFile]) -> float:

@@ -15,7 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from stethoscope.logs._reading.clock import stamp_in_name
-from stethoscope.logs.retelling import Counting, counting_between, lie_near
+from stethoscope.logs.retelling import (
+    NOT_TELLING,
+    SAME_VALUE,
+    Counting,
+    agree,
+    counting_between,
+    digits,
+    lie_near,
+    surely_the_same,
+)
 from stethoscope.run import Log, Segment, Series
 
 _RANK = re.compile(r"rank[-_]?(\d{1,6})(?!\d)")
@@ -25,6 +34,10 @@ Mask = npt.NDArray[np.bool_]
 ALIKE = 1.2  # quotients of first steps, last steps and spans, where one log counts a multiple of the other
 TWICE = 1.8  # with something left over at the ends
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
+NEARLY_ALL = 0.9  # of the steps of a rounded telling, for the exact one to stand in its place
+MEASURED_AGAIN = 2  # points of a held-out signal at earlier steps, where training did not go back
+# What only a program that trains can tell.
+OF_TRAINING = ("loss", "train/", "grad_norm", "lr", "loss_scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +55,10 @@ def splice(logs: Sequence[Log]) -> Spliced:
     told: dict[str, list[Series]] = {}
     notes: list[str] = []
     for story in _stories(sorted(of_first_rank(logs), key=_when), notes):
+        went_back = any(_falls(one).any() for name, one in story.series.items() if _of_training(name))
         for name, series in story.series.items():
-            told.setdefault(name, []).extend(_laps(series))
+            once = series if went_back else _without_measured_again(series, notes)
+            told.setdefault(name, []).extend(_laps(once))
     pieces = {name: _one_axis(found) for name, found in told.items()}
     segments = _segments(pieces)
     stretches = _orphaned(segments)
@@ -67,7 +82,7 @@ def of_first_rank(logs: Sequence[Log]) -> Sequence[Log]:
 def tell_the_same(one: Log, other: Log) -> bool:
     """Whether two logs are two tellings of one story, whose common values count once."""
     mine, theirs = _told(one), _told(other)
-    if counting_between(mine, theirs) or counting_between(theirs, mine):
+    if counting_between(mine, theirs) or counting_between(theirs, mine) or _same_rows(mine, theirs):
         return True
     return _may_be_of_one_time(_Story(mine, [one], (0, 0)), other) and lie_near(mine, theirs)
 
@@ -116,6 +131,10 @@ def _stories(logs: Sequence[Log], notes: list[str]) -> list[_Story]:
     for log in logs:
         told = _told(log)
         same, counting = _retold(stories, told, log)
+        if same is None and (same := _measured_again(stories, told)) is not None:
+            _add_measured(same, told, notes)
+            same.logs.append(log)
+            continue
         if same is None:
             stories.append(_Story(told, [log], _bounds(told)))
             continue
@@ -143,10 +162,40 @@ def _retold(stories: list[_Story], told: dict[str, Series], log: Log) -> tuple[_
         counting = counting_between(told, story.series)
         if counting is not None:
             return story, _Recounting(counting, faster_is_new=True)
+    for story in reversed(stories):
+        if _same_rows(story.series, told) or _is_a_piece(told, story.series):
+            return story, _Recounting(Counting(), faster_is_new=False)
     for story in near:
         if _may_be_of_one_time(story, log) and lie_near(story.series, told):
             return story, _Recounting(Counting(), faster_is_new=False)
     return None, _Recounting(Counting(), faster_is_new=False)
+
+
+def _same_rows(one: Mapping[str, Series], other: Mapping[str, Series]) -> bool:
+    """Whether one log counts rows where the other knows the steps, and the values are the same."""
+    mine, theirs = one.get("loss"), other.get("loss")
+    if mine is None or theirs is None or "row" not in (mine.axis, theirs.axis):
+        return False
+    return surely_the_same(mine, theirs)
+
+
+def _is_a_piece(told: Mapping[str, Series], whole: Mapping[str, Series]) -> bool:
+    """Whether a log of a few points repeats what a story tells at the same steps: the last frame of a bar."""
+    telling = [name for name in told if not name.startswith(NOT_TELLING)]
+    return bool(telling) and all(
+        name in whole and len(told[name]) <= MEASURED_AGAIN and _repeats(told[name], whole[name])
+        for name in telling
+    )
+
+
+def _repeats(few: Series, many: Series) -> bool:
+    if few.axis != many.axis:
+        return False
+    for step, value in few:
+        told = many.values[many.steps == step]
+        if not len(told) or not abs(told[-1] - value) <= SAME_VALUE * max(abs(value), abs(told[-1])):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,38 +225,116 @@ def _apart_in_time(one: Log, other: Log) -> bool:
 def _recounted(
     story: _Story, told: dict[str, Series], log: Log, how: _Recounting, notes: list[str]
 ) -> dict[str, Series]:
-    """Both tellings with the slower counter's steps: those of the optimiser, where one counts micro-steps."""
-    faster, slower = (log, story.logs[0]) if how.faster_is_new else (story.logs[0], log)
-    counting = how.counting
-    if counting.times > 1:
+    """Both tellings with the slower counter's steps: those of the optimiser, where one counts micro-steps.
+
+    Where they only begin at different numbers, the more exact one is believed: a bar counts what is done.
+    """
+    counting, new_is_counted = how.counting, how.faster_is_new
+    if counting.times == 1:
+        counted, kept = (told, story.series) if new_is_counted else (story.series, told)
+        if _exactness(counted, kept) > _exactness(kept, counted):
+            counting, new_is_counted = Counting(1, -counting.shift), not new_is_counted
+    else:
+        faster, slower = (log, story.logs[0]) if new_is_counted else (story.logs[0], log)
         notes.append(
             f"{faster.file} counts {counting.times:,} to a step of {slower.file} (micro-steps or samples): "
             "its steps were divided"
         )
-    mine, theirs = (told, story.series) if how.faster_is_new else (story.series, told)
-    counted = {
+    recounted = {
         name: replace(series, steps=counting.of_the_other(series.steps)) if series.axis == "step" else series
-        for name, series in mine.items()
+        for name, series in (told if new_is_counted else story.series).items()
     }
-    if how.faster_is_new:
-        return counted
-    story.series = counted
-    return theirs
+    if new_is_counted:
+        return recounted
+    story.series = recounted
+    return told
+
+
+def _exactness(one: Mapping[str, Series], other: Mapping[str, Series]) -> int:
+    """The most digits that one telling gives of what both measure."""
+    shared = [name for name in one.keys() & other.keys() if not name.startswith(NOT_TELLING)]
+    return max((digits(one[name].values) for name in shared), default=0)
 
 
 def _richer(a: Series, b: Series) -> Series:
-    """The longer of two tellings, with what only the other tells before and after it."""
+    """The longer of two tellings, or the more exact of two as long, with what only the other tells."""
     long, short = (a, b) if len(a) >= len(b) else (b, a)
     if long.axis != short.axis:
-        return long
-    before, after = short.steps < long.steps.min(), short.steps > long.steps.max()
-    if not (before.any() or after.any()):
-        return long
-    return replace(
-        long,
-        steps=np.concatenate([short.steps[before], long.steps, short.steps[after]]),
-        values=np.concatenate([short.values[before], long.values, short.values[after]]),
+        return max(a, b, key=lambda one: (one.axis == "step", len(one)))
+    own, other = _last_of_each_step(long), _last_of_each_step(short)
+    if len(other) >= NEARLY_ALL * len(own) and digits(other.values) > digits(own.values):
+        own, other = other, own
+    if _falls(own).any() or _falls(other).any() or not agree(own, other):
+        # Of restarts and of averages, only what lies outside the other fits to it.
+        return _with(own, other, (other.steps < own.steps.min()) | (other.steps > own.steps.max()))
+    return _with(own, other, ~np.isin(other.steps, own.steps))
+
+
+def _with(own: Series, other: Series, added: Mask) -> Series:
+    if not added.any():
+        return own
+    parts = [other.select(added), own]
+    if _falls(own).any() or _falls(other).any():  # restarts stay in the order they were written in
+        before = other.steps < own.steps.min()
+        parts = [other.select(added & before), own, other.select(added & ~before)]
+    steps = np.concatenate([part.steps for part in parts])
+    values = np.concatenate([part.values for part in parts])
+    order = np.argsort(steps, kind="stable") if len(parts) == 2 else np.arange(len(steps))
+    return replace(own, steps=steps[order], values=values[order])
+
+
+# --- measured again, while training did not go back ---------------------------------------------------
+
+
+def _of_training(name: str) -> bool:
+    return name.startswith(OF_TRAINING)
+
+
+def _measured_again(stories: list[_Story], told: Mapping[str, Series]) -> _Story | None:
+    """The run that a log of measurements on held-out data alone was made for: an evaluation at its end."""
+    if not any(name.startswith("val/") for name in told) or any(map(_of_training, told)):
+        return None
+    bounds = _bounds(told)
+    return next(
+        (
+            story
+            for story in reversed(stories)
+            if any(map(_of_training, story.series)) and _may_tell_the_same(story.bounds, bounds)
+        ),
+        None,
     )
+
+
+def _add_measured(story: _Story, told: Mapping[str, Series], notes: list[str]) -> None:
+    """Add what the story does not tell; what it measured itself at a step counts."""
+    for name, series in told.items():
+        own = story.series.get(name)
+        if own is None:
+            story.series[name] = series
+        elif own.axis == series.axis:
+            known = np.isin(series.steps, own.steps)
+            if name.startswith("val/") and known.any() and not _repeats(series.select(known), own):
+                notes.append(_said_again(name, series.select(known)))
+            story.series[name] = _with(own, series, ~known)
+
+
+def _without_measured_again(series: Series, notes: list[str]) -> Series:
+    """A held-out signal without the values measured again at its end, as of the best checkpoint."""
+    falls = np.flatnonzero(_falls(series)) + 1
+    if len(falls) != 1 or _of_training(series.name) or len(series) - falls[0] > MEASURED_AGAIN:
+        return series
+    first, again = series.select(slice(0, falls[0])), series.select(slice(falls[0], None))
+    if len(first) <= len(again):
+        return series
+    known = np.isin(again.steps, first.steps)
+    if known.any() and series.name.startswith("val/") and not _repeats(again.select(known), first):
+        notes.append(_said_again(series.name, again.select(known)))
+    return _with(first, again, ~known)
+
+
+def _said_again(name: str, again: Series) -> str:
+    at = ", ".join(f"{step:,}" for step in again.steps[:MEASURED_AGAIN].tolist())
+    return f"{again.file} measures {name} again at step {at}: the value measured in training counts"
 
 
 # --- pieces without a restart -----------------------------------------------------------------------
@@ -215,13 +342,18 @@ def _richer(a: Series, b: Series) -> Series:
 
 def _laps(series: Series) -> list[Series]:
     """The series cut where its steps fall back; counters that begin again every epoch count rows instead."""
-    falls = np.flatnonzero(np.diff(series.steps) < 0) + 1
+    falls = np.flatnonzero(_falls(series)) + 1
     if len(falls) == 0:
         return [_last_of_each_step(series)]
     laps = [series.select(slice(a, b)) for a, b in zip([0, *falls], [*falls, None], strict=True)]
     if _periodic(laps):
         return [replace(series, steps=np.arange(len(series), dtype=np.int64), axis="row")]
     return [_last_of_each_step(lap) for lap in laps]
+
+
+def _falls(series: Series) -> Mask:
+    """Behind which points the steps fall back."""
+    return np.diff(series.steps) < 0
 
 
 def _periodic(laps: list[Series]) -> bool:
@@ -277,7 +409,8 @@ def _joined(pieces: list[Series]) -> tuple[Series, list[Series]]:
         return kept[0], left
     steps = np.concatenate([piece.steps for piece in kept])
     values = np.concatenate([piece.values for piece in kept])
-    return replace(kept[-1], steps=steps, values=values), left
+    told_most = max(reversed(kept), key=len)
+    return replace(told_most, steps=steps, values=values), left
 
 
 def _segments(pieces: Mapping[str, list[Series]]) -> tuple[Segment, ...]:
