@@ -481,3 +481,139 @@ def test_source_is_no_log(root: Path, tmp_path: Path) -> None:
             if generic_text.recognise(head_of(tmp_path / "x.log", "x.log")):
                 taken.append(path.name)
     assert not taken
+
+
+# --- on which data a line measured ---------------------------------------------------------------------
+
+
+def validated_every(step: Line, validation: Line) -> str:
+    """A log of twelve steps, with a validation below every second."""
+    return repeated(lambda i: step(i) + (validation(i) if i % 2 else ""))
+
+
+def stepped(i: int) -> str:
+    return f"step {i * 100} loss {1.2 * LOSS[i]:.4f} acc {0.1 + i / 20:.4f}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "val loss {loss:.4f} acc {acc:.4f}",
+        "  -> valid loss {loss:.4f} acc {acc:.4f}",
+        "Validation loss: {loss:.4f}, accuracy: {acc:.4f}",
+        "TEST  loss {loss:.4f} | acc {acc:.4f} | lr 1e-4",
+        "*** EVAL *** acc {acc:.4f} loss {loss:.4f}",
+        "Test Error: \n Accuracy: {acc:.4f}, Avg loss: {loss:.4f} ",
+        "--- Validation ---\n  loss: {loss:.4f}\n  acc: {acc:.4f}",
+        "Evaluating on cifar10-test\n  loss: {loss:.4f}, accuracy: {acc:.4f}\n",
+        "Average loss on the validation set: {loss:.4f}\nAccuracy of the network on the 10000 test images: {acc:.4f}",
+        "Test set loss: {loss:.4f}\nAccuracy on test set: {acc:.4f}",
+    ],
+)
+def test_a_role_governs_all_that_a_line_measures(tmp_path: Path, line: str) -> None:
+    text = validated_every(stepped, lambda i: line.format(loss=2 * LOSS[i], acc=0.2 + i / 30) + "\n")
+    log = log_of(tmp_path, text)
+    assert steps(log, "loss") == HUNDREDS
+    assert steps(log, "train/accuracy") == HUNDREDS
+    assert steps(log, "val/loss") == HUNDREDS[1::2]
+    assert steps(log, "val/accuracy") == HUNDREDS[1::2]
+    assert series(log, "val/loss").values[0] == pytest.approx(2 * LOSS[1], abs=1e-4)
+    assert series(log, "val/accuracy").values[-1] == pytest.approx(0.2 + 11 / 30, abs=1e-4)
+
+
+def test_training_and_validation_below_one_epoch(tmp_path: Path) -> None:
+    text = repeated(
+        lambda i: (
+            f"Epoch {i}/24\n----------\ntrain Loss: {LOSS[i]:.4f} Acc: 0.{10 + i}\n"
+            f"val Loss: {1.1 * LOSS[i]:.4f} Acc: 0.{20 + i}\n\n"
+        )
+    )
+    log = log_of(tmp_path, text)
+    assert series(log, "train/accuracy").values[0] == 0.10
+    assert series(log, "val/accuracy").values[0] == 0.20
+    assert steps(log, "val/accuracy") == [*range(12)]
+
+
+def test_a_loss_without_a_role_stays_training_s(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"step {i} val_acc: 0.{20 + i} loss: {LOSS[i]:.4f}\n"))
+    assert steps(log, "loss") == [*range(12)]
+    log = log_of(tmp_path, repeated(lambda i: f"step {i} val loss {2 * LOSS[i]:.4f} loss {LOSS[i]:.4f}\n"))
+    assert steps(log, "loss") == [*range(12)]
+    assert steps(log, "val/loss") == [*range(12)]
+
+
+def test_a_heading_does_not_reach_the_next_step(tmp_path: Path) -> None:
+    text = repeated(lambda i: f"step {i} loss {LOSS[i]:.4f} acc 0.{10 + i}\nRunning validation...\n")
+    log = log_of(tmp_path, text)
+    assert not any(s.name.startswith("val/") for s in log.series)
+    assert len(series(log, "loss")) == 12
+
+
+def test_training_s_psnr_is_not_validation_s(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path, repeated(lambda i: f"[TRAIN] Iter: {i * 100} Loss: {LOSS[i]:.4f}  PSNR: {20 + i}.5\n")
+    )
+    assert steps(log, "train/psnr") == HUNDREDS
+
+
+# --- roles that do not say what was measured -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Epoch: {epoch:03d}, Loss: {loss:.4f}, Train: 0.{train}10, Val: 0.{val}07, Test: 0.{val}83\n",
+        "Run: 01, Epoch: {epoch:02d}, Loss: {loss:.4f}, Train: {train}.21%, Valid: {val}.18% Test: {val}.94%\n",
+        "Epoch: {epoch} | loss: {loss:.4f} | train: 0.{train}54 | test: 0.{val}99\n",
+        "Epoch {epoch} Loss {loss:.4f} Train 0.{train}54 Val 0.{val}20 Test 0.{val}99\n",
+        "[{epoch}/12] loss={loss:.4f} val={val}.07\n",
+    ],
+)
+def test_what_rises_beside_a_loss_is_none(tmp_path: Path, line: str) -> None:
+    text = repeated(lambda i: line.format(epoch=i + 1, loss=2 * LOSS[i], train=30 + 5 * i, val=30 + 4 * i))
+    log = log_of(tmp_path, text)
+    assert len(series(log, "loss")) == 12
+    assert not any(s.name.startswith("val/loss") for s in log.series)
+    assert any(s.name.lower().startswith(("val", "test")) for s in log.series)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Epoch {epoch} | Train {loss:.4f} | Val {val:.4f} | 12.3s\n",
+        "step {epoch} loss {loss:.4f} (val {val:.4f})\n",
+        "epoch {epoch}, loss: train {loss:.4f} val {val:.4f}, acc: train 0.{acc} val 0.{acc}\n",
+        "epoch {epoch} loss {loss:.4f}\nvalidation: {val:.4f}\n",
+        "epoch {epoch} loss {loss:.4f}\n   \u21b3 val {val:.4f}\n",
+    ],
+)
+def test_what_falls_as_the_loss_does_is_one(tmp_path: Path, line: str) -> None:
+    text = repeated(lambda i: line.format(epoch=i + 1, loss=2 * LOSS[i], val=2.2 * LOSS[i], acc=30 + i))
+    log = log_of(tmp_path, text)
+    assert [round(v, 4) for v in series(log, "loss").values[:2]] == [2.0, 1.0]
+    assert [round(v, 4) for v in series(log, "val/loss").values[:2]] == [2.2, 1.1]
+    assert steps(log, "val/loss") == EPOCHS
+
+
+# --- counters ------------------------------------------------------------------------------------------
+
+
+def test_a_bracketed_counter_first(tmp_path: Path) -> None:
+    text = validated_every(
+        lambda i: f"[{i * 100}] train loss {LOSS[i]:.4f}, acc 0.{10 + i}\n",
+        lambda i: f"[{i * 100}] test  loss {LOSS[i]:.4f}, acc 0.{20 + i}\n",
+    )
+    log = log_of(tmp_path, text)
+    assert steps(log, "loss") == HUNDREDS
+    assert steps(log, "val/loss") == HUNDREDS[1::2]
+    assert series(log, "val/accuracy").values[0] == 0.21
+
+
+def test_an_epoch_of_one_letter(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(lambda i: f"E{i + 1:03d} | trn_l={LOSS[i]:.4f} trn_a={10 + i}.18% | tst_a={9 + i}.63%\n"),
+    )
+    assert steps(log, "loss") == EPOCHS
+    assert steps(log, "val/accuracy") == EPOCHS
+    assert series(log, "loss").axis == "epoch"

@@ -33,8 +33,18 @@ from stethoscope.logs._text.counting import (
 )
 from stethoscope.logs._text.finish import Finished, with_validations_ended
 from stethoscope.logs._text.grammar import StepLine
-from stethoscope.logs._text.pairs import Parsed, parsed
-from stethoscope.logs._text.roles import FINE, distinct, placed
+from stethoscope.logs._text.headings import HEADING, TOLD, under_headings
+from stethoscope.logs._text.pairs import Parsed, message_begins, parsed
+from stethoscope.logs._text.roles import (
+    FINE,
+    HELD_OUT,
+    ROLE_ALONE,
+    distinct,
+    has_role,
+    heading_role,
+    losses_by_numbers,
+    placed,
+)
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, known
@@ -46,16 +56,18 @@ FEWEST_LINES = 2  # of one kind, for a log as short as that
 PLENTY = 10  # lines of one kind, from which on there is no doubt that they recur
 SAMPLED = 40  # lines of one kind that are looked at, at each end
 MOST_LINES = 6_000  # of both ends
+MOSTLY_ON = 0.4  # of the lines that begin with a number, at least, have a higher one than the line before
 LONGEST_SHOWN = 100  # characters of an example in a note
 LATEST_TIME, EARLIEST_TIME = 4e9, 1e9  # Unix times of this century
 
 _DIGITS = re.compile(r"\d+")
 _SOURCE = re.compile(
-    r"^\s*(?:#|//|/\*|\*|def |class |import |from \S+ import|return\b|if .*:\s*$|for .*:\s*$|elif |else:|"
-    r"while |print\w*\(|assert |@|self\.|parser\.|logger\.|raise |except|try:|with .*:\s*$|\$ |>>> |\w+ = |"
-    r"[-+]\w)|[;{]\s*$| --[a-z]"
+    r"^\s*(?:#|//|/\*|\*(?!\*)|def |class |import |from \S+ import|return\b|if .*:\s*$|for .*:\s*$|elif |"
+    r"else:|while |print\w*\(|assert |@|self\.|parser\.|logger\.|raise |except|try:|with .*:\s*$|\$ |>>> |"
+    r"\w+ = |[-+]\w)|[;{]\s*$| --[a-z]"
 )
-_ROLES = {"tr": "train", "trn": "train", "va": "val", "vl": "val", "te": "test"}
+_ROLES = {"tr": "train", "trn": "train", "va": "val", "vl": "val", "te": "test", "tst": "test"}
+_QUANTITIES = {"l": "loss", "a": "acc"}  # behind a role: trn_l, tst_a
 _LOSS_LETTERS = ("L", "l", "Ls", "ls", "J")
 _NO_SIGNAL = frozenset(
     [
@@ -89,9 +101,16 @@ def recognise(head: Head) -> float:
 def begin(head: Head) -> Finished:
     """Every line of the kinds that the two ends of the file hold."""
     found = _learned(head) or _Learned(frozenset(), frozenset(), {}, "", 0.0, "")
-    reading = RowReading(head, FORMAT, lambda line: _step_line(line, found), Aggregation.UNKNOWN)
-    reading.assemble = lambda rows: _assembled(rows, found)
+    reading = RowReading(
+        head, FORMAT, lambda line: _step_line(line, found), Aggregation.UNKNOWN, mark=_heading
+    )
+    reading.assemble = lambda rows: _assembled(under_headings(rows, reading.marks), found)
     return Finished(reading, (with_validations_ended,))
+
+
+def _heading(line: str) -> str | None:
+    """The role of the lines below this one; what announces an event is no heading."""
+    return heading_role(line, message_begins(line)) if kind_of(line) is None else None
 
 
 # --- learning the lines ---------------------------------------------------------------------------------
@@ -149,7 +168,9 @@ def _learned(head: Head) -> _Learned | None:
     named = 1.0 if counted.axis == "step" and counted.source else 0.8 if counted.axis == "epoch" else 0.4
     lines = max(len(rows) for name, rows in signals.items() if _worth(name, rows) == best)
     # A number that only stands first must count one after the other, and beside something known by name.
-    steady = bool((np.diff(counted.steps) > 0).all())
+    # A validation may stand at the step of the training before it.
+    gaps = np.diff(counted.steps)
+    steady = bool((gaps >= 0).all() and (gaps > 0).mean() >= MOSTLY_ON)
     if named < 0.5 and (best < 0.8 or lines < 3 or not steady):
         return None
     sureness = best * named * min(1.0, 0.3 + 0.7 * lines / PLENTY)
@@ -249,9 +270,15 @@ def _worth_reading(columns: Mapping[str, list[tuple[int, float]]]) -> bool:
         if name.startswith("\0") and name != RANK and not name.endswith(ALL):
             if len({value for _, value in values}) > 1 or name == EPOCH:
                 return True
-        elif not name.startswith("\0") and _is_signal(name):
+        elif not name.startswith("\0") and (_is_signal(name) or _is_role_with_values(name, values)):
             return True
     return False
+
+
+def _is_role_with_values(name: str, values: list[tuple[int, float]]) -> bool:
+    """Whether a role is given measurements and nothing said of what they are: `validation: 2.0088`."""
+    fractions = any(value != np.floor(value) for _, value in values if np.isfinite(value))
+    return ROLE_ALONE.fullmatch(name) is not None and len(values) >= FEWEST_LINES and fractions
 
 
 def _is_measured(name: str) -> bool:
@@ -326,7 +353,12 @@ def _step_line(line: str, learned: _Learned) -> StepLine | None:
         # A summary of the epoch, under the name that the lines within the epoch have.
         fields = [(f"{name} epoch" if name in learned.stepped else name, one) for name, one in fields]
     values = tuple(distinct((name, one.start, one.end) for name, one in fields))
-    return StepLine(values) if values else None
+    if not values:
+        return None
+    if all(name.startswith("\0") for name, _, _ in values):
+        role = heading_role(line, found.begins)
+        return StepLine((*values, (HEADING, *values[0][1:]))) if role == HELD_OUT else StepLine(values)
+    return StepLine((*values, (TOLD, *values[0][1:]))) if has_role(found) else StepLine(values)
 
 
 # --- the series ---------------------------------------------------------------------------------------
@@ -346,7 +378,9 @@ def _assembled(rows: Mapping[str, Rows], learned: _Learned) -> Assembled:
     if empty:
         shown = ", ".join(sorted(empty)[:5]) + (" ..." if len(empty) > 5 else "")
         notes.append(f"left out, because they are always 0 or only number things: {shown}")
-    return replace(found, points=points, notes=tuple(notes), names=_spoken(points))
+    return replace(
+        found, points=points, notes=tuple(notes), names=_spoken(points) | losses_by_numbers(points)
+    )
 
 
 def _is_time(name: str) -> bool:
@@ -375,6 +409,7 @@ def _spoken(points: Points) -> dict[str, str]:
     names = {}
     for name in points.steps:
         short, _, rest = name.replace("_", "-").replace(" ", "-").partition("-")
+        rest = _QUANTITIES.get(rest.lower(), rest)
         full = canonical(f"{_ROLES[short.lower()]} {rest}") if short.lower() in _ROLES and rest else ""
         if full and full not in taken and known(full):
             names[name] = full

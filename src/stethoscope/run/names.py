@@ -99,7 +99,26 @@ _VALIDATION = (
     frozenset({"val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "heldout"}) | _TEST
 )
 _PER_STEP = frozenset({"step", "iter", "batch"})
-_COARSE = frozenset({"epoch", "avg", "average", "running", "smooth", "smoothed", "ema"})
+_COARSE = frozenset(
+    [
+        "epoch",
+        "avg",
+        "average",
+        "averaged",
+        "avr",
+        "ave",
+        "moving",
+        "mov",
+        "running",
+        "smooth",
+        "smoothed",
+        "smth",
+        "ema",
+        "cumulative",
+        "cum",
+    ]
+)
+_DATA_SETS = frozenset({"set", "dataset", "split"})  # "Test set loss" is the loss of the test
 _TOTAL = frozenset({"total", "overall", "tot"})
 # Records of other values rather than measurements: "best_valid_loss: inf" is a sentinel, not a loss.
 _RECORDS = frozenset({"best", "min", "max", "std", "var", "num", "count", "target", "threshold", "patience"})
@@ -351,6 +370,7 @@ _FILLERS = (
     | _PER_STEP
     | _COARSE
     | _NAMESPACES
+    | _DATA_SETS
     | frozenset({"sum", "lm", "mean", "all", "local"})
 )
 
@@ -489,7 +509,10 @@ _LONGEST_SPELLING = max(len(spelling) for spelling in _BY_SPELLING)
 
 
 def _metric(rest: tuple[str, ...], role: str, tokens: tuple[str, ...]) -> str | None:
-    kept = tuple(t for t in rest if t not in _NAMESPACES | _PER_STEP | _COARSE | _UNITS)
+    ignored = _NAMESPACES | _PER_STEP | _COARSE | _UNITS | (_DATA_SETS if role else frozenset())
+    kept = tuple(t for t in rest if t not in ignored)
+    if role and kept == ("score",):
+        return f"{role}/score"  # of what, and which way is better, is not said
     exact = _BY_SPELLING.get(kept)
     if exact and not role:
         role = "val" if tokens[0] in {"metrics", "metric"} else exact.side

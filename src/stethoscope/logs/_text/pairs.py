@@ -9,10 +9,11 @@ directly before it; a number behind a slash is the other's total; one in bracket
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from stethoscope.logs._text.grammar import Span
+from stethoscope.run.names import known
 
 LONGEST_LINE = 4_000  # characters of a line that are searched
 MOST_FIELDS = 200  # numbers of one line
@@ -114,6 +115,14 @@ _GLUED = re.compile(
     r"(?P<number>\d{1,12})(?![\w.]|-\d)"
 )
 
+# One letter is enough where a message begins with it: `E001 | ..`.
+_OPENING = re.compile(r"[\s\[(]*(?P<name>E|e|S|s|I|i)(?P<number>\d{1,9})(?=[\])]?\s*[:|,\-]|[\])]?\s)")
+# `Accuracy of the network on the 10000 test images: 25 %`: what is measured, and behind it on which data.
+_SAID_OF = re.compile(
+    r"(?P<name>[^\W\d]\w*(?: [^\W\d]\w*){0,3}?) (?:of|on|for|over|in|across)\b"
+    r"(?P<where>[^:=|;,\x01]{1,80}?)(?:\s*[:=]|\s(?:is|was))\s*(?P<number>[-+]?[\d.]*\d)"
+)
+_DATA = re.compile(r"\b(train(?:ing)?|val|valid|validation|eval|evaluation|test|dev)\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\s?(batch(?:es)?|steps?|iters?|iterations?|epochs?|updates?)\b(?!\s*[:=/(\d])")
 
 _COUNTS = re.compile(r"step|iter|epoch|batch|updates?$|\bit$|\bep$", re.IGNORECASE)
@@ -181,13 +190,28 @@ def parsed(line: str) -> Parsed:
     line = line[:LONGEST_LINE]
     begins, rank = _behind_prefix(line)
     text = _NO_NUMBER.sub(lambda found: BLANK * (found.end() - found.start()), line)
-    fields = tuple(_fields(text, begins))
+    text, said = _sentences(text, begins)
+    fields = tuple(_fields(text, begins, said))
     return Parsed(fields, begins, rank, _template(text, begins, fields))
 
 
 def message_begins(line: str) -> int:
     """Where a line's message begins, behind what its logger puts before it."""
     return _behind_prefix(line[:LONGEST_LINE])[0]
+
+
+def _sentences(text: str, begins: int) -> tuple[str, dict[int, str]]:
+    """The names of numbers that a sentence leads up to, and the text without the numbers on the way there."""
+    said = {}
+    for found in _SAID_OF.finditer(text, begins):
+        data = _DATA.search(found["where"])
+        if data is None or not known(found["name"]):
+            continue
+        told = _DATA.search(found["name"]) is not None
+        said[found.start("number")] = found["name"] if told else f"{data[1]} {found['name']}"
+        start, end = found.span("where")
+        text = text[:start] + re.sub(r"\d", BLANK, text[start:end]) + text[end:]
+    return text, said
 
 
 def _behind_prefix(line: str) -> tuple[int, Span | None]:
@@ -213,7 +237,7 @@ def _template(text: str, begins: int, fields: tuple[Field, ...]) -> str:
     return re.sub(r"[\s\d]+", " ", re.sub(r"\d+(?:\.\d+)?", "#", bare)).strip()
 
 
-def _fields(text: str, begins: int) -> Iterator[Field]:
+def _fields(text: str, begins: int, said: Mapping[int, str]) -> Iterator[Field]:
     """The numbers, each with its name; a total, a mean and a further element go with the number before."""
     held: Field | None = None
     at = begins
@@ -236,6 +260,8 @@ def _fields(text: str, begins: int) -> Iterator[Field]:
             held = _with_share(held, start, end, unit)
             continue
         field = _named(gap, start, end, unit, held)
+        if start in said:
+            field = replace(field, name=said[start][:LONGEST_NAME], context="")
         if held is not None:
             held, field = _shared_name(held, field, bare, text)
             yield _named_behind(held, text)
@@ -266,6 +292,8 @@ def _named_behind(held: Field, text: str) -> Field:
 def _numbers(text: str, begins: int) -> list[tuple[int, int, str, str]]:
     found = [(*m.span("number"), m["unit"] or "", "") for m in _NUMBER.finditer(text, begins)]
     glued = [(*m.span("number"), "", m["name"]) for m in _GLUED.finditer(text, begins)]
+    if opening := _OPENING.match(text, begins):
+        glued.append((*opening.span("number"), "", opening["name"]))
     return sorted([*found, *glued]) if glued else found
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
+from stethoscope.logs._reading.points import Points
 from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, LEAD, POSITION, RANK, STEP, TIMES
 from stethoscope.logs._text.grammar import Place
 from stethoscope.logs._text.pairs import BLANK, Field, Parsed
-from stethoscope.run.names import known
+from stethoscope.logs._text.rows import Numbers
+from stethoscope.run.names import canonical, known
 
 FINE = frozenset({STEP, BATCH, POSITION, LEAD})  # counters that move within an epoch
 _TOKEN = re.compile(r"[\s_\-./#]+")
@@ -72,7 +76,14 @@ _HELD_OUT = re.compile(
     r"\b(val|valid|validat(?:ion|ing|e)|eval|evaluat(?:ion|ing|e)|test|dev|testing)\b", re.IGNORECASE
 )
 _TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
-_ROLE_ALONE = re.compile(r"(?:train(?:ing)?|val|valid|validation|eval|test|dev)", re.IGNORECASE)
+ROLE_ALONE = re.compile(
+    r"(?:train(?:ing)?|val|valid|validation|eval|evaluation|test|testing|dev)", re.IGNORECASE
+)
+_HEADED = re.compile(r"([^\W\d][\w ]{0,40}):\s*$")
+# Signals that are the model's or the optimiser's, on whatever data a line was printed.
+_OF_THE_MODEL = frozenset(
+    {"lr", "grad_norm", "loss_scale", "epoch", "mem", "param_norm", "update_ratio", "weight", "difficulty"}
+)
 _SEGMENT = re.compile(r"\||;|\t| - |--")
 _TIME_UNITS = frozenset(
     {"ms", "us", "ns", "s", "sec", "secs", "second", "seconds", "m", "min", "h", "hr", "hrs"}
@@ -174,9 +185,9 @@ def _kind_of(word: str) -> str | None:
 
 def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[str, Field]]:
     """What a line measures, with the role that the words before or a name in the same segment give it."""
-    role = opening = _opening_role(found)
+    role = opening = _opening_role(found) or _governing_role(fields)
     seen: set[str] = set()
-    before, quantity = found.begins, ""
+    before, quantity, shared = found.begins, "", False
     bare = {one.name for one in fields if one.name and not _HELD_OUT.search(_spaced(one.name))}
     segmented = bool(_SEGMENT.search(line, found.begins))
     for one in fields:
@@ -190,15 +201,50 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
         name = _signal_name(one)
         if not name:
             continue
-        if _ROLE_ALONE.fullmatch(name) and quantity:
-            name = f"{name} {quantity}"  # `loss train: 0.3, val: 0.4`
-        quantity = " ".join(word for word in name.split() if not _ROLE_ALONE.fullmatch(word))
+        if ROLE_ALONE.fullmatch(name):
+            if headed := _HEADED.search(one.context):
+                quantity, shared = headed[1], True  # `loss: train 0.3 val 0.4`
+            if quantity and (shared or gap.lstrip(" ,;").startswith("(")):
+                name = f"{name} {quantity}"
+            elif one.unit == "%":
+                name = f"{name} (%)"
+        else:
+            words = name.split()
+            quantity = " ".join(word for word in words if not ROLE_ALONE.fullmatch(word))
+            shared = bool(words and ROLE_ALONE.fullmatch(words[-1]))  # `loss train: 0.3, val: 0.4`
         # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
         told = said or segmented or opening or name in seen or one.name not in bare
-        if role == "val" and told and not _HELD_OUT.search(_spaced(name)):
-            name = f"val {name}"
+        if told and not _role_in(name) and is_of_data(name, role):
+            name = f"{role} {name}"
         seen.add(name)
         yield name, one
+
+
+def is_of_data(name: str, role: str) -> bool:
+    """Whether a name must say the role: every measurement on held-out data, and what is taken for one."""
+    spoken = canonical(name.partition(TIMES)[0])
+    if role == "val":
+        return spoken.split("/")[0] not in _OF_THE_MODEL
+    return role == "train" and spoken.startswith("val/")
+
+
+def _governing_role(fields: list[Field]) -> str:
+    """The role that the first measurement names, for all of a line: `val loss 0.4951 acc 0.8550`.
+
+    Not where the line names another role, too, or has the same quantity without one.
+    """
+    measured = [one for one in fields if one.name and is_of_data(one.name, "val")]
+    roles = {role for one in measured if (role := _role_in(one.context) or _role_in(one.name))}
+    if len(roles) != 1:
+        return ""
+    first = measured[0]
+    heads = _role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0])
+    spoken = [canonical(f"val {' '.join(_without_roles(one.name))}") for one in measured]
+    return roles.pop() if heads and len(set(spoken)) == len(spoken) else ""
+
+
+def _without_roles(name: str) -> list[str]:
+    return [word for word in _spaced(name).split() if not ROLE_ALONE.fullmatch(word)]
 
 
 def _opening_role(found: Parsed) -> str:
@@ -206,7 +252,7 @@ def _opening_role(found: Parsed) -> str:
     if not found.fields:
         return ""
     first = found.fields[0]
-    counts = bool(first.name) and bool(_counter_word(first.name) or _ROLE_ALONE.fullmatch(first.name))
+    counts = bool(first.name) and bool(_counter_word(first.name) or ROLE_ALONE.fullmatch(first.name))
     return _role_in(first.context) or (_role_in(first.name) if counts else "")
 
 
@@ -234,6 +280,91 @@ def _signal_name(one: Field) -> str:
         return ""  # files, samples, shards: 3 of 10
     factor = _FACTORS.get(one.unit)
     return f"{one.name}{TIMES}{factor}" if factor else one.name
+
+
+# --- headings ------------------------------------------------------------------------------------------
+
+HELD_OUT, TRAINING = "val", "train"
+_DECORATION = " \t=-*#>~_[]()<|\u2192\u21b3"
+_MOST_WORDS = 5  # of a heading; more make a sentence
+# Sentences about what was measured or is to come, not headings of it.
+_TOLD = re.compile(
+    r"improve|decrea|increa|sav|best|load|complet|finish|done|skip|size|patience|split", re.IGNORECASE
+)
+
+
+def heading_role(line: str, begins: int = 0) -> str | None:
+    """The role that a line announces for the next ones: `Test Error:`, `--- Validation ---`."""
+    text = line[begins:].strip()
+    if not text or len(text) > 80 or not (role := _role_in(text)) or _TOLD.search(text):
+        return None
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    opens = bool(words) and _role_in(words[0]) != ""
+    announces = text.endswith((":", "...", "\u2026")) or text[0] in _DECORATION
+    return role if 0 < len(words) <= _MOST_WORDS and (opens or announces) else None
+
+
+def has_role(found: Parsed) -> bool:
+    """Whether a line itself says on which data it measured."""
+    return any(_role_in(one.context) or _role_in(one.name) for one in found.fields)
+
+
+# --- names that are nothing but a role -------------------------------------------------------------------
+
+
+def losses_by_numbers(points: Points) -> dict[str, str]:
+    """Of the names that only say a role (`Train 1.95 | Val 1.82`), those whose numbers are a loss's.
+
+    They may as well be accuracies. A loss falls as the loss does that is logged beside, and is of its size.
+    """
+    bare = [name for name in points.steps if ROLE_ALONE.fullmatch(name)]
+    spoken = {canonical(name): name for name in points.steps}
+    named: dict[str, str] = {}
+    loss = spoken.get("loss")
+    if loss is None:
+        loss = next((name for name in bare if _role_in(name) == "train"), None)
+        if loss is None or not _falls(_finite(points, loss)[1]):
+            return {}
+        named[loss] = "loss"
+    held = [name for name in bare if _role_in(name) == "val"]
+    for name in sorted(held, key=lambda name: name.lower().startswith("test")):
+        if "val/loss" not in spoken and _alike(_finite(points, name), _finite(points, loss)):
+            named[name] = spoken["val/loss"] = "val/loss"
+    return named
+
+
+_FEWEST = 4  # values that show a direction
+_SAME_SIZE = 2.5  # times larger or smaller, at most, is a validation loss than training's at the beginning
+
+
+def _finite(points: Points, name: str) -> tuple[Numbers, Numbers]:
+    values = np.asarray(points.values[name].array(), dtype=np.float64)
+    steps = np.asarray(points.steps[name].array(), dtype=np.float64)
+    good = np.isfinite(values)
+    return steps[good], values[good]
+
+
+def _falls(values: Numbers) -> bool:
+    third = max(1, len(values) // 3)
+    if len(values) < _FEWEST or not (values > 0).all():
+        return False
+    return bool(np.median(values[-third:]) < np.median(values[:third]))
+
+
+def _alike(one: tuple[Numbers, Numbers], loss: tuple[Numbers, Numbers]) -> bool:
+    """Whether values begin at the size of a loss and go its way, for the first half at least."""
+    (steps, values), (loss_steps, losses) = one, loss
+    if len(values) == 0 or len(losses) == 0 or not (values > 0).all():
+        return False
+    beside = losses[np.clip(np.searchsorted(loss_steps, steps, side="right") - 1, 0, None)]
+    early = max(1, min(5, len(values) // 4))
+    sizes = np.median(values[:early]), np.median(beside[:early])
+    if not 1 / _SAME_SIZE <= sizes[0] / max(sizes[1], 1e-300) <= _SAME_SIZE:
+        return False
+    if len(values) < _FEWEST:
+        return bool(values[0] > 1)  # no share of anything
+    half = max(_FEWEST, len(values) // 2)
+    return _falls(values[:half]) and _falls(beside[:half])
 
 
 def distinct(places: Iterable[Place]) -> Iterator[Place]:
