@@ -567,3 +567,113 @@ def test_a_line_of_fifty_megabytes_does_not_spoil_the_others(tmp_path: Path, kin
     log = log_of(tmp_path / f"a.{kind}", text)
     assert len(series(log, "loss")) >= 200
     assert np.isfinite(series(log, "loss").values).all()
+
+
+# --- what a record says of itself -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"event": "eval"},
+        {"event": "eval_step"},
+        {"event_type": "validation"},
+        {"phase": "val_epoch"},
+        {"type": "on_validation_end"},
+        {"msg": "evaluated the model"},
+        {"message": "Validation done", "level": "INFO"},
+    ],
+)
+def test_a_record_says_that_it_is_of_validation(tmp_path: Path, said: dict[str, str]) -> None:
+    key = next(iter(said))
+    train = [{"step": at, "loss": 1.0 / at, "acc": 0.5, key: "train step"} for at in range(1, 40)]
+    rows = [*train, {"step": 40, "loss": 0.5, "acc": 0.75, **said}]
+    log = log_of(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert len(series(log, "loss")) == 39
+    assert points(log, "val/loss") == [(40, 0.5)]
+    assert points(log, "val/accuracy") == [(40, 0.75)]
+
+
+def test_a_record_of_validation_keeps_the_roles_that_its_names_say(tmp_path: Path) -> None:
+    rows = [
+        {"event": "validation", "epoch": at, "train_loss": 1.0 / at, "val_loss": 2.0 / at}
+        for at in range(1, 9)
+    ]
+    log = log_of(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert series(log, "loss").logged_as == "train_loss"
+    assert series(log, "val/loss").logged_as == "val_loss"
+
+
+@pytest.mark.parametrize("message", ["training before validation", "checkpoint saved", "latest values"])
+def test_other_messages_say_nothing_of_validation(tmp_path: Path, message: str) -> None:
+    rows = [{"step": at, "loss": 1.0 / at, "msg": message} for at in range(1, 9)]
+    log = log_of(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert [s.name for s in log.series] == ["loss"]
+
+
+def test_a_logger_wraps_what_it_is_given_and_adds_its_own(tmp_path: Path) -> None:
+    def line(message: str, extra: dict[str, float]) -> str:
+        own = {"line": 74, "thread": {"id": 1400, "name": "MainThread"}, "process": {"id": 3, "name": "M"}}
+        level = {"icon": "i", "name": "INFO", "no": 20}
+        time = {"repr": "2026-11-15 13:30:58", "timestamp": 1794749458.2}
+        record = {"elapsed": {"seconds": 1.4}, "extra": extra, "level": level, "message": message} | own
+        return json.dumps({"text": f"13:30 - {message}\n", "record": record | {"time": time}})
+
+    lines = [line("train", {"step": at, "loss": 1.0 / at}) for at in range(1, 9)]
+    lines.append(line("eval", {"step": 8, "loss": 0.5, "acc": 0.9}))
+    log = log_of(tmp_path / "a.jsonl", "\n".join(lines) + "\n")
+    assert {s.name for s in log.series} == {"loss", "val/loss", "val/accuracy"}
+    assert series(log, "loss").steps.tolist() == [*range(1, 9)]
+    assert log.started == 1794749458.2
+
+
+def test_a_counter_of_batches_is_counted_on(tmp_path: Path) -> None:
+    rows = [{"batch": at, "loss": 1.0 / (at + 1)} for _ in range(3) for at in range(10)]
+    log = log_of(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert series(log, "loss").steps.tolist() == [*range(30)]
+    assert log.notes == ("batch begins again 2 times: counted on",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "losses"),
+    [
+        (["1;1,2878", "2;0,9", "3;0,25"], [1.2878, 0.9, 0.25]),
+        (["1;2,103", "2;1,954", "3;1,201"], [2.103, 1.954, 1.201]),
+        (["1.000;1.234,5", "2.000;0,5", "3.000;1,5e-3"], [1234.5, 0.5, 1.5e-3]),
+        (["1;1,234.5", "2;12.75", "3;0.5"], [1234.5, 12.75, 0.5]),
+    ],
+)
+def test_numbers_between_semicolons_are_read_as_they_are_written(
+    tmp_path: Path, rows: list[str], losses: list[float]
+) -> None:
+    log = log_of(tmp_path / "a.csv", "step;loss\n" + "\n".join(rows) + "\n")
+    assert series(log, "loss").values.tolist() == losses
+    assert series(log, "loss").steps.tolist() in ([1, 2, 3], [1000, 2000, 3000])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "idx,y_true,y_pred,loss\n" + "".join(f"{at},0,1,0.{at}\n" for at in range(9)),
+        "image_path,prediction,loss\n" + "".join(f"{at}.png,1,0.{at}\n" for at in range(9)),
+        "timestamp,utilization.gpu [%],memory.used [MiB]\n"
+        + "".join(f"2026/11/03 22:00:0{at}.000,9{at} %,1200{at} MiB\n" for at in range(9)),
+        "              precision    recall  f1-score   support\n\n"
+        "         cat       0.91      0.93      0.92       100\n"
+        "         dog       0.89      0.85      0.87       100\n",
+    ],
+)
+def test_a_table_whose_rows_are_no_steps_is_refused_with_the_reason(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UnreadableFile, match=r"not a log|no log of training|classification report"):
+        log_of(tmp_path / "a.csv", text)
+
+
+def test_predictions_beside_a_counter_are_a_log(tmp_path: Path) -> None:
+    log = log_of(tmp_path / "a.csv", "step,loss,y_pred\n1,0.5,1\n2,0.4,1\n3,0.3,1\n")
+    assert series(log, "loss").steps.tolist() == [1, 2, 3]
+
+
+def test_a_column_of_events_says_which_rows_are_validation(tmp_path: Path) -> None:
+    log = log_of(tmp_path / "a.csv", "step,event,loss\n1,train,0.5\n2,train,0.4\n2,eval,0.45\n3,train,0.3\n")
+    assert series(log, "loss").steps.tolist() == [1, 2, 3]
+    assert points(log, "val/loss") == [(2, 0.45)]

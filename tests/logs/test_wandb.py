@@ -484,3 +484,30 @@ def test_skipped_steps_of_a_real_run_show_in_its_norms(corpus: Path) -> None:
     (path,) = corpus.glob("wandb/*lf_loss0_gradnan_b/*.wandb")
     norms = series(read_log(path), "grad_norm").values
     assert int((~np.isfinite(norms)).sum()) == 14
+
+
+def test_a_counter_that_begins_again_gives_way_to_the_one_of_the_logger(tmp_path: Path) -> None:
+    rows, step = [], 0
+    for epoch in range(3):
+        for batch in range(20):
+            rows.append(history({"batch": str(batch), "train/loss": "1.5"}, step))
+            step += 1
+        rows.append(history({"epoch": str(epoch), "val/loss": "1.25"}, step))
+        step += 1
+    file = tmp_path / "run-x.wandb"
+    file.write_bytes(framed(rows))
+    log = read_log(file, file.name)
+    assert series(log, "val/loss").steps.tolist() == [20, 41, 62]
+    assert len(series(log, "loss")) == 60
+    assert series(log, "loss").axis == "step"
+    assert len(np.unique(series(log, "loss").steps)) == 60
+
+
+def test_a_counter_that_few_rows_have_gives_way_to_the_one_of_the_logger(tmp_path: Path) -> None:
+    rows = [
+        history({"loss": "1.5"} | ({"step": str(step // 10)} if step % 10 == 0 else {}), step)
+        for step in range(60)
+    ]
+    file = tmp_path / "run-x.wandb"
+    file.write_bytes(framed(rows))
+    assert series(read_log(file, file.name), "loss").steps.tolist() == [*range(60)]

@@ -1,6 +1,7 @@
 """Tables of comma-, semicolon- or tab-separated values: one row per step, one column per signal.
 
 step,loss,lr                      an ordinary table
+step;loss;lr                      with decimal commas below: 1.200;0,4471;1,5e-4
 ,0.099,0,,49,,0.147               sparse rows (Lightning): an empty cell is a value that was not logged
 epoch,   train/box_loss,   ...    padded headers (Ultralytics)
 "Step","run - loss","run - loss__MIN"   a download from W&B: every cell quoted, its range beside each value
@@ -30,13 +31,17 @@ from stethoscope.logs._tables.cells import Cells, Mask, Values, cells_of, number
 from stethoscope.logs._tables.fast_columns import FILLED, Columns, fast_columns
 from stethoscope.logs._tables.table import (
     AXIS_COLUMNS,
-    ROLE_KEYS,
     TAG_KEYS,
     TIME_COLUMNS,
+    Reading,
     Table,
+    is_message_key,
+    is_role_key,
     looks_like_log,
+    of_validation,
     says_held_out,
     spoken,
+    tells_of_held_out,
 )
 from stethoscope.run import Log
 from stethoscope.run.names import known
@@ -63,7 +68,11 @@ def recognise(head: Head) -> float:
         return 0.0
     lines = head.text.replace("\0", "").splitlines()[:LINES_LOOKED_AT]
     separator = _separator(lines)
-    rows = [split(line, separator) for line in _with_cells(lines)]
+    with_cells = [*_with_cells(lines)]
+    below = "\n".join(with_cells[1:]).encode()
+    if _has_decimal_commas(below, separator):
+        with_cells[1:] = _with_points(below).decode().split("\n")
+    rows = [split(line, separator) for line in with_cells]
     header = rows[0] if rows else []
     if len(header) < 2:
         return 0.0
@@ -130,6 +139,7 @@ class CsvReading:
             raise UnreadableFile(f"{self.head.file}: a table with a header and no numbers")
         self._refuse_labels()
         found = self.table.reading(self.head.file)
+        self._refuse_others(found)
         notes = [*found.notes]
         if self.ragged:
             notes.append(f"{self.ragged} of {self.table.rows} rows have more or fewer cells than the header")
@@ -175,7 +185,9 @@ class CsvReading:
         if len(self.names) > MAX_SERIES:
             self.table.refused = True
         self.long_form = _long_form(self.names)
-        self.role = next((at for at, name in enumerate(self.names) if spoken(name) in ROLE_KEYS), None)
+        roles = [at for at, name in enumerate(self.names) if is_role_key(name)]
+        messages = [at for at, name in enumerate(self.names) if is_message_key(name)]
+        self.role = next(iter((*roles, *messages)), None)
 
     def _learn(self, rows: bytes) -> None:
         """Learn from the first rows how numbers are written, and which column the header leaves out."""
@@ -186,15 +198,12 @@ class CsvReading:
             self._name([*self.names, ""] if not row[-1].strip() else ["", *self.names])
         named = zip(self.names, row, strict=False)
         self.of_how_many = any(spoken(name) in AXIS_COLUMNS and _OF.fullmatch(cell) for name, cell in named)
-        first = rows[:LONGEST_ROW]
-        self.decimal_commas = (
-            self.separator != "," and bool(_DECIMAL_COMMA.search(first)) and b"." not in first
-        )
+        self.decimal_commas = _has_decimal_commas(rows[:LONGEST_ROW], self.separator)
 
     def _rewritten(self, block: bytes) -> bytes:
         """The block with its numbers written as everywhere else."""
         if self.decimal_commas:
-            block = block.replace(b",", b".")
+            block = _with_points(block)
         if self.of_how_many:
             totals = _OF_CELL.findall(block)
             self.total = int(totals[-1][1]) if totals else self.total
@@ -292,7 +301,11 @@ class CsvReading:
         if self.role is None:
             return np.zeros(len(lines), np.bool_)
         said = (cells.cell(int(cells.first[line]) + self.role) for line in lines)
-        return np.fromiter((says_held_out(text) for text in said), np.bool_, len(lines))
+        return np.fromiter((self._says_held_out(text) for text in said), np.bool_, len(lines))
+
+    def _says_held_out(self, text: str) -> bool:
+        of_role = self.role is not None and is_role_key(self.names[self.role])
+        return says_held_out(text) if of_role else tells_of_held_out(text)
 
     def _add_block(self, rows: Rows, block: Values, good: Mask, names: list[str]) -> None:
         kept = min(len(names), MAX_SERIES)
@@ -313,7 +326,7 @@ class CsvReading:
             self.ragged += 1
             kept = min(len(row) - 1, len(self.names))
         role = row[self.role] if self.role is not None and self.role < len(row) else ""
-        names = held_out_names(self.names) if says_held_out(role) else self.names
+        names = held_out_names(self.names) if role and self._says_held_out(role) else self.names
         self.table.add(_values(names, row[:kept]))
 
     def _take_long_row(self, block: bytes, line: int) -> None:
@@ -382,6 +395,32 @@ class CsvReading:
                 f"its rows and '{labels[0]}' names a class for each"
             )
 
+    def _refuse_others(self, found: Reading) -> None:
+        """A table without a counter is a log only where its rows can be steps: not examples, not seconds."""
+        if any(series.axis != "row" for series in found.series):
+            return
+        columns = [spoken(name) for name in self.names if name]
+        about = next((name for name in columns if _OF_AN_EXAMPLE.fullmatch(name)), None)
+        if about is not None:
+            raise UnreadableFile(
+                f"{self.head.file}: a table of examples, not a log: nothing counts steps, and '{about}' "
+                "belongs to one example"
+            )
+        if {"precision", "recall", "support"} <= {*columns}:
+            raise UnreadableFile(f"{self.head.file}: a classification report, with a row for each class")
+        named = {series.name.split("/")[0] for series in found.series if known(series.logged_as)}
+        if named and named <= _OF_THE_MACHINE:
+            raise UnreadableFile(
+                f"{self.head.file}: no log of training: it counts no steps and tells of the machine only"
+            )
+
+
+# What a model said about one example, and what was true of it.
+_OF_AN_EXAMPLE = re.compile(
+    r"(?:.*[_/])?(?:y_?(?:true|pred|hat|prob)|pred(?:s|icted|ictions?)?|(?:ground_?)?truth|gt|gold|actual"
+    r"|true_label|logits?|file_?name|image_?(?:id|path|file)|(?:sample|example)_?id)(?:_(?:label|class|prob))?"
+)
+_OF_THE_MACHINE = frozenset({"mem", "throughput", "mfu", "runtime", "step_time", "data_time"})
 
 # Columns that say what a row is an example of.
 _LABEL = re.compile(
@@ -421,7 +460,34 @@ def _all_empty(cells: Cells) -> Mask:
 _OF = re.compile(r"\s*\d{1,15}/\d{1,15}\s*")
 _OF_CELL = re.compile(rb"(?<![^,;\t|\s])(\d{1,15})/(\d{1,15})(?![^,;\t|\s])")
 # 1,5 or 0,001: a comma that separates no thousands.
-_DECIMAL_COMMA = re.compile(rb"(?<![\d,])(?:0,\d|\d{1,15},(?:\d{1,2}|\d{4,17})(?![\d,]))")
+_DECIMAL_COMMA = re.compile(rb"(?<![\d,.])(?:0,\d|\d{1,15},(?:\d{1,2}|\d{4,17})(?![\d,]))")
+# Whole cells: 1,234 between semicolons; 1.234,5 with points for thousands; 12.75 with a decimal point.
+_BEFORE, _AFTER = rb"(?<![^;\t|\s\"])", rb"(?:[eE][-+]?\d{1,3})?%?(?![^;\t|\s\"])"
+_COMMA_CELL = re.compile(_BEFORE + rb"[-+]?\d{1,15},\d{1,17}" + _AFTER)
+_GROUPED_CELL = re.compile(_BEFORE + rb"[-+]?\d{1,3}(?:\.\d{3}){1,4},\d{1,17}" + _AFTER)
+_POINT_CELL = re.compile(_BEFORE + rb"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{0,15})\.(?:\d{1,2}|\d{4,17})" + _AFTER)
+_GERMAN_CELL = re.compile(
+    _BEFORE + rb"([-+]?(?:\d{1,3}(?:\.\d{3}){1,4}|\d{1,15}))(,\d{1,17})?(" + _AFTER + rb")"
+)
+
+
+def _has_decimal_commas(rows: bytes, separator: str | None) -> bool:
+    """Whether numbers are written as 0,5 or 1.234,5: no cell has a decimal point then."""
+    if separator == "," or b"," not in rows or _POINT_CELL.search(rows):
+        return False
+    marks = (_COMMA_CELL, _GROUPED_CELL) if separator == ";" else (_DECIMAL_COMMA, _GROUPED_CELL)
+    return any(mark.search(rows) for mark in marks)
+
+
+def _with_points(block: bytes) -> bytes:
+    """A block of numbers with decimal commas, with decimal points."""
+    if b"." not in block:
+        return block.replace(b",", b".")
+    return _GERMAN_CELL.sub(_with_point, block)
+
+
+def _with_point(cell: re.Match[bytes]) -> bytes:
+    return cell[1].replace(b".", b"") + (cell[2] or b"").replace(b",", b".") + cell[3]
 
 
 # --- headers ------------------------------------------------------------------------------------------
@@ -522,7 +588,7 @@ _OWN_COLUMNS = AXIS_COLUMNS | {*TIME_COLUMNS, "relative_time_(wall)", "relative_
 
 def held_out_names(names: list[str]) -> list[str]:
     """The names of a row that was measured on held-out data."""
-    return [name if not name or spoken(name) in _OWN_COLUMNS else f"val/{name}" for name in names]
+    return [name if spoken(name) in _OWN_COLUMNS else of_validation(name) for name in names]
 
 
 # --- long tables: one value per row ---------------------------------------------------------------------

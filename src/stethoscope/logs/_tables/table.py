@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -34,9 +35,9 @@ STEP_COLUMNS = (
     *("global_iteration", "global_iter", "train/iteration", "train/iterations", "progress/iteration"),
     *("progress/step", "progress/global_step", "batch", "batch_idx", "global_batch"),
     *("timesteps", "num_timesteps", "timesteps_total", "env_steps", "total_env_steps", "num_env_steps"),
-    *("misc/total_timesteps", "num_env_steps_sampled", "num_env_steps_sampled_lifetime", "_step"),
+    *("misc/total_timesteps", "num_env_steps_sampled", "num_env_steps_sampled_lifetime", "schritt", "_step"),
 )
-EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep")
+EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep", "epoche")
 KIMG_COLUMNS = ("progress/kimg", "kimg")
 # Counted where nothing else is: OpenAI's loggers write "samples" beside "step".
 SAMPLE_COLUMNS = ("samples", "samples_seen", "num_samples", "consumed_samples", "examples", "n_samples")
@@ -249,7 +250,7 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
         if (steps := _counter(columns[name], rows)) is not None
     ]
     if counters:
-        return _steadiest(counters)
+        return _steadiest(_without_doubtful(counters, columns, rows))
     kimg = _find(columns, KIMG_COLUMNS)
     for unit, name in ((1, "kimg"), (1000, "img")) if kimg else ():  # short ticks need the finer
         places, values = columns[kimg or ""]
@@ -266,6 +267,47 @@ def axis_of(columns: Mapping[str, Column], rows: int) -> Axis:
             return Axis(steps, "samples", name)
     note = ("no column counts steps: rows are counted instead",) if rows else ()
     return Axis(np.arange(rows, dtype=np.int64), "row", None, note)
+
+
+def _without_doubtful(counters: list[Axis], columns: Mapping[str, Column], rows: int) -> list[Axis]:
+    """The counters that can be an axis; all of them where none can.
+
+    W&B counts every row itself. Beside its counter, one that few rows have tells little, and one that counts
+    the batches of an epoch begins again with each.
+    """
+    counted_by_logger = any(spoken(one.column or "") == "_step" for one in counters)
+    sound = [
+        one
+        for one in counters
+        if not (counted_by_logger and 2 * len(columns[one.column or ""][0]) < rows)
+        and not (spoken(one.column or "").rpartition("/")[2] in BATCH_COLUMNS and _falls(one.steps))
+        and OFTEN * _falls(one.steps) < max(rows, OFTEN)
+    ]
+    return sound or [_in_laps(one) for one in counters]
+
+
+def _in_laps(counter: Axis) -> Axis:
+    """A counter of batches that begins again from about its highest, counted on over the laps."""
+    if spoken(counter.column or "").rpartition("/")[2] not in BATCH_COLUMNS:
+        return counter
+    steps = counter.steps
+    falls = np.flatnonzero(np.diff(steps) < 0)
+    lowest, highest = int(steps.min()), int(steps.max())
+    tops, begins = steps[falls], steps[falls + 1]
+    # Every nth batch is logged: the first and the last of a lap may lie that far from its ends.
+    stride = int(np.abs(np.diff(steps)[np.diff(steps) > 0]).max(initial=1))
+    if not len(falls) or (begins > lowest + stride).any() or (tops < highest - stride).any():
+        return counter
+    length = highest + (1 if lowest == 0 else 0)
+    if len(falls) * length > 2**62:
+        return counter
+    laps = np.concatenate([[0], np.cumsum(np.diff(steps) < 0)])
+    note = f"{counter.column} begins again {len(falls)} times: counted on"
+    return replace(counter, steps=steps + laps * length, notes=(note,))
+
+
+BATCH_COLUMNS = frozenset({"batch", "batch_idx", "batch_id", "batch_index", "batch_nb"})
+OFTEN = 4  # a counter that falls in more than this part of its rows counts nothing
 
 
 def _steadiest(counters: list[Axis]) -> Axis:
@@ -350,15 +392,66 @@ def _clock(columns: Mapping[str, Column]) -> str | None:
 DEEPEST = 8  # levels of nesting that are looked into
 LONGEST_LIST = 32  # longer lists are data (a histogram, a batch), not signals
 TAG_KEYS = ("tag", "metric", "name", "key", "metric_name")  # beside "value" in a record of one value
-ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset"})
+# What a record was measured on, and what a record tells of: the last word of a key.
+ROLE_KEYS = frozenset({"mode", "split", "phase", "stage", "subset", "partition", "loop"})
+MESSAGE_KEYS = frozenset({"event", "type", "kind", "msg", "message"})
 _HELD_OUT = re.compile(
-    r"(val|valid|validation|eval|evaluation|test|dev|hold[-_]?out|held[-_]?out)\b", re.IGNORECASE
+    r"(?:val|valid|validation|eval|evaluation|test|testing|dev|hold[-_]?out|held[-_]?out)(?![a-z0-9])",
+    re.IGNORECASE,
+)
+_TELLS_OF_HELD_OUT = re.compile(
+    r"(?<![a-z0-9])(?:val|valid|validat(?:ion|e|ed|ing)|eval|evaluat(?:ion|e|ed|ing)|test|testing|dev"
+    r"|hold[-_]?out|held[-_]?out)(?![a-z0-9])",
+    re.IGNORECASE,
+)
+_TELLS_OF_TRAINING = re.compile(r"(?<![a-z0-9])(?:train|training|trained|trn)(?![a-z0-9])", re.IGNORECASE)
+LONGEST_LABEL = 80  # characters; a longer text is prose, which may name anything
+# Where loggers put what a program gave them.
+_WRAPPERS = frozenset({"record", "extra", "fields", "payload", "data", "metrics", "scalars", "values"})
+_LEVELS = frozenset({"level", "levelname", "severity", "log_level", "lvl", "level/name", "record/level/name"})
+# What a logger says of a line itself: where in the program it was written, by which process, and when.
+_LOGGERS_OWN = re.compile(
+    r"(?:record/)?(?:elapsed|exception|file|function|level|line|module|process|thread|time)(?:/.*)?"
+    r"|lineno|levelno|relativecreated|msecs|created|process(?:id)?|thread(?:id)?|pid|tid|line_number"
+    r"|func_lineno|v|hostname",
+    re.IGNORECASE,
 )
 
 
 def says_held_out(role: str) -> bool:
     """Whether the word for what a record was measured on means held-out data."""
     return _HELD_OUT.match(role.strip()) is not None
+
+
+def tells_of_held_out(message: str) -> bool:
+    """Whether a short message is about held-out data, and not about training as well."""
+    return (
+        len(message) <= LONGEST_LABEL
+        and _TELLS_OF_HELD_OUT.search(message) is not None
+        and _TELLS_OF_TRAINING.search(message) is None
+    )
+
+
+def is_role_key(name: str) -> bool:
+    """Whether what stands under this name says what a record was measured on."""
+    return _last_word(name) in ROLE_KEYS
+
+
+def is_message_key(name: str) -> bool:
+    """Whether what stands under this name tells what a record is about."""
+    return _last_word(name) in MESSAGE_KEYS
+
+
+def _last_word(name: str) -> str:
+    return re.split(r"[_/]", spoken(name))[-1]
+
+
+def of_validation(name: str) -> str:
+    """The name of a value that was measured on held-out data; one that says its role itself is as it was."""
+    axes = AXIS_COLUMNS | {*TIME_COLUMNS, *TOTAL_COLUMNS}
+    if not name or spoken(name) in axes or _TELLS_OF_TRAINING.search(name) or _TELLS_OF_HELD_OUT.search(name):
+        return name
+    return f"val/{name}"
 
 
 def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
@@ -378,12 +471,47 @@ def flattened(record: Mapping[str, object]) -> list[tuple[str, object]]:
                 stack.extend(reversed(inner))
         else:
             leaves.append((path, value))
-    leaves = _named_by_tag(leaves)
-    role = next((v for k, v in leaves if k in ROLE_KEYS and isinstance(v, str)), "")
-    if says_held_out(role):
-        axes = AXIS_COLUMNS | {*TIME_COLUMNS, *TOTAL_COLUMNS}
-        return [(name if name.lower() in axes else f"val/{name}", value) for name, value in leaves]
+    leaves = _named_by_tag(_unwrapped(leaves))
+    if _of_held_out(leaves):
+        return [(of_validation(name), value) for name, value in leaves]
     return leaves
+
+
+def _of_held_out(leaves: list[tuple[str, object]]) -> bool:
+    """Whether a record says that it was measured on held-out data: by its role, else by what it tells."""
+    texts = [(name, value) for name, value in leaves if isinstance(value, str)]
+    roles = [value for name, value in texts if is_role_key(name)]
+    if roles:
+        return says_held_out(roles[0])
+    return any(tells_of_held_out(value) for name, value in texts if is_message_key(name))
+
+
+def _unwrapped(leaves: list[tuple[str, object]]) -> list[tuple[str, object]]:
+    """The leaves of a logger's record without what it says of itself, and without the wrapping.
+
+    {"text": ..., "record": {"extra": {"step": 10, "loss": 1.2}, "line": 74, "level": {"name": "INFO"}}}
+    """
+    if any(isinstance(value, str) and name.lower() in _LEVELS for name, value in leaves):
+        clocks = ("record/time/timestamp",)
+        leaves = [
+            ("timestamp", value) if name in clocks else (name, value)
+            for name, value in leaves
+            if name in clocks or not _LOGGERS_OWN.fullmatch(name)
+        ]
+    taken = {name for name, _ in leaves}
+    bare = {name: _without_wrappers(name) for name in taken if "/" in name}
+    ends = Counter(name.rpartition("/")[2] for name in taken)  # {"data": {"loss": 1}, "physics": {"loss": 2}}
+    return [
+        (bare[name] if name in bare and ends[name.rpartition("/")[2]] == 1 else name, value)
+        for name, value in leaves
+    ]
+
+
+def _without_wrappers(name: str) -> str:
+    parts = name.split("/")
+    while len(parts) > 1 and parts[0].lower() in _WRAPPERS:
+        del parts[0]
+    return "/".join(parts)
 
 
 def _named_by_tag(leaves: list[tuple[str, object]]) -> list[tuple[str, object]]:
