@@ -175,7 +175,7 @@ def _log_candidates(entries: Iterable[Entry]) -> Iterator[Entry]:
 def _log(entry: Entry, unread: list[Unread], asked_for: bool) -> Log | None:
     """Read one file if it is a log. A file that only might have been one is named when it is not."""
     try:
-        head = head_of(entry.path, entry.file)
+        head = replace(head_of(entry.path, entry.file), named=asked_for)
         reader = surest(head)
         if reader is not None or asked_for or _is_worth_a_line(entry, head):
             return read_as(reader, head)

@@ -1,13 +1,14 @@
 """What the readers of boosting rounds, drawn tables, notebooks and tutorials make of a log."""
 
-
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 
+from stethoscope.errors import NothingToRead
 from stethoscope.logs import formats, head_of, read_log, read_with
+from stethoscope.read import read
 from stethoscope.run import Log, Series
 
 LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
@@ -18,6 +19,9 @@ OWN = [
     (RECORDED / "boosting" / "xgboost_cv.log", "boosting rounds"),
     (RECORDED / "boosting" / "lightgbm.log", "boosting rounds"),
     (RECORDED / "boosting" / "catboost.log", "boosting rounds"),
+    (RECORDED / "tables" / "rich.log", "printed table"),
+    (RECORDED / "tables" / "tabulate.log", "printed table"),
+    (RECORDED / "tables" / "spacy.log", "printed table"),
 ]
 
 
@@ -64,7 +68,7 @@ def test_chunks_of_any_size_give_the_same(path: Path, form: str) -> None:
 
 
 def test_other_formats_leave_the_fixtures_to_their_owners() -> None:
-    own = {form for _, form in OWN}
+    own = {form for _, form in OWN} - {"printed table"}
     mine = {path for path, _ in OWN}
     for path in sorted(LOGS.rglob("*")):
         if path.is_file() and path not in mine and path.suffix in {".log", ".txt", ".csv", ".json", ".jsonl"}:
@@ -133,3 +137,77 @@ def test_of_sets_without_names_the_last_is_the_validation(tmp_path: Path) -> Non
     assert points(log, "val/loss")[0] == (0, 0.65)
     assert points(log, "val/loss/validation_0")[0] == (0, 0.6)
     assert any("no names of their own" in note for note in log.notes)
+
+
+# --- tables -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("drawn", ["rich", "tabulate"])
+def test_a_table_that_is_drawn_with_bars(drawn: str) -> None:
+    log = read_log(RECORDED / "tables" / f"{drawn}.log")
+    assert points(log, "loss") == [(1, 2.0), (2, 1.0), (3, 0.6667), (4, 0.5), (5, 0.4)]
+    assert points(log, "val/loss")[-1] == (5, 0.42)
+    assert points(log, "val/accuracy")[0] == (1, 40.0)
+    assert series(log, "loss").axis == "epoch"
+    assert series(log, "val/accuracy").logged_as == "Val Acc (%)"
+
+
+def test_spacys_table_has_sums_for_losses_and_scores_of_the_development_set() -> None:
+    log = read_log(RECORDED / "tables" / "spacy.log")
+    assert points(log, "loss") == [(10, 2.19), (20, 1.69), (30, 1.27), (40, 0.94), (50, 0.67), (60, 0.48)]
+    assert points(log, "val/score")[0] == (0, 1.0)
+    assert points(log, "epoch")[-1] == (60, 3.0)
+    assert any("sums over the steps" in note for note in log.notes)
+
+
+def test_of_spacys_losses_the_one_that_is_minimised_is_the_loss(tmp_path: Path) -> None:
+    text = (
+        "E    #       LOSS TOK2VEC  LOSS NER  ENTS_F  ENTS_P  ENTS_R  SCORE \n"
+        "---  ------  ------------  --------  ------  ------  ------  ------\n"
+        "  0       0          0.00     36.92    0.00    0.00    0.00    0.00\n"
+        "  0     200         66.20   2037.24   50.11   52.00   48.35    0.50\n"
+        "  1     400        101.03   1187.55   60.41   63.01   58.02    0.60\n"
+    )
+    log = written(tmp_path, text)
+    assert points(log, "loss") == [(200, 2037.24), (400, 1187.55)]
+    assert points(log, "loss/tok2vec")[0] == (200, 66.2)
+    assert points(log, "val/ents_f")[-1] == (400, 60.41)
+
+
+def test_a_table_copied_from_a_notebook_is_read_below_its_bar(tmp_path: Path) -> None:
+    text = "[30/30 12:34, Epoch 3/3]\nStep\tTraining Loss\tValidation Loss\tF1\n" + "".join(
+        f"{n * 10}\t{'No log' if n == 1 else 2 / n}\t{2.2 / n:.4f}\t0.{n}5\n" for n in (1, 2, 3, 4)
+    )
+    log = written(tmp_path, text)
+    assert points(log, "loss")[0] == (20, 1.0)
+    assert points(log, "val/loss")[0] == (10, 2.2)
+    assert points(log, "val/f1")[-1] == (40, 0.45)
+
+
+CARD = (
+    "# my-model\n\nThis model is a fine-tuned version of another.\n\n### Training results\n\n"
+    "| Training Loss | Epoch | Step | Validation Loss | Accuracy |\n"
+    "|:-------------:|:-----:|:----:|:---------------:|:--------:|\n"
+    "| No log        | 1.0   | 40   | 0.6931          | 0.5512   |\n"
+    "| 0.7012        | 2.0   | 80   | 0.6012          | 0.6820   |\n"
+    "| 0.5533        | 3.0   | 120  | 0.5544          | 0.7341   |\n"
+)
+
+
+def test_a_model_card_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "card.md").write_text(CARD)
+    run = read(tmp_path / "card.md")
+    (log,) = run.logs
+    assert points(log, "loss") == [(80, 0.7012), (120, 0.5533)]
+    assert points(log, "val/loss")[0] == (40, 0.6931)
+    assert points(log, "val/accuracy")[-1] == (120, 0.7341)
+    with pytest.raises(NothingToRead):
+        read(tmp_path)
+
+
+def test_a_document_without_a_table_of_training_is_none_even_if_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(
+        "# Notes\n\n| Model | Size | Params |\n|---|---|---|\n| a | 3 | 5 |\n| b | 4 | 6 |\n"
+    )
+    with pytest.raises(NothingToRead):
+        read(tmp_path / "notes.md")

@@ -386,7 +386,7 @@ def test_a_table_among_other_output_is_read(tmp_path: Path) -> None:
     )
     fastai = written(tmp_path, text + "done\n")
     assert points(fastai, "loss")[:2] == [(0, 1.0), (1, 0.5)]
-    assert points(fastai, "train/accuracy")[-1] == (3, 0.793)
+    assert points(fastai, "val/accuracy")[-1] == (3, 0.793)
 
 
 def test_fastai_prints_lists_without_a_terminal() -> None:

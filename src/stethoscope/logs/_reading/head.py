@@ -69,6 +69,7 @@ class Head:
     end: bytes = b""
     changed: float | None = None
     packing: str | None = None
+    named: bool = False  # whether somebody asked for this very file
 
     @property
     def name(self) -> str:
