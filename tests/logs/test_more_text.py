@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from stethoscope.errors import NothingToRead
+from stethoscope.errors import NothingToRead, UnreadableFile
 from stethoscope.logs import formats, head_of, read_log, read_with
 from stethoscope.read import read
-from stethoscope.run import Log, Series
+from stethoscope.run import EventKind, Log, Series
 
 LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
 RECORDED, PRINTED = LOGS / "recorded", LOGS / "printed"
@@ -22,6 +23,8 @@ OWN = [
     (RECORDED / "tables" / "rich.log", "printed table"),
     (RECORDED / "tables" / "tabulate.log", "printed table"),
     (RECORDED / "tables" / "spacy.log", "printed table"),
+    (RECORDED / "notebook" / "stream.ipynb", "Jupyter notebook"),
+    (RECORDED / "notebook" / "table.ipynb", "Jupyter notebook"),
 ]
 
 
@@ -53,7 +56,10 @@ def test_a_format_is_recognised_under_any_name(path: Path, form: str, tmp_path: 
     assert read_log(tmp_path / "x.log").format == form
 
 
-@pytest.mark.parametrize(("path", "form"), OWN, ids=[f"{p.parent.name}-{p.stem}" for p, _ in OWN])
+STREAMED = [(path, form) for path, form in OWN if form != "Jupyter notebook"]
+
+
+@pytest.mark.parametrize(("path", "form"), STREAMED, ids=[f"{p.parent.name}-{p.stem}" for p, _ in STREAMED])
 def test_chunks_of_any_size_give_the_same(path: Path, form: str) -> None:
     (module,) = [module for module in formats() if form == module.FORMAT]
     data, head = path.read_bytes(), head_of(path, path.name)
@@ -211,3 +217,58 @@ def test_a_document_without_a_table_of_training_is_none_even_if_asked_for(tmp_pa
     )
     with pytest.raises(NothingToRead):
         read(tmp_path / "notes.md")
+
+
+# --- notebooks ----------------------------------------------------------------------------------------
+
+
+def notebook(*cells: list[dict[str, object]]) -> str:
+    coded = [{"cell_type": "code", "source": "train()", "metadata": {}, "outputs": cell} for cell in cells]
+    return json.dumps({"cells": coded, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+def printed(text: str) -> dict[str, object]:
+    return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+
+
+def test_the_last_cell_that_trained_is_the_log_of_a_notebook() -> None:
+    log = read_log(RECORDED / "notebook" / "stream.ipynb")
+    assert points(log, "loss")[:2] == [(10, 1.5811), (20, 1.118)]
+    assert len(series(log, "loss")) == 6  # the error quotes a print of a loss
+    assert [(event.kind, event.step) for event in log.events] == [(EventKind.OUT_OF_MEMORY, 60)]
+    assert any("passed over: 3" in note for note in log.notes)
+
+
+def test_a_table_that_a_notebook_displays_is_read() -> None:
+    log = read_log(RECORDED / "notebook" / "table.ipynb")
+    assert points(log, "loss") == [(40, 1.0), (60, 0.666667), (80, 0.5)]
+    assert points(log, "val/loss")[0] == (20, 2.2)
+    assert points(log, "val/accuracy")[-1] == (80, 0.8)
+
+
+def test_a_notebook_without_training_is_a_document(tmp_path: Path) -> None:
+    text = "".join(f"image {n} width {640 + n}\n" for n in range(9))
+    (tmp_path / "look.ipynb").write_text(notebook([printed(text)], [printed("loss 0.3\n")], []))
+    with pytest.raises(UnreadableFile, match="document"):
+        read_log(tmp_path / "look.ipynb")
+    (tmp_path / "run.log").write_text("".join(f"step {n} loss {1 / n:.4f}\n" for n in range(1, 20)))
+    run = read(tmp_path)
+    assert [Path(log.file).name for log in run.logs] == ["run.log"]
+    assert not run.unread
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"nbformat": 4, "cells": [',
+        '{"nbformat": 4, "cells": [1, null, {"outputs": 3}, {"outputs": [1, {"text": {}}]}]}',
+        '{"nbformat": 4, "cells": {"a": 1}, "worksheets": [3]}',
+        '{"nbformat": 4, "cells": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"nbformat": ' + "9" * 5_000 + ', "cells": []}',
+    ],
+    ids=["cut", "odd", "dicts", "deep", "long"],
+)
+def test_no_notebook_is_too_odd(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ipynb").write_text(text)
+    with pytest.raises(UnreadableFile):
+        read_log(tmp_path / "x.ipynb")
