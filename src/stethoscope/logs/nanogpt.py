@@ -18,7 +18,7 @@ from stethoscope.logs._text.reading import TextReading
 FORMAT = "nanoGPT log"
 
 _LINE = re.compile(
-    r"\s*(?:\[[^\]]{1,40}\]:?\s*)?(?P<kind>iter|step)\s+(?P<step>\d{1,12}):\s+(?P<fields>.*\bloss\b.*)"
+    r"\s*(?:\[[^\]]{1,40}\]:?\s*)?(?P<kind>iter|step)\s+(?P<step>\d{1,12}):\s+(?P<fields>.*\bloss\s+[-\dniNI].*)"
 )
 _EVALUATED = {"train loss": "train/loss", "val loss": "val/loss"}
 
