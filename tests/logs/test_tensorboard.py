@@ -393,3 +393,21 @@ def test_every_real_event_file_gives_what_a_plain_parse_gives(corpus: Path) -> N
         assert same(told(log), slow_read(path.read_bytes())), path
         assert any(s.name.startswith(("loss", "val/", "train/")) for s in log.series), path
     print(f"{len(paths)} event files read")
+
+
+@pytest.mark.parametrize(
+    ("tags", "names"),
+    [
+        (["data/loss", "data/val_loss", "data/acc"], ["loss", "val/loss", "train/accuracy"]),
+        (["exp1/train/loss", "exp1/val/loss", "exp1/lr"], ["loss", "val/loss", "lr"]),
+        (["gen/loss", "disc/loss"], ["loss/gen", "loss/disc"]),
+        (["data/loss", "physics/loss"], ["loss/data", "loss/physics"]),
+        (["info/loss", "loss"], ["loss/info", "loss"]),
+        (["loss", "encoder/grad_norm"], ["loss", "grad_norm/encoder"]),
+    ],
+)
+def test_a_namespace_is_no_part_of_a_name(tmp_path: Path, tags: list[str], names: list[str]) -> None:
+    file = tmp_path / "events.out.tfevents.1.a"
+    events = [event(at, *(simple(tag, 1.0) for tag in tags)) for at in range(1, 6)]
+    file.write_bytes(b"".join(events))
+    assert [series.name for series in read_log(file, "a").series] == names

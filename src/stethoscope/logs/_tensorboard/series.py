@@ -10,6 +10,7 @@ runs/x/Loss_val/events...     `add_scalars("Loss", {"val": ...})`: a file for ea
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 from stethoscope.logs._reading.head import Head
 from stethoscope.logs._reading.points import aggregation_of, with_lone_loss
 from stethoscope.run import Aggregation, Series
-from stethoscope.run.names import assign, canonical, validated
+from stethoscope.run.names import MINIMISED, assign, canonical, known, validated
 from stethoscope.run.series import Steps, Values
 
 FEWEST_TO_COUNT = 3  # points; fewer may equal their steps by chance
@@ -89,10 +90,45 @@ def _names(tags: list[_Tag], counts: Mapping[str, int]) -> dict[str, str]:
             continue
         if one.axis == "step" or not any(canonical(one.bare) == canonical(other) for other in first):
             first.setdefault(one.bare, one)
-    named = assign({bare: counts[one.tag] for bare, one in first.items()})
-    chosen = {one.tag: named[bare] for bare, one in first.items()}
+    plain = _without_namespaces([*first])
+    named = assign({plain[bare]: counts[one.tag] for bare, one in first.items()})
+    chosen = {one.tag: named[plain[bare]] for bare, one in first.items()}
     names = {one.tag: chosen.get(one.tag, one.tag) for one in tags}
     return _of_validation(names) if any(_EVALUATION.match(one.tag) for one in tags) else names
+
+
+def _without_namespaces(tags: list[str]) -> dict[str, str]:
+    """What each tag says without the namespace that it stands in: data/loss, exp1/val_loss.
+
+    A namespace is a first part that says nothing a series is known by. It is left out where all losses of the
+    file stand in it, and nothing else has the name that remains: gen/loss and disc/loss are two losses.
+    """
+    spaces = {tag: tag.partition("/")[0] for tag in tags if _in_namespace(tag)}
+    with_losses = {spaces.get(tag, "") for tag in tags if _LOSS.search(tag)}
+    if len(with_losses) != 1:
+        return {tag: tag for tag in tags}
+    (space,) = with_losses
+    bare = {tag: tag.partition("/")[2] if space and spaces.get(tag) == space else tag for tag in tags}
+    claims = Counter(canonical(name) for name in bare.values())
+    return {tag: name if claims[canonical(name)] == 1 else tag for tag, name in bare.items()}
+
+
+def _in_namespace(tag: str) -> bool:
+    first, _, rest = tag.partition("/")
+    if not rest or not known(rest) or known(first) or _SPEAKS.search(first):
+        return False
+    component = canonical(tag).rpartition("/")[2]
+    return component == "data" or component not in MINIMISED  # ce/loss is a loss of its own kind
+
+
+# First parts that say what a value is of: a role, a part of the loss, one of several networks.
+_SPEAKS = re.compile(
+    r"(?<![a-z])(?:train|training|trn|val|valid|validation|eval|evaluation|test|testing|dev|hold_?out|loss|losses"
+    r"|lr|grads?|gradients?|g|d|gen|generator|disc|discriminator|critic|actor|policy|value|q|gan|adv|kl|aux|reg"
+    r"|teacher|student|ema|best|epoch|step|batch|avg|hparams?)(?![a-z])",
+    re.IGNORECASE,
+)
+_LOSS = re.compile(r"loss", re.IGNORECASE)
 
 
 def _of_validation(names: Mapping[str, str]) -> dict[str, str]:
