@@ -23,6 +23,9 @@ OWN = [
     (RECORDED / "tables" / "rich.log", "printed table"),
     (RECORDED / "tables" / "tabulate.log", "printed table"),
     (RECORDED / "tables" / "spacy.log", "printed table"),
+    (PRINTED / "opennmt.log", "OpenNMT log"),
+    (PRINTED / "rsl_rl.log", "RSL-RL blocks"),
+    (PRINTED / "seq2seq.log", "PyTorch tutorial lines"),
     (RECORDED / "notebook" / "stream.ipynb", "Jupyter notebook"),
     (RECORDED / "notebook" / "table.ipynb", "Jupyter notebook"),
 ]
@@ -272,3 +275,39 @@ def test_no_notebook_is_too_odd(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.ipynb").write_text(text)
     with pytest.raises(UnreadableFile):
         read_log(tmp_path / "x.ipynb")
+
+
+# --- other programs -----------------------------------------------------------------------------------
+
+
+def test_opennmt_prints_its_loss_as_cross_entropy() -> None:
+    log = read_log(PRINTED / "opennmt.log")
+    assert points(log, "loss")[:2] == [(50, 7.6), (100, 6.5)]
+    assert points(log, "lr")[0] == (50, 1e-5)
+    assert points(log, "throughput")[0] == (50, 11001.0)
+    assert points(log, "val/accuracy") == [(150, 11.0), (300, 17.0)]
+    assert len(series(log, "train/perplexity")) == 6  # without the means since the beginning
+    assert log.total_steps == 100_000
+
+
+def test_all_values_of_an_rsl_rl_block_stand_at_its_iteration() -> None:
+    log = read_log(PRINTED / "rsl_rl.log")
+    assert points(log, "loss/value_function")[:2] == [(0, 5.0), (1, 2.5)]
+    assert points(log, "train/reward") == [(1, -2.0), (2, -1.0), (3, 0.0)]
+    assert points(log, "Total timesteps")[-1] == (3, 393216.0)
+    assert points(log, "base_velocity/error_vel_yaw_mean")[1] == (1, 0.9)
+    assert log.total_steps == 300
+
+
+def test_lines_of_pytorch_tutorials(tmp_path: Path) -> None:
+    log = read_log(PRINTED / "seq2seq.log")
+    assert points(log, "loss")[:2] == [(5, 2.32), (10, 1.856)]
+    told = "".join(
+        f"{n * 5000} {n * 5}% (0m {n * 7}s) {2 / n:.4f} {name}\n"
+        for n, name in enumerate(("Rumbold / Irish x (English)", "Abe / Japanese v", "Li 2 / Korean v"), 1)
+    )
+    assert points(written(tmp_path, told), "loss") == [(5000, 2.0), (10000, 1.0), (15000, 0.6667)]
+    told = "".join(f"{n} ({n * 10}%): \t average batch loss = {1 / n}\n" for n in range(1, 5))
+    log = written(tmp_path, told)
+    assert points(log, "loss")[1] == (2, 0.5)
+    assert series(log, "loss").axis == "epoch"
