@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import takewhile
@@ -13,7 +13,7 @@ from pathlib import Path
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import Head, head_of, splice
 from stethoscope.logs._reading.other_formats import other_format
-from stethoscope.logs.rivals import runs_among
+from stethoscope.logs.rivals import folders_of_one_run, runs_among
 from stethoscope.logs.run_folders import run_folders
 from stethoscope.logs.splice import of_first_rank, tell_the_same
 from stethoscope.read import LAST_VALUES_ONLY, latest_state, logs_at, summaries_beside_histories
@@ -111,11 +111,8 @@ def take_stock(path: Where | Sequence[Where]) -> Inventory:
 
 
 def _inventory(place: Place, logs: Sequence[LogFile], unread: Sequence[Unread]) -> Inventory:
-    homes = run_folders(logs, place.root)
-    members: dict[Path, list[LogFile]] = {}
-    for file in logs:
-        members.setdefault(homes[file.entry.path.parent], []).append(file)
-    around = _by_run(place.files, members)
+    members, parts = _members(logs, place.root)
+    around = _by_run(place.files, parts)
     reasons = {one.file: one.reason for one in unread}
     runs = [
         run
@@ -132,14 +129,37 @@ def _inventory(place: Place, logs: Sequence[LogFile], unread: Sequence[Unread]) 
     )
 
 
-def _by_run(entries: Sequence[Entry], folders: Collection[Path]) -> dict[Path | None, list[Entry]]:
-    """The files by the run folder they lie in; None for those in no run."""
+def _members(logs: Sequence[LogFile], root: Path) -> tuple[dict[Path, list[LogFile]], dict[Path, Path]]:
+    """The logs of each run folder, and to which run folder each folder that keeps a part of a run belongs."""
+    homes = run_folders(logs, root)
+    apart: dict[Path, list[LogFile]] = {}
+    for file in logs:
+        apart.setdefault(homes[file.entry.path.parent], []).append(file)
+    first = folders_of_one_run(apart)
+    whole = {run: _folder_above(run, first) for run in first.values()}
+    parts = {folder: whole[run] for folder, run in first.items()} | {run: run for run in whole.values()}
+    members: dict[Path, list[LogFile]] = {}
+    for file in logs:
+        members.setdefault(parts[homes[file.entry.path.parent]], []).append(file)
+    return members, parts
+
+
+def _folder_above(run: Path, first: Mapping[Path, Path]) -> Path:
+    """The folder that holds all parts of a run, where it holds no other run; else the first part."""
+    own = [folder for folder, of in first.items() if of == run]
+    above = Path(os.path.commonpath(own))
+    others = [folder for folder, of in first.items() if of != run]
+    return run if any(above == other or above in other.parents for other in others) else above
+
+
+def _by_run(entries: Sequence[Entry], parts: Mapping[Path, Path]) -> dict[Path | None, list[Entry]]:
+    """The files by the run folder they belong to; None for those in no run."""
     nearest: dict[Path, Path | None] = {}
     found: dict[Path | None, list[Entry]] = {}
     for entry in entries:
         home = entry.path.parent
         if home not in nearest:
-            nearest[home] = next((above for above in (home, *home.parents) if above in folders), None)
+            nearest[home] = next((parts[above] for above in (home, *home.parents) if above in parts), None)
         found.setdefault(nearest[home], []).append(entry)
     return found
 
@@ -170,6 +190,8 @@ def _runs_in(
 
 def _shown(folder: Path, entry: Entry) -> str:
     """The name of a run folder, as the files in it are shown."""
+    if folder not in entry.path.parents:
+        return os.path.dirname(entry.file)
     below = entry.path.relative_to(folder).parts
     shown = entry.file
     for _ in below:

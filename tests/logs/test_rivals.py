@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs.rivals import belong_together, of_one_run, runs_among
+from stethoscope.logs.rivals import belong_together, folders_of_one_run, of_one_run, runs_among
 from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
 from stethoscope.run.folder import Entry
@@ -135,3 +135,65 @@ def test_what_wandb_keeps_of_the_lines_is_of_its_run_however_it_counts() -> None
     rows = np.arange(len(steps), dtype=np.int64)
     output = written_by("printed", "wandb/run-1/files/output.log", rows, values + 0.1)
     assert len(runs_among([stdout, history, output])) == 1
+
+
+def part(folder: str, form: str, first: int, last: int, number: int = 1) -> LogFile:
+    """The log of a stretch of the run with this number, kept in a folder."""
+    whole = seed("x", number, 100).log.series[0]
+    within = (whole.steps >= first) & (whole.steps <= last)
+    return written_by(form, f"{folder}/log", whole.steps[within], whole.values[within])
+
+
+def folders(*files: LogFile) -> dict[str, str]:
+    found = folders_of_one_run({file.entry.path.parent: [file] for file in files})
+    return {folder.as_posix(): run.as_posix() for folder, run in found.items()}
+
+
+def test_a_version_that_goes_on_is_of_the_run_before() -> None:
+    told = folders(part("csv/version_0", "CSV", 10, 400), part("csv/version_1", "CSV", 410, 900))
+    assert set(told.values()) == {"csv/version_0"}
+
+
+def test_a_version_that_begins_again_is_a_run() -> None:
+    told = folders(part("csv/version_0", "CSV", 10, 400), part("csv/version_1", "CSV", 10, 900, number=2))
+    assert len(set(told.values())) == 2
+
+
+def test_what_goes_on_after_either_of_two_runs_is_of_neither() -> None:
+    told = folders(
+        part("a/v0", "CSV", 10, 400), part("a/v1", "CSV", 10, 400, number=2), part("a/v2", "CSV", 410, 900)
+    )
+    assert len(set(told.values())) == 3
+
+
+def test_folders_of_other_names_do_not_go_on() -> None:
+    told = folders(part("resnet", "CSV", 10, 400), part("vit", "CSV", 410, 900, number=2))
+    assert len(set(told.values())) == 2
+
+
+def test_another_program_that_tells_the_same_digit_for_digit_is_of_the_run() -> None:
+    told = folders(
+        part("tb/version_0", "events", 10, 400),
+        part("tb/version_1", "events", 410, 900),
+        part("csv/version_0", "CSV", 10, 400),
+        part("csv/version_1", "CSV", 410, 900),
+        part("other", "CSV", 10, 900, number=2),
+    )
+    assert told.pop("other") == "other"
+    assert set(told.values()) == {"tb/version_0"}
+
+
+def test_stamped_folders_of_two_months_may_be_one_run() -> None:
+    told = folders(
+        part("runs/Nov30_23-50-12_host", "tb", 10, 400), part("runs/Dec01_01-02-03_host", "tb", 310, 900)
+    )
+    assert len(set(told.values())) == 1
+
+
+def test_a_newer_run_takes_the_place_of_all_folders_of_the_older() -> None:
+    older = [part("v0", "CSV", 10, 400), part("v1", "CSV", 410, 900)]
+    other = part("v2", "CSV", 10, 900, number=2)
+    newer = LogFile(other.log, Entry(other.entry.path, other.entry.file, 1, 9.0))
+    unread: list[Unread] = []
+    assert names([list(of_one_run([*older, newer], unread))]) == [["v2/log"]]
+    assert [one.file for one in unread] == ["v0", "v1"]

@@ -151,3 +151,59 @@ def test_the_current_branch_always_increases_and_no_point_is_invented(files: lis
         assert (np.diff(current.steps) > 0).all()
         if current.axis == "step":
             assert set(current) <= given_points
+
+
+def of(form: str, file: str, loss: Series, started: float | None = None) -> Log:
+    return Log(file, form, (loss,), started=started)
+
+
+def test_a_history_over_a_restart_does_not_hide_it() -> None:
+    first = {step: 100.0 / step for step in range(10, 330, 10)}
+    second = {step: 100.0 / step + 0.5 for step in range(310, 510, 10)}
+    logs = [
+        of("printed", "1.log", series("loss", first, first.values(), "1.log"), 1.0),
+        of("printed", "2.log", series("loss", second, second.values(), "2.log"), 2.0),
+        of("state", "state.json", series("loss", first | second, (first | second).values(), "state.json")),
+    ]
+    spliced = splice(logs)
+    assert dict(spliced.series["loss"]) == first | second
+    assert [list(left) for left in spliced.abandoned] == [[(310, first[310]), (320, first[320])]]
+    assert [(part.first, part.last) for part in spliced.segments] == [(10, 320), (310, 500)]
+
+
+def test_a_joined_series_names_the_file_that_most_of_it_came_from() -> None:
+    first = log("a", series("loss", range(0, 1000, 10), range(100)), started=1.0)
+    second = log("b", series("loss", range(1000, 1030, 10), [1, 2, 3], file="b"), started=2.0)
+    assert splice([first, second]).series["loss"].file == "a"
+
+
+def test_trainings_one_after_another_in_one_file_are_no_restarts() -> None:
+    steps = list(range(50, 1050, 50))
+    for many in (2, 3, 6):
+        values = [number / 10 + 1000 / step for number in range(many) for step in steps]
+        measured = series("val/loss", [500, 1000] * many, range(2 * many))
+        spliced = splice([log("all.log", series("loss", steps * many, values), measured)])
+        assert spliced.series["loss"].steps.tolist() == steps
+        assert spliced.series["loss"].values.tolist() == values[-len(steps) :]
+        assert list(spliced.series["val/loss"]) == [(500, 2 * many - 2), (1000, 2 * many - 1)]
+        assert spliced.segments == (Segment(50, 1000, "a"),)
+        assert len(spliced.abandoned) == 2 * (many - 1)
+        assert spliced.notes == (
+            f"all.log tells of {many} trainings one after another, each from the beginning to the end: "
+            "the last one counts",
+        )
+
+
+def test_a_counter_of_epochs_is_no_row_of_trainings() -> None:
+    values = [100 / (1 + number) for number in range(200)]
+    loss = splice([log("a", series("loss", list(range(0, 200, 10)) * 10, values))]).series["loss"]
+    assert (loss.axis, len(loss)) == ("row", 200)
+
+
+def test_of_a_training_that_runs_no_measurement_is_taken_from_one_before() -> None:
+    steps = list(range(50, 1050, 50))
+    values = [1000 / step for step in [*steps, *steps[:5]]]
+    loss, measured = series("loss", [*steps, *steps[:5]], values), series("val/loss", [200, 500, 1000, 200])
+    spliced = splice([log("a", loss, measured)])
+    assert spliced.series["val/loss"].steps.tolist() == [200]
+    assert spliced.series["loss"].steps.tolist() == steps[:5]

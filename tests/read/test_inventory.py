@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -161,3 +162,33 @@ def test_standard_input_stands_alone(tmp_path: Path) -> None:
         read(["-", tmp_path / "a.csv"])
     with pytest.raises(NothingToRead, match="no path"):
         read([])
+
+
+def test_a_run_that_goes_on_in_the_next_version_is_one(tmp_path: Path) -> None:
+    put(tmp_path, csv__version_0__metrics_dot_csv=csv(1.0, 0, 60), csv__version_0__hparams_dot_yaml="a: 1\n")
+    put(tmp_path, csv__version_1__metrics_dot_csv=csv(1.0, 60, 90), csv__version_1__hparams_dot_yaml="a: 1\n")
+    (run,) = take_stock(tmp_path).runs
+    assert os.path.relpath(run.path, tmp_path) == "csv"
+    assert len(run.files) == 4
+    assert run.series["loss"].series.steps.tolist() == list(range(90))
+    assert len(run.segments) == 2
+
+
+def test_beside_another_run_a_run_in_two_folders_is_known_by_its_first(tmp_path: Path) -> None:
+    put(tmp_path, version_0__metrics_dot_csv=csv(1.0, 0, 60), version_1__metrics_dot_csv=csv(1.0, 60, 90))
+    put(tmp_path, other__metrics_dot_csv=csv(9.0, 0, 90), version_1__hparams_dot_yaml="a: 1\n")
+    runs = take_stock(tmp_path).runs
+    assert [os.path.relpath(run.path, tmp_path) for run in runs] == ["other", "version_0"]
+    assert [len(run.files) for run in runs] == [1, 3]
+
+
+def test_the_folders_of_a_resumed_trainer_are_one_run(tmp_path: Path) -> None:
+    state = {"log_history": [{"step": n, "epoch": n / 9, "loss": 1 / (1 + n / 10)} for n in range(90)]}
+    put(tmp_path, out__checkpoint_90__trainer_state_dot_json=json.dumps(state))
+    put(
+        tmp_path,
+        out__runs__Nov1_host__x_dot_csv=csv(1.0, 0, 60),
+        out__runs__Nov2_host__x_dot_csv=csv(1.0, 50, 90),
+    )
+    (run,) = take_stock(tmp_path).runs
+    assert [(part.first, part.last) for part in run.segments] == [(0, 59), (50, 89)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ NOTHING = 1e-8  # what rounding leaves of a zero
 SAME_SIGNALS = 0.5  # share of the names that two logs of one kind have in common
 SAME_LENGTH = 0.8  # of the longer log: who trained so far again from the start began another run
 MOST_RUNS_COMPARED = 16  # of a folder that holds a crowd of runs
+MOST_FOLDERS_COMPARED = 64  # of a tree, each with each
 
 # What the settings and the machine decide, whatever is learned.
 SET_NOT_MEASURED = (*NOT_TELLING, "loss_scale", "weight/", "skipped", "difficulty")
@@ -41,6 +43,7 @@ _REPEATED = re.compile(
 )
 _WORKER = re.compile(r"(?:rank|gpu|worker|node|proc|process|host|local)[-_]?\d+", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d\W_]+")
+_MONTH = re.compile(r"(?<![A-Za-z])(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?=\d)")
 
 
 def of_one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...]:
@@ -51,14 +54,14 @@ def of_one_run(files: list[LogFile], unread: list[Unread]) -> tuple[LogFile, ...
     groups: list[list[LogFile]] = []
     for home in homes.values():
         own = _of_one_run_in_a_folder(home, unread)
-        rival = next((group for group in groups if _are_rivals(group, own)), None)
-        if rival is None:
-            groups.append(own)
-            continue
-        newer, older = (own, rival) if _when(own) > _when(rival) else (rival, own)
-        groups[groups.index(rival)] = newer
-        where = os.path.dirname(older[0].entry.file)
-        unread.append(Unread(where, "holds another run's log; examine it by itself", True))
+        # A run may lie in several folders, of which each is a rival.
+        rivals = [group for group in groups if _are_rivals(group, own)]
+        newer = all(_when(own) > _when(rival) for rival in rivals)
+        if newer:
+            groups = [group for group in groups if group not in rivals] + [own]
+        for older in rivals if newer else [own]:
+            where = os.path.dirname(older[0].entry.file)
+            unread.append(Unread(where, "holds another run's log; examine it by itself", True))
     return tuple(file for group in groups for file in group)
 
 
@@ -101,6 +104,83 @@ def _go_on(one: Log, other: Log) -> bool:
         and not _begin_together(mine, theirs)
         and not share_steps(mine, theirs)
     )
+
+
+# --- run folders that keep the parts of one run -------------------------------------------------------
+
+
+def folders_of_one_run(runs: Mapping[Path, Sequence[LogFile]]) -> dict[Path, Path]:
+    """For each run folder the first of those that it belongs to.
+
+    A folder beside another under the same name with another number or time may go on where that one ended,
+    as Lightning's version_1 does after version_0. A folder kept by another program may tell the same story,
+    all of it or the part between two restarts.
+    """
+    first = {folder: folder for folder in runs}
+    for earlier, later in _continued(runs):
+        _join(first, earlier, later)
+    groups: dict[Path, list[LogFile]] = defaultdict(list)
+    for folder, files in runs.items():
+        groups[first[folder]].extend(files)
+    together = list(groups)[:MOST_FOLDERS_COMPARED]
+    for number, one in enumerate(together):
+        for other in together[:number]:
+            if first[one] != first[other] and _retell(groups[other], groups[one]):
+                _join(first, other, one)
+    return first
+
+
+def _join(first: dict[Path, Path], one: Path, other: Path) -> None:
+    into, gone = first[one], first[other]
+    for folder, target in first.items():
+        if target == gone:
+            first[folder] = into
+
+
+def _continued(runs: Mapping[Path, Sequence[LogFile]]) -> list[tuple[Path, Path]]:
+    """Pairs of folders side by side of which the second goes on with the first, and no other could."""
+    beside: dict[tuple[Path, str], list[Path]] = defaultdict(list)
+    for folder in runs:
+        beside[folder.parent, _without_numbers(_MONTH.sub(" ", folder.name))].append(folder)
+    pairs = []
+    for alike in beside.values():
+        if 2 <= len(alike) <= MOST_RUNS_COMPARED:
+            found = [(a, b) for a in alike for b in alike if a != b and _is_continued(runs[a], runs[b])]
+            befores, afters = Counter(a for a, _ in found), Counter(b for _, b in found)
+            pairs += [(a, b) for a, b in found if befores[a] == afters[b] == 1]
+    return pairs
+
+
+def _is_continued(earlier: Sequence[LogFile], later: Sequence[LogFile]) -> bool:
+    return any(_continues(mine.log, theirs.log) for mine in earlier for theirs in later)
+
+
+def _continues(earlier: Log, later: Log) -> bool:
+    """Whether the later log begins where the earlier ended, or at a checkpoint shortly before."""
+    if not _go_on(earlier, later) or (earlier.started or 0.0) > (later.started or math.inf):
+        return False
+    before, after = _main(earlier, later), _main(later, earlier)
+    if before is None or after is None:
+        return False
+    gap = int(after.steps.min()) - int(before.steps.max())
+    return int(before.steps.min()) < int(after.steps.min()) and gap <= 2 * max(
+        before.cadence(), after.cadence(), 1
+    )
+
+
+def _retell(one: Sequence[LogFile], other: Sequence[LogFile]) -> bool:
+    """Whether different programs told the same, digit for digit, and neither holds another run as well."""
+    found = any(
+        mine.log.format != theirs.log.format and _surely_tell_the_same(mine.log, theirs.log)
+        for mine in one
+        for theirs in other
+    )
+    return found and not _are_rivals(list(one), list(other))
+
+
+def _surely_tell_the_same(one: Log, other: Log) -> bool:
+    mine, theirs = _main(one, other), _main(other, one)
+    return mine is not None and theirs is not None and surely_the_same(mine, theirs)
 
 
 def _runs_in_a_folder(files: list[LogFile]) -> list[list[LogFile]]:
@@ -178,7 +258,11 @@ def _begin_together(one: Series, other: Series) -> bool:
 
 def _spoken(file: LogFile) -> str:
     """The name of a file without its numbers: train_20240102_1305 is train."""
-    return _NUMBERS.sub(" ", os.path.splitext(file.entry.name)[0]).strip().lower()
+    return _without_numbers(os.path.splitext(file.entry.name)[0])
+
+
+def _without_numbers(name: str) -> str:
+    return _NUMBERS.sub(" ", name).strip().lower()
 
 
 # --- logs in different folders ----------------------------------------------------------------------

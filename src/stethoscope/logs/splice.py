@@ -34,6 +34,7 @@ Mask = npt.NDArray[np.bool_]
 ALIKE = 1.2  # quotients of first steps, last steps and spans, where one log counts a multiple of the other
 TWICE = 1.8  # with something left over at the ends
 FEWEST_LAPS = 3  # equal rounds of a counter before it is called periodic
+FEWEST_TO_FALL = 4  # points of a training whose loss is seen to fall
 NEARLY_ALL = 0.9  # of the steps of a rounded telling, for the exact one to stand in its place
 MEASURED_AGAIN = 2  # points of a held-out signal at earlier steps, where training did not go back
 # What only a program that trains can tell.
@@ -53,17 +54,25 @@ class Spliced:
 def splice(logs: Sequence[Log]) -> Spliced:
     """Join the logs of one run in the order of time."""
     told: dict[str, list[Series]] = {}
+    abandoned: list[Series] = []
     notes: list[str] = []
     for story in _stories(sorted(of_first_rank(logs), key=_when), notes):
+        if (trainings := _trainings(story)) > 1:
+            notes.append(
+                f"{story.logs[0].file} tells of {trainings:,} trainings one after another, each from the "
+                "beginning to the end: the last one counts"
+            )
+            abandoned.extend(_keep_the_last(story))
         went_back = any(_falls(one).any() for name, one in story.series.items() if _of_training(name))
+        resumed = [] if went_back else _resumed(story)
         for name, series in story.series.items():
             once = series if went_back else _without_measured_again(series, notes)
-            told.setdefault(name, []).extend(_laps(once))
+            for part in _cut_where_resumed(once, resumed):
+                told.setdefault(name, []).extend(_laps(part))
     pieces = {name: _one_axis(found) for name, found in told.items()}
     segments = _segments(pieces)
     stretches = _orphaned(segments)
     current: dict[str, Series] = {}
-    abandoned: list[Series] = []
     for name, found in pieces.items():
         kept, left = _joined(found)
         current[name], orphaned = _without_orphans(kept, stretches)
@@ -123,6 +132,7 @@ class _Story:
     series: dict[str, Series]
     logs: list[Log]
     bounds: Bounds
+    recounted: bool = False
 
 
 def _stories(logs: Sequence[Log], notes: list[str]) -> list[_Story]:
@@ -139,6 +149,7 @@ def _stories(logs: Sequence[Log], notes: list[str]) -> list[_Story]:
             stories.append(_Story(told, [log], _bounds(told)))
             continue
         if not counting.same:
+            same.recounted = True
             told = _recounted(same, told, log, counting, notes)
         for name, series in told.items():
             same.series[name] = _richer(same.series[name], series) if name in same.series else series
@@ -283,6 +294,98 @@ def _with(own: Series, other: Series, added: Mask) -> Series:
     return replace(own, steps=steps[order], values=values[order])
 
 
+# --- several trainings in one file --------------------------------------------------------------------
+
+
+def _trainings(story: _Story) -> int:
+    """How many trainings a log tells of: each covers the same steps, and its loss begins high again.
+
+    A restart ends the training before it early; a counter of an epoch's steps begins again while the
+    loss goes on where it was.
+    """
+    loss = story.series.get("loss")
+    if loss is None or not _falls(loss).any():
+        return 1
+    laps = _cut(loss)
+    if min(map(len, laps[:-1])) < FEWEST_TO_FALL or not _cover_the_same(laps):
+        return 1
+    firsts, lasts = zip(*map(_first_and_last, laps), strict=True)
+    fallen = firsts[0] - lasts[0]
+    if not fallen > SAME_VALUE * abs(firsts[0]):
+        return 1
+    risen = [first - last for first, last in zip(firsts[1:], lasts[:-1], strict=True)]
+    return len(laps) if all(rise > fallen / 2 for rise in risen) else 1
+
+
+def _first_and_last(lap: Series) -> tuple[float, float]:
+    """The usual value at both ends, of a few points where there are many."""
+    few = 1 + len(lap) // 20
+    return float(np.median(lap.values[:few])), float(np.median(lap.values[-few:]))
+
+
+def _keep_the_last(story: _Story) -> list[Series]:
+    """Leave the last training in the story; what was told of those before is returned."""
+    before: list[Series] = []
+    reached = int(_cut(story.series["loss"])[-1].steps.max())
+    for name, series in story.series.items():
+        *earlier, last = _cut(series)
+        # What lies beyond was told of a training before, which had come further.
+        beyond = (last.steps > reached) & (last.axis == "step")
+        story.series[name] = last.select(~beyond)
+        before.extend(_last_of_each_step(lap) for lap in (*earlier, last.select(beyond)) if len(lap))
+    story.series = {name: series for name, series in story.series.items() if len(series)}
+    return before
+
+
+# --- a history that goes on over restarts -----------------------------------------------------------
+
+
+def _cut_where_resumed(series: Series, resumed: Sequence[tuple[Log, Log]]) -> list[Series]:
+    """The series cut where a log ends and another goes on, with what the earlier log tells beyond."""
+    if series.axis != "step":
+        return [series]
+    parts = []
+    for earlier, later in resumed:
+        cut = _training_bounds(later)[0]
+        own = _told(earlier).get(series.name)
+        again = own.select(own.steps >= cut) if own is not None and own.axis == "step" else None
+        before, series = series.select(series.steps < cut), series.select(series.steps >= cut)
+        if again is not None and len(again):
+            steps = np.concatenate([before.steps, again.steps])
+            before = replace(before, steps=steps, values=np.concatenate([before.values, again.values]))
+        parts.append(before)
+    return [part for part in (*parts, series) if len(part)]
+
+
+def _resumed(story: _Story) -> list[tuple[Log, Log]]:
+    """Pairs of logs of one kind, the second of which goes on where the first ends, in order.
+
+    A history kept with the checkpoints tells of the whole run, while each start of the program wrote a
+    log of its own; only these know what was trained twice.
+    """
+    kinds: dict[str, list[Log]] = {}
+    for log in story.logs if not story.recounted else ():
+        if any(len(series) and _counts_training(series) for series in log.series):
+            kinds.setdefault(log.format, []).append(log)
+    chains = [list(pairwise(sorted(found, key=_training_bounds))) for found in kinds.values()]
+    whole = [pairs for pairs in chains if pairs and all(_goes_on(*pair) for pair in pairs)]
+    return max(whole, key=len, default=[])
+
+
+def _goes_on(earlier: Log, later: Log) -> bool:
+    before, after = _training_bounds(earlier), _training_bounds(later)
+    overlap = before[1] - after[0]
+    return before[0] < after[0] and before[1] < after[1] and 2 * overlap < min(np.ptp(before), np.ptp(after))
+
+
+def _training_bounds(log: Log) -> Bounds:
+    return _bounds({s.name: s for s in log.series if len(s) and _counts_training(s)})
+
+
+def _counts_training(series: Series) -> bool:
+    return series.axis == "step" and _of_training(series.name)
+
+
 # --- measured again, while training did not go back ---------------------------------------------------
 
 
@@ -345,7 +448,7 @@ def _laps(series: Series) -> list[Series]:
     falls = np.flatnonzero(_falls(series)) + 1
     if len(falls) == 0:
         return [_last_of_each_step(series)]
-    laps = [series.select(slice(a, b)) for a, b in zip([0, *falls], [*falls, None], strict=True)]
+    laps = _cut(series)
     if _periodic(laps):
         return [replace(series, steps=np.arange(len(series), dtype=np.int64), axis="row")]
     return [_last_of_each_step(lap) for lap in laps]
@@ -356,11 +459,19 @@ def _falls(series: Series) -> Mask:
     return np.diff(series.steps) < 0
 
 
+def _cut(series: Series) -> list[Series]:
+    falls = np.flatnonzero(_falls(series)) + 1
+    return [series.select(slice(a, b)) for a, b in zip([0, *falls], [*falls, None], strict=True)]
+
+
 def _periodic(laps: list[Series]) -> bool:
-    """Whether all laps but the last cover the same steps, as rounds of a counter do and restarts do not."""
+    """Whether the counter begins again and again, as rounds of an epoch do and restarts do not."""
+    return len(laps) > FEWEST_LAPS and _cover_the_same(laps)
+
+
+def _cover_the_same(laps: list[Series]) -> bool:
+    """Whether all laps but the last cover the same steps, and the last one begins where they do."""
     whole = laps[:-1]
-    if len(whole) < FEWEST_LAPS:
-        return False
     first, last = int(whole[0].steps[0]), int(whole[0].steps[-1])
     slack = max(whole[0].cadence(), 1)
     return (
