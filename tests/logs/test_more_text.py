@@ -193,6 +193,12 @@ def test_a_table_copied_from_a_notebook_is_read_below_its_bar(tmp_path: Path) ->
     assert points(log, "val/f1")[-1] == (40, 0.45)
 
 
+def test_a_table_that_sums_up_does_not_hide_the_steps(tmp_path: Path) -> None:
+    steps = "".join(f"step {n} loss {2 / n:.4f} lr 1e-3\n" for n in range(1, 80))
+    log = written(tmp_path, steps + (RECORDED / "tables" / "rich.log").read_text(encoding="utf-8"))
+    assert len(series(log, "loss")) == 79
+
+
 CARD = (
     "# my-model\n\nThis model is a fine-tuned version of another.\n\n### Training results\n\n"
     "| Training Loss | Epoch | Step | Validation Loss | Accuracy |\n"

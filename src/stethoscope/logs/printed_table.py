@@ -47,6 +47,7 @@ FORMAT = "printed table"
 FEWEST_NAMES, MOST_CELLS = 3, 40
 TELLING = 2  # names of a header that training logs have
 LONGEST_ROW = 2_000  # characters
+AT_MOST_A_SUMMARY = 0.35  # sureness of a table in a log whose lines name their losses themselves
 _CELL = "\0cell"  # the place of a cell in its row, and how many the row has
 _HEADER = "header "
 _BETWEEN, _OR = "\x1f", "\x1e"  # the names of a header in a mark, and the ways it may be cut
@@ -54,6 +55,7 @@ _BETWEEN, _OR = "\x1f", "\x1e"  # the names of a header in a mark, and the ways 
 _NAME = re.compile(r"[A-Za-z_][\w@/().%-]{0,60}\)?|#")
 _NAMES = re.compile(r"(?:[^\W\d]|#)[\w@/().%# :+-]{0,60}")  # of a cell that is set off by more than one blank
 _VALUE = re.compile(rf"\**(?P<value>-?{NUMBER})\**(?:/(?P<total>\d{{1,9}})|[GMkK%]B?|\s?%|s)?\**")
+_NAMED = re.compile(rf"loss\W{{1,3}}{NUMBER}", re.IGNORECASE)
 _CLOCK = re.compile(r"\d+:\d\d(?::\d\d)?")
 _WORD = re.compile(r"[A-Za-z]\w{0,30}")
 _BARS = re.compile("[|\u2502\u2503\u2551\u2506\u250a]")
@@ -82,6 +84,9 @@ def recognise(head: Head) -> float:
     if not widths:
         return 0.0
     rows = sum(times for line, times in head.shapes if len(_cells(line)) in widths)
+    lines = sum(times for line, times in head.shapes if _NAMED.search(line) and "%|" not in line)
+    if lines > rows:  # a table that sums up what lines told step by step
+        return AT_MOST_A_SUMMARY if rows else 0.0
     return 0.62 if rows > 1 else 0.5 if rows else 0.0
 
 
