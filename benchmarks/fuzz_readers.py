@@ -40,8 +40,8 @@ from stethoscope.run import Log
 
 ROOT = Path(__file__).resolve().parents[1]
 SEEDS = (ROOT / "tests" / "fixtures" / "logs", ROOT.parent / "shared" / "corpus")
-SMALL_SEED = 600  # bytes; most seeds are cut to so many, since small inputs are tried faster
-SMALL_INPUT = 4_000  # bytes of most inputs
+SMALL_SEEDS = (240, 240, 240, 600)  # bytes; most seeds are cut so short, since small inputs are tried faster
+SMALL_INPUT = 1_500  # bytes of most inputs
 LARGEST_SEED = 24_000
 FEW_LARGE = 50  # one in so many inputs begins with a large seed
 SLOW = 10.0  # seconds; none of these inputs takes more than a few hundredths
@@ -265,11 +265,12 @@ def _usual(data: bytes) -> str:
 
 def _start(data: bytes, chance: random.Random) -> bytes:
     """A seed, mostly a small part of it: its beginning, and something from further on."""
-    if len(data) <= SMALL_SEED or chance.randrange(FEW_LARGE) == 0:
+    size = chance.choice(SMALL_SEEDS)
+    if len(data) <= size or chance.randrange(FEW_LARGE) == 0:
         return data
-    at = chance.randrange(len(data) - SMALL_SEED // 2)
+    at = chance.randrange(len(data) - size // 2)
     at = data.rfind(b"\n", 0, at) + 1
-    return data[: SMALL_SEED // 2] + data[at : at + SMALL_SEED // 2]
+    return data[: size // 2] + data[at : at + size // 2]
 
 
 def _too_slow(_: int, __: FrameType | None) -> None:

@@ -139,10 +139,9 @@ def _before(text: str, told: set[str]) -> Iterator[Place]:
 def _assembled(rows: Mapping[str, Rows]) -> Assembled:
     """The dicts at their steps."""
     signals = {name: held for name, held in rows.items() if not name.startswith("\0")}
-    told = rows.get(STEP)
+    counted, steps = whole_numbers(rows.get(STEP, NO_ROWS))
     trained = _trained(signals)
-    if told is not None and len(told) >= len(trained):
-        counted, steps = whole_numbers(told)
+    if len(steps) >= max(len(trained), 1):
         found = _Counted(counted.at, counted.lines, steps)
     else:
         found = _by_bars(rows, trained) or _by_epochs(rows, trained) or _by_rows(trained)
