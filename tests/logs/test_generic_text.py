@@ -617,3 +617,29 @@ def test_an_epoch_of_one_letter(tmp_path: Path) -> None:
     assert steps(log, "loss") == EPOCHS
     assert steps(log, "val/accuracy") == EPOCHS
     assert series(log, "loss").axis == "epoch"
+
+
+def test_a_comma_may_be_a_decimal_point(tmp_path: Path) -> None:
+    line = "Epoch {}: loss = {}; val_loss = {}\n"
+    text = repeated(lambda i: line.format(i + 1, *(f"{x * LOSS[i]:.4f}".replace(".", ",") for x in (2, 2.2))))
+    log = log_of(tmp_path, text)
+    assert series(log, "loss").values[:3].tolist() == [2.0, 1.0, 0.6667]
+    assert series(log, "val/loss").values[1] == 1.1
+    assert steps(log, "loss") == EPOCHS
+
+
+def test_a_comma_may_part_thousands(tmp_path: Path) -> None:
+    text = repeated(lambda i: f"step={i * 100} tokens={1 + i},000 gpus=0,1 loss={LOSS[i]:.4f} lr=0.001\n")
+    log = log_of(tmp_path, text)
+    assert series(log, "tokens").values[:2].tolist() == [1000, 2000]
+    assert series(log, "loss").values[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "line", ["ep {epoch:.2f} loss {loss:.4f} gnorm 0.8\n", "epoch={epoch:.2f} loss={loss:.4f}\n"]
+)
+def test_epochs_in_fractions_count_rows(tmp_path: Path, line: str) -> None:
+    log = log_of(tmp_path, repeated(lambda i: line.format(epoch=(i + 1) / 20, loss=LOSS[i])))
+    assert len(series(log, "loss")) == 12
+    assert series(log, "loss").axis == "row"
+    assert series(log, "epoch").values[:2].tolist() == [0.05, 0.1]

@@ -31,6 +31,7 @@ from stethoscope.logs._text.counting import (
     assembled,
     counted_by,
 )
+from stethoscope.logs._text.decimal_commas import WithPoints, has_decimal_commas, with_points
 from stethoscope.logs._text.finish import Finished, with_validations_ended
 from stethoscope.logs._text.grammar import StepLine
 from stethoscope.logs._text.headings import HEADING, TOLD, under_headings
@@ -98,14 +99,15 @@ def recognise(head: Head) -> float:
     return 0.0 if found is None else LEAST + (MOST - LEAST) * found.sureness
 
 
-def begin(head: Head) -> Finished:
+def begin(head: Head) -> Finished | WithPoints:
     """Every line of the kinds that the two ends of the file hold."""
     found = _learned(head) or _Learned(frozenset(), frozenset(), {}, "", 0.0, "")
     reading = RowReading(
         head, FORMAT, lambda line: _step_line(line, found), Aggregation.UNKNOWN, mark=_heading
     )
     reading.assemble = lambda rows: _assembled(under_headings(rows, reading.marks), found)
-    return Finished(reading, (with_validations_ended,))
+    finished = Finished(reading, (with_validations_ended,))
+    return WithPoints(finished) if has_decimal_commas(head.ends) else finished
 
 
 def _heading(line: str) -> str | None:
@@ -179,7 +181,8 @@ def _learned(head: Head) -> _Learned | None:
 
 def _kinds(head: Head) -> dict[str, _Kind]:
     """The lines of both ends by kind, a few of each."""
-    lines = plain(head.ends).replace("\r", "\n").split("\n")
+    text = with_points(head.ends) if has_decimal_commas(head.ends) else head.ends
+    lines = plain(text).replace("\r", "\n").split("\n")
     if len(lines) > MOST_LINES:
         lines = lines[: MOST_LINES // 2] + lines[-MOST_LINES // 2 :]
     groups: dict[str, list[int]] = {}

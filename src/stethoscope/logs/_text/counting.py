@@ -69,9 +69,9 @@ def assembled(
     for name, rows in signals.items():
         place = steps_behind if behind else steps_before
         add_rows(points, name, rows, place(rows.at, counted.at, counted.steps), counted.axis)
-    if counted.axis == "step" and EPOCH in columns and "epoch" not in points.steps:
+    if counted.axis in {"step", "row"} and EPOCH in columns and "epoch" not in points.steps:
         epoch = columns[EPOCH]
-        add_rows(points, "epoch", epoch, steps_before(epoch.at, counted.at, counted.steps))
+        add_rows(points, "epoch", epoch, steps_before(epoch.at, counted.at, counted.steps), counted.axis)
     at_steps = (counted.lines, counted.steps) if counted.axis == "step" else None
     return Assembled(points, at_steps, counted.total, (*notes, *counted.notes))
 
@@ -99,12 +99,34 @@ def counted_by(
             known = total is not None and len(total) > 0 and 0 < total.values[-1] < FARTHEST
             end = int(total.values[-1]) if known and total is not None else None
             return Counted(rows.at, rows.lines, steps, "epoch", sources.get(EPOCH, ""), end)
+    if (fraction := _fractions(columns.get(EPOCH), signals)) is not None:
+        row = np.arange(len(fraction), dtype=np.int64)
+        said = "only fractions of epochs are counted: rows are counted instead"
+        return Counted(fraction.at, fraction.lines, row, "row", sources.get(EPOCH, ""), None, (said,))
     lead = _counter(columns, LEAD)
     if lead is not None and len(lead) >= _needed(signals):
         rows, steps = whole_numbers(lead)
         if len(np.unique(steps)) > 1 and (np.diff(steps) >= 0).mean() >= MOSTLY:
             return Counted(rows.at, rows.lines, steps, "step", sources.get(LEAD, "the first number"))
     return None
+
+
+def _fractions(epoch: Rows | None, signals: Mapping[str, Rows]) -> Rows | None:
+    """The rows of an epoch that grows by fractions: `ep 0.05 loss 2.3`."""
+    if (
+        epoch is None
+        or len(epoch) < 2
+        or len(epoch) < _needed(signals)
+        or not np.isfinite(epoch.values).all()
+    ):
+        return None
+    whole = epoch.values == np.floor(epoch.values)
+    grows = np.diff(epoch.values) >= 0
+    return (
+        epoch
+        if whole.mean() < 0.5 and grows.mean() >= MOSTLY and epoch.values[-1] > epoch.values[0]
+        else None
+    )
 
 
 def _needed(signals: Mapping[str, Rows]) -> float:
