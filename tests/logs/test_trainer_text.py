@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import formats, head_of, read_log
 from stethoscope.logs._reading.scaler_messages import scales_in
+from stethoscope.logs._reading.stream import begun
 from stethoscope.run import Aggregation, EventKind, Log
 
 TEXT = Path(__file__).parent.parent / "fixtures" / "logs" / "text"
@@ -121,7 +122,7 @@ def test_the_size_of_the_pieces_does_not_matter(name: str, size: int) -> None:
     head = head_of(TEXT / name, name)
     reader = max(formats(), key=lambda reader: reader.recognise(head))
     raw = (TEXT / name).read_bytes()
-    reading, rest = reader.begin(head), b""
+    reading, rest = begun(reader, head), b""
     for at in range(0, len(raw), size):
         rest += raw[at : at + size]
         rest = rest[reading.take(rest, False) :]

@@ -18,6 +18,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._reading import progress as _progress
 from stethoscope.logs._reading.head import Head, head_of
 from stethoscope.logs._reading.other_formats import other_format
+from stethoscope.logs._reading.ranks import without_ranks
 from stethoscope.logs._reading.stream import read_with
 from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log
@@ -80,6 +81,7 @@ def surest(head: Head) -> ModuleType | None:
     A module that is as sure as its DECISIVE leaves nothing to ask: a table looks like nothing else. One that
     is never surer than its MOST is asked only where no other is: it may look long.
     """
+    head = without_ranks(head)
     for reader in formats():
         if hasattr(reader, "DECISIVE") and reader.recognise(head) >= reader.DECISIVE:
             return reader

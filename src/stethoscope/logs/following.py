@@ -14,7 +14,7 @@ from types import ModuleType
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, read_with, surest, told_by_name
 from stethoscope.logs._reading.head import HEAD_BYTES, Head
-from stethoscope.logs._reading.stream import Reading, pour
+from stethoscope.logs._reading.stream import Reading, begun, pour
 from stethoscope.run import Log
 from stethoscope.run.folder import Entry, walk
 
@@ -78,7 +78,7 @@ class Follower:
             self._begin_again()
             self._reader = reader
         if reader is not None and self._reading is None and hasattr(reader, "begin") and not head.packing:
-            self._reading = reader.begin(head)
+            self._reading = begun(reader, head)
 
     def _read_on(self) -> Log | None:
         if self._reader is None:

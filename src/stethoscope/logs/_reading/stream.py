@@ -9,6 +9,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._reading import progress as _progress
 from stethoscope.logs._reading.head import Head, read_fully
 from stethoscope.logs._reading.packed import unpacked
+from stethoscope.logs._reading.ranks import one_of, without_ranks
 from stethoscope.run import Log
 
 CHUNK = 2 << 20  # bytes read at once
@@ -35,10 +36,15 @@ def read_with(reader: ModuleType, head: Head) -> Log:
     if not hasattr(reader, "begin"):
         whole: Log = reader.read(head)
         return whole
-    reading: Reading = reader.begin(head)
+    reading = begun(reader, head)
     with unpacked(head.path, head.packing) as stream:
         pour(stream, reading, head.file, head.size)
     return reading.log()
+
+
+def begun(reader: ModuleType, head: Head) -> Reading:
+    """A log that one format's reader begins to read; where several processes print to it, one of them."""
+    return one_of(reader.begin(without_ranks(head)), head)
 
 
 def pour(stream: BinaryIO, reading: Reading, file: str, size: int, last: bool = True) -> int:
