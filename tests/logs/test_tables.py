@@ -677,3 +677,26 @@ def test_a_column_of_events_says_which_rows_are_validation(tmp_path: Path) -> No
     log = log_of(tmp_path / "a.csv", "step,event,loss\n1,train,0.5\n2,train,0.4\n2,eval,0.45\n3,train,0.3\n")
     assert series(log, "loss").steps.tolist() == [1, 2, 3]
     assert points(log, "val/loss") == [(2, 0.45)]
+
+
+@pytest.mark.parametrize(
+    ("name", "axis"), [("epoch_{}", "epoch"), ("Epoch {}", "epoch"), ("step_{}", "step"), ("{}", "step")]
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_records_by_their_epoch_are_read(tmp_path: Path, name: str, axis: str, wrapped: bool) -> None:
+    document: dict[str, object] = {
+        name.format(at): {"train_loss": 1.0 / (at + 1), "val_loss": 2.0 / (at + 1)} for at in range(5)
+    }
+    if wrapped:
+        document = {"seed": 1, "history": document, "best": {"val_loss": 0.4}}
+    log = log_of(tmp_path / "results.json", json.dumps(document, indent=1))
+    assert log.format == "JSON records"
+    for wanted, first in (("loss", 1.0), ("val/loss", 2.0)):
+        assert points(log, wanted) == [(at, first / (at + 1)) for at in range(5)]
+        assert series(log, wanted).axis == axis
+
+
+def test_records_by_number_that_count_themselves_are_read_so(tmp_path: Path) -> None:
+    document = {str(at): {"step": 10 * at, "loss": 1.0 / (at + 1)} for at in range(5)}
+    log = log_of(tmp_path / "frame.json", json.dumps(document))
+    assert series(log, "loss").steps.tolist() == [0, 10, 20, 30, 40]

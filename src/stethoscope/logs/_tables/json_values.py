@@ -42,6 +42,23 @@ def records_from(text: str, start: int) -> Iterator[tuple[int, dict[str, object]
             yield line, found
 
 
+def records_by_name(text: str, start: int) -> Iterator[tuple[int, str, dict[str, object]]]:
+    """The objects of an object whose `{` stands at `start`, as far as they are whole: line, name, object."""
+    at = start + 1
+    line, counted = 1, 0
+    while (named := _MEMBER.match(text, at)) is not None:
+        line, counted = line + text.count("\n", counted, named.start(1)), named.start(1)
+        try:
+            found, at = _DECODER.raw_decode(text, named.end())
+        except (ValueError, RecursionError):
+            return
+        if isinstance(found, dict):
+            yield line, named[1], found
+
+
+_MEMBER = re.compile(r'[\s,]*"([^"\\]{0,200})"\s*:\s*')
+
+
 def _next_object(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t\r\n,":
         at += 1
