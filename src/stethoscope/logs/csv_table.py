@@ -435,6 +435,8 @@ _RUN = re.compile(
 def _counts_nothing(values: Values) -> bool:
     """Whether a column named as a counter holds fractions, one value over and over, or no order at all."""
     steps = np.diff(values)
+    if len(steps) == 0:
+        return False
     return bool((values != np.floor(values)).mean() > HALF or (steps <= 0).mean() > HALF)
 
 
