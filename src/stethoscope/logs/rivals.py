@@ -313,9 +313,9 @@ def _contradict(one: Log, other: Log) -> bool:
         return False
     theirs = {series.name: series for series in other.series if len(series) > 1}
     pairs = [(mine, theirs[mine.name]) for mine in one.series if len(mine) > 1 and mine.name in theirs]
-    loss = [pair for pair in pairs if pair[0].name == "loss"]
-    if any(surely_the_same(*pair) for pair in loss):
-        return False  # one of them may count rows
+    by_rows = [pair for pair in pairs if pair[0].name == "loss" and "row" in (pair[0].axis, pair[1].axis)]
+    if any(surely_the_same(*pair) for pair in by_rows):
+        return False
     pairs = [pair for pair in pairs if pair[0].axis == pair[1].axis]
     if not any(share_steps(*pair) for pair in pairs):
         return False
