@@ -199,6 +199,23 @@ def test_a_table_that_sums_up_does_not_hide_the_steps(tmp_path: Path) -> None:
     assert len(series(log, "loss")) == 79
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[3/3 00:12, Epoch 3/3]\nEpoch\tTraining Loss\n1\t2.0\n2\t1.0\n3\t0.5\n",
+        "history\n+-------+-----+\n| Epoch | Loss|\n+-------+-----+\n"
+        "|   1   | 2.0 |\n|   2   | 1.0 |\n|   3   | 0.5 |\n",
+        "done\n   epoch  train_loss  val_loss\n"
+        "0      1      2.0000    2.1000\n1      2      1.0000    1.1000\n2      3      0.5000    0.6000\n",
+    ],
+    ids=["two between tabs", "two between bars", "pandas"],
+)
+def test_small_tables(text: str, tmp_path: Path) -> None:
+    log = written(tmp_path, text)
+    assert points(log, "loss") == [(1, 2.0), (2, 1.0), (3, 0.5)]
+    assert series(log, "loss").axis == "epoch"
+
+
 CARD = (
     "# my-model\n\nThis model is a fine-tuned version of another.\n\n### Training results\n\n"
     "| Training Loss | Epoch | Step | Validation Loss | Accuracy |\n"

@@ -44,7 +44,8 @@ from stethoscope.run.names import canonical, known, validated
 
 FORMAT = "printed table"
 
-FEWEST_NAMES, MOST_CELLS = 3, 40
+FEWEST_NAMES, FEWEST_DRAWN, MOST_CELLS = 3, 2, 40  # two words with a blank between are no table
+FEWEST_CELLS = 2  # of a row that must be numbers
 TELLING = 2  # names of a header that training logs have
 LONGEST_ROW = 2_000  # characters
 AT_MOST_A_SUMMARY = 0.35  # sureness of a table in a log whose lines name their losses themselves
@@ -64,7 +65,8 @@ _APART = re.compile(r"\S+(?: \S+)*")  # words with a single blank between them
 _WORDS = re.compile(r"\S+")
 _TRAINED = re.compile(r"tra?i?n", re.IGNORECASE)
 _HELD_OUT = frozenset({"Class", "all"})
-_NO_SIGNALS = frozenset({"Images", "Instances", "Labels", "Size", "img_size", "labels", "time"})
+_NUMBERED = "(row)"
+_NO_SIGNALS = frozenset({_NUMBERED, "Images", "Instances", "Labels", "Size", "img_size", "labels", "time"})
 _SPACY = ["E", "#"]  # the first names of its table
 _PASSED_BACK = re.compile(
     r"tok2vec|transformer", re.IGNORECASE
@@ -108,13 +110,16 @@ def _headers(line: str) -> list[list[str]]:
     bare = _without_bar(line)
     drawn = [line[start:end] for start, end in _drawn(line)]
     words = bare.split()
-    ways = [(drawn or _APART.findall(bare), _NAMES), (words, _NAME)]
-    found = [cells for cells, pattern in ways if _is_header(cells, pattern)]
-    return found[:1] if found[1:] == found[:1] else found
+    ways = [(drawn, _NAMES)] if drawn else [(_APART.findall(bare), _NAMES), (words, _NAME)]
+    fewest = FEWEST_DRAWN if drawn else FEWEST_NAMES
+    found = [cells for cells, pattern in ways if len(cells) >= fewest and _is_header(cells, pattern)]
+    found = found[:1] if found[1:] == found[:1] else found
+    # pandas prints the number of each row in front of it, below no name.
+    return found + [[_NUMBERED, *cells] for cells in found if not drawn and line.startswith("  ")]
 
 
 def _is_header(cells: list[str], pattern: re.Pattern[str]) -> bool:
-    if not FEWEST_NAMES <= len(cells) <= MOST_CELLS or not all(map(pattern.fullmatch, cells)):
+    if len(cells) > MOST_CELLS or not all(map(pattern.fullmatch, cells)):
         return False
     return sum(known(cell.rstrip(")")) or _counts(cell) is not None for cell in cells) >= TELLING
 
@@ -140,7 +145,7 @@ def _drawn(line: str) -> list[Span]:
         cells = cells[1:]
     if cuts and not bare[cuts[-1] + 1 :].strip():
         cells = cells[:-1]
-    return [_stripped(bare, *cell) for cell in cells] if FEWEST_NAMES <= len(cells) <= MOST_CELLS else []
+    return [_stripped(bare, *cell) for cell in cells] if FEWEST_DRAWN <= len(cells) <= MOST_CELLS else []
 
 
 def _stripped(line: str, start: int, end: int) -> Span:
@@ -168,7 +173,7 @@ def _cells(line: str) -> list[re.Match[str] | None]:
     found: list[re.Match[str] | None] = [_VALUE.fullmatch(line, *cell) for cell in drawn]
     if not drawn:
         found = list(_between_blanks(line, _WORDS)) or list(_between_blanks(line, _APART))
-    return found if sum(cell is not None for cell in found) >= FEWEST_NAMES - 1 else []
+    return found if sum(cell is not None for cell in found) >= FEWEST_CELLS else []
 
 
 def _between_blanks(line: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str] | None]:
