@@ -98,3 +98,36 @@ def test_pieces_of_any_size_are_read_alike(tmp_path: Path, size: int) -> None:
         seen = min(seen + size, len(text))
         done += reading.take(text[done:seen], seen == len(text))
     assert losses(reading.log()) == losses(read_log(file, file.name))
+
+
+def test_lines_of_two_processes_that_say_no_number_are_told_apart(tmp_path: Path) -> None:
+    log = log_of(tmp_path, printed_by_two("", "iter {step}: loss {loss:.4f}, time 12.00ms, mfu 1.00%"))
+    assert [step for step, _ in losses(log)] == [*range(40)]
+    assert any("several processes" in note for note in log.notes)
+
+
+def test_one_process_a_little_behind_another_is_left_out(tmp_path: Path) -> None:
+    lines = []
+    for step in range(2, 42):
+        for rank, at in ((0, step), (1, step - 2)):
+            if at < 40:
+                lines.append(f"iter {at}: loss {2 - at / 100 + rank / 8:.4f}, time 12.00ms, mfu 1.00%\n")
+    first = "".join(f"iter {at}: loss {2 - at / 100:.4f}, time 12.00ms, mfu 1.00%\n" for at in (0, 1))
+    assert losses(log_of(tmp_path, first + "".join(lines))) == [
+        (step, round(2 - step / 100, 4)) for step in range(40)
+    ]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [*range(20)] * 5,  # folds
+        [*range(20), *range(10, 30), *range(20, 40), *range(30, 50)],  # restarts
+        [*range(40)],
+    ],
+)
+def test_trainings_one_after_another_are_no_processes(tmp_path: Path, steps: list[int]) -> None:
+    lines = [
+        f"iter {step}: loss {2 - at / 200:.4f}, time 12.00ms, mfu 1.00%\n" for at, step in enumerate(steps)
+    ]
+    assert len(losses(log_of(tmp_path, "".join(lines)))) == len(steps)

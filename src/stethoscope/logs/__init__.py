@@ -17,6 +17,7 @@ from stethoscope.discovery import modules_in
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs._reading import progress as _progress
 from stethoscope.logs._reading.head import Head, head_of
+from stethoscope.logs._reading.mixed_ranks import of_one_rank
 from stethoscope.logs._reading.other_formats import other_format
 from stethoscope.logs._reading.ranks import without_ranks
 from stethoscope.logs._reading.stream import read_with
@@ -55,7 +56,7 @@ def read_as(reader: ModuleType | None, head: Head) -> Log:
     if reader is None:
         raise UnreadableFile(f"{head.file}: {other_format(head)}")
     _progress.tell(head.file, 0, head.size)
-    return told_by_name(read_with(reader, head), head.path)
+    return told_by_name(of_one_rank(read_with(reader, head)), head.path)
 
 
 def told_by_name(log: Log, path: Path) -> Log:

@@ -14,6 +14,7 @@ from types import ModuleType
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, read_with, surest, told_by_name
 from stethoscope.logs._reading.head import HEAD_BYTES, Head
+from stethoscope.logs._reading.mixed_ranks import of_one_rank
 from stethoscope.logs._reading.stream import Reading, begun, pour
 from stethoscope.run import Log
 from stethoscope.run.folder import Entry, walk
@@ -56,7 +57,7 @@ class Follower:
         if self._offset < HEAD_BYTES:
             self._recognise()
         log = self._read_on()
-        return None if log is None else told_by_name(log, self.path)
+        return None if log is None else told_by_name(of_one_rank(log), self.path)
 
     def _begin_again(self) -> None:
         self._reader = self._reading = None
