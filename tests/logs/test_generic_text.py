@@ -583,6 +583,7 @@ def test_what_rises_beside_a_loss_is_none(tmp_path: Path, line: str) -> None:
         "Epoch {epoch} | Train {loss:.4f} | Val {val:.4f} | 12.3s\n",
         "step {epoch} loss {loss:.4f} (val {val:.4f})\n",
         "epoch {epoch}, loss: train {loss:.4f} val {val:.4f}, acc: train 0.{acc} val 0.{acc}\n",
+        "epoch {epoch} loss (train/val): {loss:.4f}/{val:.4f} acc (train/val): 0.{acc}/0.{acc}\n",
         "epoch {epoch} loss {loss:.4f}\nvalidation: {val:.4f}\n",
         "epoch {epoch} loss {loss:.4f}\n   \u21b3 val {val:.4f}\n",
     ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -79,6 +80,11 @@ _TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
 ROLE_ALONE = re.compile(
     r"(?:train(?:ing)?|val|valid|validation|eval|evaluation|test|testing|dev)", re.IGNORECASE
 )
+_PAIRED = re.compile(
+    r"(?P<name>\S[^()\[\]]{0,40}?) ?[(\[]?"
+    rf"(?P<first>{ROLE_ALONE.pattern}) ?/ ?(?P<second>{ROLE_ALONE.pattern})[)\]]?",
+    re.IGNORECASE,
+)
 _HEADED = re.compile(r"([^\W\d][\w ]{0,40}):\s*$")
 # Signals that are the model's or the optimiser's, on whatever data a line was printed.
 _OF_THE_MODEL = frozenset(
@@ -103,9 +109,21 @@ def placed(found: Parsed, line: str) -> list[tuple[str, Field]]:
         if one.total is not None:
             placed.append((name + ALL, Field("", *one.total)))
     taken = {id(one) for one in counters.values()}
-    signals = [one for one in found.fields if id(one) not in taken]
+    signals = [each for one in found.fields if id(one) not in taken for each in _both(one)]
     placed += _signals(signals, found, line)
     return placed
+
+
+def _both(one: Field) -> Iterator[Field]:
+    """A number and what stands behind its slash, where the name says so: `loss (train/val): 2.12/1.98`."""
+    named = _PAIRED.fullmatch(one.name) if one.total is not None else None
+    if named is None or one.total is None:
+        yield one
+        return
+    yield replace(one, name=f"{named['first']} {named['name']}", total=None)
+    yield replace(
+        one, name=f"{named['second']} {named['name']}", start=one.total[0], end=one.total[1], total=None
+    )
 
 
 def _counters(found: Parsed) -> dict[str, Field]:
