@@ -108,6 +108,7 @@ class RowReading(TextReading):
             self.format,
             (*series, *scales.series(self.head.file, series)),
             tuple(_stepped(self.scanner.events(), found.counted)),
+            self.settings.documents(),
             started=self.started or stamp_in_name(self.head.path.name),
             last_written=self.last or self.head.changed,
             total_steps=found.total,
