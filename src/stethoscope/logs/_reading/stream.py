@@ -12,7 +12,7 @@ from stethoscope.logs._reading.packed import unpacked
 from stethoscope.logs._reading.ranks import one_of, without_ranks
 from stethoscope.run import Log
 
-CHUNK = 2 << 20  # bytes read at once
+CHUNK = 2 << 20  # bytes read at once, where a format module does not hold a CHUNK of its own
 LARGEST_RECORD = 256 << 20  # bytes; no logger writes one so large, so its length is a lie
 
 
@@ -38,7 +38,7 @@ def read_with(reader: ModuleType, head: Head) -> Log:
         return whole
     reading = begun(reader, head)
     with unpacked(head.path, head.packing) as stream:
-        pour(stream, reading, head.file, head.size)
+        pour(stream, reading, head.file, head.size, chunk=getattr(reader, "CHUNK", CHUNK))
     return reading.log()
 
 
@@ -47,13 +47,15 @@ def begun(reader: ModuleType, head: Head) -> Reading:
     return one_of(reader.begin(without_ranks(head)), head)
 
 
-def pour(stream: BinaryIO, reading: Reading, file: str, size: int, last: bool = True) -> int:
+def pour(
+    stream: BinaryIO, reading: Reading, file: str, size: int, last: bool = True, chunk: int = CHUNK
+) -> int:
     """Hand all of a stream to a reading; gives how many bytes it is done with."""
     done, rest = 0, b""
     while True:
-        chunk = read_fully(stream, CHUNK)
-        ends = len(chunk) < CHUNK
-        data = rest + chunk if rest else chunk
+        fresh = read_fully(stream, chunk)
+        ends = len(fresh) < chunk
+        data = rest + fresh if rest else fresh
         taken = reading.take(data, last and ends) if data else 0
         done, rest = done + taken, data[taken:]
         _progress.tell(file, done, size)
