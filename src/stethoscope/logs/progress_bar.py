@@ -183,7 +183,7 @@ def _without_redrawn(rows: Mapping[str, Rows]) -> dict[str, Rows]:
 
 def _changed(held: Rows, epochs: Rows | None, lines: Places) -> Rows:
     """The values where they differ from the one before or have a line of their own, and an epoch's last."""
-    different = np.append(True, np.diff(held.values) != 0) | np.isin(held.at, lines)
+    different = np.append(True, held.values[1:] != held.values[:-1]) | np.isin(held.at, lines)
     if epochs is not None:
         own = epochs.values[np.maximum(np.searchsorted(epochs.at, held.at, side="right") - 1, 0)]
         ends = np.append(np.diff(own) != 0, False)
