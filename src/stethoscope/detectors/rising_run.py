@@ -25,7 +25,7 @@ class RisingRun:
 
 def rising_run(values: Values) -> RisingRun:
     """The increases that end at the last of some finite values."""
-    falls = np.flatnonzero(np.diff(values) <= 0.0)
+    falls = np.flatnonzero(values[1:] <= values[:-1])
     start = int(falls[-1]) + 1 if len(falls) else 0
     rises = max(0, len(values) - 1 - start)
     chance = (len(values) - rises) * math.exp(-math.lgamma(rises + 2.0)) if rises else 1.0
