@@ -147,7 +147,7 @@ READERS = {reader.FORMAT: reader for reader in formats()}
 # --- one input --------------------------------------------------------------------------------------
 
 
-class TooSlow(Exception):  # noqa: N818 - what happened, not whose error it is
+class TooSlow(Exception):
     """An input took too long."""
 
 

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -292,11 +293,11 @@ def _warm_up(name: str) -> None:
 
         formats()
     elif name == "tbparse":
-        import tbparse  # noqa: F401
+        import_module("tbparse")
     elif name == "EventAccumulator":
-        from tensorboard.backend.event_processing import event_accumulator  # noqa: F401
+        import_module("tensorboard.backend.event_processing.event_accumulator")
     else:
-        from tensorboard.data import grpc_provider  # noqa: F401
+        import_module("tensorboard.data.grpc_provider")
 
 
 def measure_here(name: str, path: Path) -> None:

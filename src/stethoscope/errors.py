@@ -17,21 +17,21 @@ class StethoscopeError(Exception):
     """The base of all errors a user may see; its text is the message."""
 
 
-class NothingToRead(StethoscopeError):  # noqa: N818 - reads as a sentence at the raise site
+class NothingToRead(StethoscopeError):
     """Nothing at the path could be examined."""
 
 
-class SeveralRuns(StethoscopeError):  # noqa: N818
+class SeveralRuns(StethoscopeError):
     """The paths given together are of more than one run."""
 
 
-class UnwritableFile(StethoscopeError):  # noqa: N818
+class UnwritableFile(StethoscopeError):
     """The output cannot be written there."""
 
 
-class UnreadableFile(StethoscopeError):  # noqa: N818
+class UnreadableFile(StethoscopeError):
     """One file is not what it claims to be."""
 
 
-class UnknownRule(StethoscopeError):  # noqa: N818
+class UnknownRule(StethoscopeError):
     """No rule has this code or name."""

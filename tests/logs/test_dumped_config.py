@@ -1,6 +1,5 @@
 """Settings that a log prints are found, and read with the lines they stand on."""
 
-# ruff: noqa: E501
 # Lines are as long as programs print them.
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """What a line of a log announces, and what only looks like it."""
 
-# ruff: noqa: E501
 # Lines are as long as programs print them.
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """What is made of logs in no known format, and of what is no log at all."""
 
-# ruff: noqa: E501
 # Lines are as long as programs print them.
 
 from __future__ import annotations

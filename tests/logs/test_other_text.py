@@ -1,6 +1,5 @@
 """What the readers of speech, Paddle, reinforcement learning and Hugging Face consoles make of a log."""
 
-# ruff: noqa: E501
 # Lines are as long as programs print them.
 
 from __future__ import annotations

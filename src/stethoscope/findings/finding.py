@@ -10,7 +10,7 @@ from stethoscope.run import Splice, Where
 from stethoscope.signals import Missing
 
 
-class InsufficientData(Exception):  # noqa: N818 - raised by rules as a sentence
+class InsufficientData(Exception):
     """Raised by a rule whose signal is there but too short to judge: it counts as not examined."""
 
     def __init__(self, why: str, log_this: str = "") -> None:

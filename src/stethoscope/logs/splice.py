@@ -227,10 +227,15 @@ def _may_be_of_one_time(story: _Story, log: Log) -> bool:
 
 
 def _apart_in_time(one: Log, other: Log) -> bool:
-    times = (one.started, one.last_written, other.started, other.last_written)
-    if any(moment is None for moment in times):
-        return False
-    return one.last_written < other.started or other.last_written < one.started  # type: ignore[operator]
+    mine, theirs = _times(one), _times(other)
+    return bool(mine and theirs and (mine[1] < theirs[0] or theirs[1] < mine[0]))
+
+
+def _times(log: Log) -> tuple[float, float] | None:
+    """When a log began and was last written; None where either is not known."""
+    if log.started is None or log.last_written is None:
+        return None
+    return log.started, log.last_written
 
 
 def _recounted(

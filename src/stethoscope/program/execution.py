@@ -52,7 +52,7 @@ IN_PLACE = frozenset({"thumbnail"})  # of a picture; followed only where its siz
 SETUP_NAMES = ("setup", "build", "init", "configure", "prepare", "create", "define", "set", "on_", "make")
 
 
-class Exhausted(Exception):  # noqa: N818 - a budget, not an error
+class Exhausted(Exception):
     """The entry's budget of steps is spent."""
 
 

@@ -19,7 +19,7 @@ Operation = Callable[..., Any]
 LARGEST = 2_000_000  # elements of one array
 
 
-class CannotCompute(Exception):  # noqa: N818 - an answer, not an error
+class CannotCompute(Exception):
     """The operation is unknown, or its arguments do not fit."""
 
 

@@ -13,7 +13,7 @@ _FIXED_32 = struct.Struct("<I")
 _DOUBLE = struct.Struct("<d")
 
 
-class BadMessage(ValueError):  # noqa: N818 - reads as a sentence at the raise site
+class BadMessage(ValueError):
     """Bytes that are no protobuf message."""
 
 
