@@ -43,7 +43,6 @@ from stethoscope.run.names import canonical
 
 FORMAT = "printed dict lines"
 
-LONGEST_DICT = 6_000  # characters
 INSTANT = frozenset({"grad_norm", "learning_rate", "epoch"})
 DISTINCT = 0.8  # of the rows of training must have a bar of their own; fewer were printed in clumps
 

@@ -7,8 +7,7 @@ and may not look at the digits themselves (it may look at whether something is a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from stethoscope.logs._reading.head import Head
@@ -62,10 +61,3 @@ def step_lines(head: Head, grammar: Grammar, enough: int = 3) -> int:
 def confidence(count: int) -> float:
     """How sure a reader is that has seen this many lines of its own."""
     return (0.0, 0.5, 0.7)[count] if count < 3 else 0.9
-
-
-def groups(found: re.Match[str], names: dict[str, str]) -> Iterator[Place]:
-    """The places of the named groups that took part in a match, under the names given for them."""
-    for group, name in names.items():
-        if found[group] is not None:
-            yield (name, *found.span(group))
