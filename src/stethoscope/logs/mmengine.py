@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import re
 
-from stethoscope.logs._reading.events import may_announce
 from stethoscope.logs._reading.head import Head
-from stethoscope.logs._text.coco import CocoSummary, tells_of_coco
+from stethoscope.logs._text.coco import reading_with_coco
 from stethoscope.logs._text.grammar import Place, StepLine, confidence, step_lines
 from stethoscope.logs._text.meters import fields, held_out
 from stethoscope.logs._text.reading import TextReading
-from stethoscope.run import Aggregation
 from stethoscope.run.names import known
 
 FORMAT = "MMEngine log"
@@ -39,21 +37,7 @@ def recognise(head: Head) -> float:
 
 def begin(head: Head) -> TextReading:
     """Every training line, each validation's results, and what COCO's evaluation printed."""
-    coco = CocoSummary()
-
-    def see(number: int, line: str, step: int | None) -> None:
-        if not coco.see(text.points, number, line, step):
-            text.scanner.see(number, line, step)
-
-    text = TextReading(
-        head,
-        FORMAT,
-        _step_line,
-        Aggregation.WINDOW_MEAN,
-        see,
-        lambda line: tells_of_coco(line) or may_announce(line),
-    )
-    return text
+    return reading_with_coco(head, FORMAT, _step_line)
 
 
 def _step_line(line: str) -> StepLine | None:

@@ -14,15 +14,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from stethoscope.logs._reading.events import may_announce
 from stethoscope.logs._reading.head import Head
 from stethoscope.logs._reading.numbers import NUMBER
-from stethoscope.logs._text.coco import CocoSummary, tells_of_coco
+from stethoscope.logs._text.coco import reading_with_coco
 from stethoscope.logs._text.finish import Finished, with_validations_ended, without_placeholders
 from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
 from stethoscope.logs._text.meters import counted_from, first_epoch, meters
-from stethoscope.logs._text.reading import TextReading
-from stethoscope.run import Aggregation
 
 FORMAT = "MetricLogger log"
 
@@ -40,20 +37,7 @@ def recognise(head: Head) -> float:
 
 def begin(head: Head) -> Finished:
     """Every training line, each validation's end, and what COCO's evaluation printed."""
-    coco = CocoSummary()
-
-    def see(number: int, line: str, step: int | None) -> None:
-        if not coco.see(text.points, number, line, step):
-            text.scanner.see(number, line, step)
-
-    text = TextReading(
-        head,
-        FORMAT,
-        counted_from(first_epoch(head, _TRAIN), _step_line),
-        Aggregation.WINDOW_MEAN,
-        see,
-        lambda line: tells_of_coco(line) or may_announce(line),
-    )
+    text = reading_with_coco(head, FORMAT, counted_from(first_epoch(head, _TRAIN), _step_line))
     return Finished(text, (with_validations_ended, without_placeholders))
 
 

@@ -13,8 +13,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from stethoscope.logs._reading.events import may_announce
+from stethoscope.logs._reading.head import Head
 from stethoscope.logs._reading.numbers import number
 from stethoscope.logs._reading.points import Points
+from stethoscope.logs._text.grammar import Grammar
+from stethoscope.logs._text.reading import TextReading
+from stethoscope.run import Aggregation
 
 _TASK = re.compile(r"(?:IoU metric: |annotation type \*|Evaluating )(?P<task>bbox|segm|keypoints)\b")
 _VALUE = re.compile(
@@ -23,13 +28,31 @@ _VALUE = re.compile(
 )
 
 
-def tells_of_coco(line: str) -> bool:
-    """Whether a line may be one of the summary."""
+def reading_with_coco(head: Head, form: str, grammar: Grammar) -> TextReading:
+    """Reads a log of mean losses whose program may print the summary among its lines."""
+    coco = _CocoSummary()
+
+    def see(number: int, line: str, step: int | None) -> None:
+        if not coco.see(text.points, number, line, step):
+            text.scanner.see(number, line, step)
+
+    text = TextReading(
+        head,
+        form,
+        grammar,
+        Aggregation.WINDOW_MEAN,
+        see,
+        lambda line: _may_tell_of_coco(line) or may_announce(line),
+    )
+    return text
+
+
+def _may_tell_of_coco(line: str) -> bool:
     return "Average " in line or "IoU metric" in line or "annotation type" in line or "Evaluating " in line
 
 
 @dataclass(slots=True)
-class CocoSummary:
+class _CocoSummary:
     """Which kind of result the lines speak of; the first kind met speaks for the model."""
 
     task: str = ""
