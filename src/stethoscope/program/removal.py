@@ -47,12 +47,14 @@ def _cuts(site: Site, body: Block) -> Iterator[Splice]:
 def _without_empty_blocks(body: Block, block: Block, taken: list[ast.stmt]) -> list[ast.stmt]:
     """The statements to take, or the `if` around them where nothing else would be left in it."""
     while len(taken) == len(block) and block is not body:
-        around = _innermost(body, block[0], lambda s, inner=block: isinstance(s, ast.If) and s.body is inner)
+        around = _innermost(
+            body,
+            block[0],
+            lambda s, inner=block: isinstance(s, ast.If) and s.body is inner and not s.orelse,
+        )
         if around is None:
             break
         block, position = around
-        if not isinstance(block[position], ast.If) or block[position].orelse:  # type: ignore[attr-defined]
-            break
         taken = [block[position]]
     return taken
 
