@@ -31,16 +31,11 @@ GROUP_OPTIONS = frozenset({"--help", "-h", "--version"})
 
 def main() -> None:
     """Run the command line; every way out is an exit status and at most one line on stderr."""
-    _open_what_is_closed()
-    sys.exit(_status())
-
-
-def _open_what_is_closed() -> None:
-    """Let `stethoscope RUN >&-` end with its exit status: what nobody reads goes nowhere."""
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    # `stethoscope RUN >&-` ends with its exit status, too: what nobody reads goes nowhere.
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        sys.stdout = sys.stdout or nowhere
+        sys.stderr = sys.stderr or nowhere
+        sys.exit(_status())
 
 
 class Commands(click.Group):
