@@ -10,7 +10,8 @@ import pytest
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import read_log, splice
-from stethoscope.run import EventKind, Log, Series
+from stethoscope.run import EventKind, Log
+from tests.logs.reading import series
 
 pytestmark = pytest.mark.corpus
 
@@ -73,11 +74,6 @@ LEAST_READ = 84  # logs of the manifest with a loss or a metric; may rise, never
 def only(corpus: Path, pattern: str) -> Log:
     (path,) = corpus.glob(pattern)
     return read_log(path)
-
-
-def series(log: Log, name: str) -> Series:
-    (found,) = [s for s in log.series if s.name == name]
-    return found
 
 
 @pytest.mark.parametrize(("pattern", "name", "count", "first", "last"), READ)

@@ -11,22 +11,13 @@ import yaml
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import read_log
-from stethoscope.run import Aggregation, EventKind, Log, Series
+from stethoscope.run import Aggregation, EventKind, Log
 from tests.fixtures.logs.make import HERE, fixtures
+from tests.logs.reading import points, series
 
 
 def log_of(name: str) -> Log:
     return read_log(HERE / name, name)
-
-
-def series(log: Log, name: str) -> Series:
-    found = [s for s in log.series if s.name == name]
-    assert len(found) == 1, [s.name for s in log.series]
-    return found[0]
-
-
-def points(log: Log, name: str) -> list[tuple[int, float]]:
-    return list(series(log, name))
 
 
 def test_the_fixtures_are_what_their_script_writes() -> None:

@@ -6,7 +6,6 @@ import gzip
 import io
 import math
 import sqlite3
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +18,13 @@ from stethoscope.logs import head_of, mlflow_metric, read_log, recognised
 from stethoscope.logs._reading.stream import pour
 from stethoscope.logs._stores import sqlite as _sqlite
 from stethoscope.recipe import read_settings
-from stethoscope.run import EventKind, Log, Series
+from stethoscope.run import EventKind, Log
 from tests.fixtures.logs.make import HERE
+from tests.logs.databases import Damage, damages, database_of
+from tests.logs.reading import assert_read_or_refused, series
 
 RECORDED = HERE / "recorded" / "mlflow"
 STORE = RECORDED / "mlruns" / "1"
-
-
-def series(log: Log, name: str) -> Series:
-    (found,) = [s for s in log.series if s.name == name]
-    return found
 
 
 def values_of(log: Log) -> dict[str, object]:
@@ -162,11 +158,8 @@ def test_any_bytes_of_a_metric_are_borne_however_they_come(data: bytes, cut: int
 # --- the database ---------------------------------------------------------------------------------------
 
 
-@cache
 def recorded_database() -> bytes:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript((RECORDED / "mlflow.sql").read_text())
-    return connection.serialize()
+    return database_of((RECORDED / "mlflow.sql").read_text())
 
 
 @pytest.fixture
@@ -299,24 +292,11 @@ def test_another_programs_database_is_named_as_such(tmp_path: Path) -> None:
 
 
 @settings(max_examples=60)
-@given(
-    cut=st.floats(0, 1),
-    flips=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=20),
-)
-def test_any_damage_to_a_database_is_borne(
-    cut: float, flips: list[tuple[float, int]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@given(damage=damages)
+def test_any_damage_to_a_database_is_borne(damage: Damage, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("damaged") / "mlflow.db"
-    data = bytearray(recorded_database())
-    for where, byte in flips:
-        data[16 + int(where * (len(data) - 17))] ^= byte
-    path.write_bytes(data[: int((0.5 + cut) * len(data))])
-    try:
-        log = read_log(path)
-    except UnreadableFile:
-        return
-    for found in log.series:
-        assert len(found.steps) == len(found.values)
+    path.write_bytes(damage.done_to(recorded_database()))
+    assert_read_or_refused(path)
 
 
 @pytest.mark.corpus

@@ -10,10 +10,9 @@ import pytest
 from stethoscope.errors import NothingToRead, UnreadableFile
 from stethoscope.logs import formats, head_of, read_log, read_with
 from stethoscope.read import read
-from stethoscope.run import EventKind, Log, Series
-
-LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
-RECORDED, PRINTED = LOGS / "recorded", LOGS / "printed"
+from stethoscope.run import EventKind, Log
+from tests.fixtures.logs.make import HERE
+from tests.logs.reading import PRINTED, RECORDED, points, read_under_another_name, series, written
 
 OWN = [
     (RECORDED / "boosting" / "xgboost.log", "boosting rounds"),
@@ -31,32 +30,13 @@ OWN = [
 ]
 
 
-def series(log: Log, name: str) -> Series:
-    found = [s for s in log.series if s.name == name]
-    assert len(found) == 1, [s.name for s in log.series]
-    return found[0]
-
-
-def points(log: Log, name: str) -> list[tuple[int, float]]:
-    return list(series(log, name))
-
-
 def names(log: Log) -> list[str]:
     return sorted(s.name for s in log.series)
 
 
-def written(tmp_path: Path, text: str, name: str = "x.log") -> Log:
-    (tmp_path / name).write_text(text, newline="", encoding="utf-8")
-    return read_log(tmp_path / name)
-
-
 @pytest.mark.parametrize(("path", "form"), OWN, ids=[f"{p.parent.name}-{p.stem}" for p, _ in OWN])
 def test_a_format_is_recognised_under_any_name(path: Path, form: str, tmp_path: Path) -> None:
-    (tmp_path / "x.log").write_bytes(path.read_bytes())
-    sureness = {module.FORMAT: module.recognise(head_of(tmp_path / "x.log", "x.log")) for module in formats()}
-    assert max(sureness, key=lambda name: sureness[name]) == form
-    assert sorted(sureness.values())[-2] < sureness[form]
-    assert read_log(tmp_path / "x.log").format == form
+    read_under_another_name(path, form, tmp_path)
 
 
 STREAMED = [(path, form) for path, form in OWN if form != "Jupyter notebook"]
@@ -79,7 +59,7 @@ def test_chunks_of_any_size_give_the_same(path: Path, form: str) -> None:
 def test_other_formats_leave_the_fixtures_to_their_owners() -> None:
     own = {form for _, form in OWN} - {"printed table"}
     mine = {path for path, _ in OWN}
-    for path in sorted(LOGS.rglob("*")):
+    for path in sorted(HERE.rglob("*")):
         if path.is_file() and path not in mine and path.suffix in {".log", ".txt", ".csv", ".json", ".jsonl"}:
             head = head_of(path, path.name)
             stolen = [m.FORMAT for m in formats() if m.FORMAT in own and m.recognise(head) >= 0.7]

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import formats, generic_text, head_of, read_log, read_with, splice
-from stethoscope.run import Aggregation, EventKind, Log, Series
-
-LOGS = Path(__file__).parent.parent / "fixtures" / "logs"
-RECORDED, PRINTED = LOGS / "recorded", LOGS / "printed"
+from stethoscope.run import Aggregation, EventKind, Log
+from tests.logs.reading import PRINTED, RECORDED, points, read_under_another_name, series, written
 
 OWN = [
     (RECORDED / "hf_printed" / "both.log", "printed dict lines"),
@@ -43,34 +41,13 @@ OWN = [
 ]
 
 
-def series(log: Log, name: str) -> Series:
-    found = [s for s in log.series if s.name == name]
-    assert len(found) == 1, [s.name for s in log.series]
-    return found[0]
-
-
-def points(log: Log, name: str) -> list[tuple[int, float]]:
-    return list(series(log, name))
-
-
-def written(tmp_path: Path, text: str) -> Log:
-    (tmp_path / "x.log").write_text(text, newline="")
-    return read_log(tmp_path / "x.log")
-
-
 def kinds(log: Log) -> list[tuple[EventKind, int | None]]:
     return [(event.kind, event.step) for event in log.events]
 
 
 @pytest.mark.parametrize(("path", "form"), OWN, ids=[f"{p.parent.name}-{p.stem}" for p, _ in OWN])
 def test_a_format_is_recognised_under_any_name(path: Path, form: str, tmp_path: Path) -> None:
-    (tmp_path / "x.log").write_bytes(path.read_bytes())
-    sureness = {module.FORMAT: module.recognise(head_of(tmp_path / "x.log", "x.log")) for module in formats()}
-    assert max(sureness, key=lambda name: sureness[name]) == form
-    assert sorted(sureness.values())[-2] < sureness[form]
-    log = read_log(tmp_path / "x.log")
-    assert log.format == form
-    assert log.points > 0
+    read_under_another_name(path, form, tmp_path)
 
 
 @pytest.mark.parametrize(("path", "form"), OWN, ids=[f"{p.parent.name}-{p.stem}" for p, _ in OWN])

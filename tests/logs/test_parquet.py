@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import head_of, parquet, read_log, recognised
 from stethoscope.logs._stores.parquet_schema import leaves_of
-from stethoscope.run import Log, Series
-from tests.fixtures.logs.make import HERE
+from tests.logs.reading import RECORDED, series
 
-EXPORT = HERE / "recorded" / "parquet" / "trackio.parquet"
+EXPORT = RECORDED / "parquet" / "trackio.parquet"
 LIBRARIES = ["pyarrow", "polars"]
 
 
@@ -37,11 +36,6 @@ def written(path: Path, columns: dict[str, Any], **options: Any) -> Path:
     pyarrow = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(columns), path, **options)
     return path
-
-
-def series(log: Log, name: str) -> Series:
-    (found,) = [s for s in log.series if s.name == name]
-    return found
 
 
 def test_a_wide_table_is_read(tmp_path: Path, library: str) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import read_log
 from stethoscope.recipe import read_settings
-from stethoscope.run import EventKind, Log, Series
+from stethoscope.run import EventKind
 from tests.fixtures.logs.make import HERE
+from tests.logs.databases import Damage, damages, database_of
+from tests.logs.reading import assert_read_or_refused, series
 
 RECORDED = HERE / "recorded" / "trackio" / "toy.sql"
 
@@ -32,17 +32,9 @@ INSERT INTO configs VALUES (1, 'b', '{"lr": 0.5}', '');
 
 
 def made(tmp_path: Path, script: str) -> Path:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(script)
     path = tmp_path / "toy.db"
-    path.write_bytes(connection.serialize())
-    connection.close()
+    path.write_bytes(database_of(script))
     return path
-
-
-def series(log: Log, name: str) -> Series:
-    (found,) = [s for s in log.series if s.name == name]
-    return found
 
 
 def test_the_latest_run_of_a_project_is_read(tmp_path: Path) -> None:
@@ -92,21 +84,8 @@ def test_a_project_without_values_is_refused(tmp_path: Path) -> None:
 
 
 @settings(max_examples=40)
-@given(
-    cut=st.floats(0, 1),
-    flips=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=20),
-)
-def test_any_damage_is_borne(
-    cut: float, flips: list[tuple[float, int]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = made(tmp_path_factory.mktemp("damaged"), RECORDED.read_text())
-    data = bytearray(path.read_bytes())
-    for where, byte in flips:
-        data[16 + int(where * (len(data) - 17))] ^= byte
-    path.write_bytes(data[: int((0.5 + cut) * len(data))])
-    try:
-        log = read_log(path)
-    except UnreadableFile:
-        return
-    for found in log.series:
-        assert len(found.steps) == len(found.values)
+@given(damage=damages)
+def test_any_damage_is_borne(damage: Damage, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "toy.db"
+    path.write_bytes(damage.done_to(database_of(RECORDED.read_text())))
+    assert_read_or_refused(path)
