@@ -13,9 +13,10 @@ from pathlib import Path
 from stethoscope.errors import UnreadableFile
 from stethoscope.logs import Head, head_of, splice
 from stethoscope.logs._reading.other_formats import other_format
+from stethoscope.logs.retelling import tell_the_same
 from stethoscope.logs.rivals import folders_of_one_run, runs_among
 from stethoscope.logs.run_folders import run_folders
-from stethoscope.logs.splice import of_first_rank, tell_the_same
+from stethoscope.logs.splice import of_first_rank
 from stethoscope.read import LAST_VALUES_ONLY, latest_state, logs_at, summaries_beside_histories
 from stethoscope.recipe import read_settings, syntax_of
 from stethoscope.recipe.in_use import MAX_BYTES, looks_like_settings

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.logs.splice import Spliced, splice, tell_the_same
+from stethoscope.logs.retelling import tell_the_same
+from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log, Series
 
 STEPS = np.arange(0, 400, dtype=np.int64)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stethoscope.run import Series
+from stethoscope.run import Log, Series
 
-Story = Mapping[str, Series]
+Told = Mapping[str, Series]
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
@@ -57,7 +57,37 @@ class Counting:
         return counted
 
 
-def counting_between(one: Story, other: Story) -> Counting | None:
+def told_by(log: Log) -> dict[str, Series]:
+    """The series of a log that have a value, by their names."""
+    return {series.name: series for series in log.series if len(series)}
+
+
+def tell_the_same(one: Log, other: Log) -> bool:
+    """Whether two logs are two tellings of one story, whose common values count once."""
+    mine, theirs = told_by(one), told_by(other)
+    if counting_between(mine, theirs) or counting_between(theirs, mine) or same_rows(mine, theirs):
+        return True
+    return may_be_of_one_time(one, other) and lie_near(mine, theirs)
+
+
+def may_be_of_one_time(one: Log, other: Log) -> bool:
+    """Whether two programs may have told a story while it happened; one format is a second run."""
+    return one.format != other.format and not _apart_in_time(one, other)
+
+
+def _apart_in_time(one: Log, other: Log) -> bool:
+    mine, theirs = _times(one), _times(other)
+    return bool(mine and theirs and (mine[1] < theirs[0] or theirs[1] < mine[0]))
+
+
+def _times(log: Log) -> tuple[float, float] | None:
+    """When a log began and was last written; None where either is not known."""
+    if log.started is None or log.last_written is None:
+        return None
+    return log.started, log.last_written
+
+
+def counting_between(one: Told, other: Told) -> Counting | None:
     """How `one` counts the steps of `other`, where both hold the same values; None where they do not."""
     shared = [n for n in one.keys() & other.keys() if min(len(one[n]), len(other[n])) >= FEWEST_COMMON]
     telling = [name for name in shared if not name.startswith(NOT_TELLING)] or shared
@@ -173,6 +203,14 @@ def surely_the_same(one: Series, other: Series) -> bool:
     return False
 
 
+def same_rows(one: Told, other: Told) -> bool:
+    """Whether one log counts rows where the other knows the steps, and the values are the same."""
+    mine, theirs = one.get("loss"), other.get("loss")
+    if mine is None or theirs is None or "row" not in (mine.axis, theirs.axis):
+        return False
+    return surely_the_same(mine, theirs)
+
+
 def _same_in_order(one: Values, other: Values) -> bool:
     """Whether the shorter list of values stands in the longer; one may have begun to listen later."""
     short, long = sorted((one, other), key=len)
@@ -193,19 +231,19 @@ def _are_the_same(one: Values, other: Values) -> bool:
 # --- as nearly as averages lie ----------------------------------------------------------------------
 
 
-def lie_near(one: Story, other: Story) -> bool:
+def lie_near(one: Told, other: Told) -> bool:
     """Whether two logs cover the same steps and their losses lie so near that averaging explains it."""
     names = [n for n in one.keys() & other.keys() if n == "loss" or n.startswith(("val/", "train/", "loss/"))]
     return any(distance is not None and distance <= FAR_APART for distance in _distances(one, other, names))
 
 
-def lie_far_apart(one: Story, other: Story) -> bool:
+def lie_far_apart(one: Told, other: Told) -> bool:
     """Whether the losses of two logs are so different that no way of averaging explains it."""
     names = ["loss"] if "loss" in one and "loss" in other else []
     return any(distance is not None and distance > FAR_APART for distance in _distances(one, other, names))
 
 
-def _distances(one: Story, other: Story, names: list[str]) -> Iterator[float | None]:
+def _distances(one: Told, other: Told, names: list[str]) -> Iterator[float | None]:
     return (_distance(one[name], other[name]) for name in names)
 
 

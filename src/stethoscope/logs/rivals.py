@@ -20,8 +20,8 @@ from stethoscope.logs.retelling import (
     same_as_printed,
     share_steps,
     surely_the_same,
+    tell_the_same,
 )
-from stethoscope.logs.splice import tell_the_same
 from stethoscope.run import Log, Series, Unread
 from stethoscope.run.file_times import LogFile
 
