@@ -6,12 +6,12 @@ import pytest
 
 from stethoscope.causes import CauseEntry, Explanation, Standing, explain
 from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
-from stethoscope.findings import Examination, Finding, Found, RuleEntry, Severity
+from stethoscope.findings import Examination, Finding, Found, RuleEntry, Severity, Subject
 from stethoscope.run import Where
 
 
 def rule(name: str, family: str = "loss", severity: Severity = Severity.WARNING) -> RuleEntry:
-    return RuleEntry(f"T{name}", name, family, "0.1", severity, "", "", lambda: ())
+    return RuleEntry(f"T{name}", name, family, "0.1", severity, Subject.RUN, "", "", lambda: ())
 
 
 def found(name: str, family: str = "loss", **details: object) -> Found:

@@ -18,7 +18,7 @@ from stethoscope.causes.cause import (
 )
 from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
-from stethoscope.findings import Examination, Finding, Found, NotExamined, RuleEntry, Severity
+from stethoscope.findings import Examination, Finding, Found, NotExamined, RuleEntry, Severity, Subject
 from stethoscope.prescription import CheckpointAdvice, Edit, Level, NotRecommended, Prescription
 from stethoscope.run import (
     Checkpoint,
@@ -56,7 +56,7 @@ def series(name: str, values: tuple[float, ...], every: int = 100) -> Series:
 
 
 def rule(code: str, name: str, family: str, severity: Severity = Severity.WARNING) -> RuleEntry:
-    return RuleEntry(code, name, family, "0.1", severity, f"{name}.", f"{name}.", lambda: ())
+    return RuleEntry(code, name, family, "0.1", severity, Subject.RUN, f"{name}.", f"{name}.", lambda: ())
 
 
 SIMILARITY = rule("COD101", "similarity-minimised", "code", Severity.CRITICAL)

@@ -20,6 +20,7 @@ from stethoscope.findings.finding import (
     Rule,
     RuleEntry,
     Severity,
+    Subject,
 )
 from stethoscope.signals import Missing, Signals
 
@@ -32,6 +33,7 @@ __all__ = [
     "Rule",
     "RuleEntry",
     "Severity",
+    "Subject",
     "catalogue",
     "examine",
     "rule_named",
@@ -113,6 +115,7 @@ def _entry(module: ModuleType) -> RuleEntry:
         family,
         rule.since,
         rule.severity,
+        rule.subject,
         summary(module),
         (module.__doc__ or "").strip(),
         module.examine,

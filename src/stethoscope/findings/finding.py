@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stethoscope.run import Splice, Where
+from stethoscope.run import Fix, Where
 from stethoscope.signals import Missing
 
 
@@ -26,6 +26,14 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+class Subject(StrEnum):
+    """What a rule reads: the training source, the settings, or what the run logged."""
+
+    SOURCE = "source"
+    SETTINGS = "settings"
+    RUN = "run"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a rule file declares about itself; its name is the file's, its page the docstring."""
@@ -33,6 +41,7 @@ class Rule:
     code: str
     since: str
     severity: Severity = Severity.WARNING
+    subject: Subject = Subject.RUN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +49,8 @@ class Finding:
     """What a rule saw, and where.
 
     `strength` in 0..1 says how clearly it was seen; `onset` is the step it began at; `proof` says by
-    what argument it is certain, where it is; `severity` overrides the rule's; `fixes` are the spans of
-    source that would mend it, where the rule can tell.
+    what argument it is certain, where it is; `severity` overrides the rule's; `fix` is the change to the
+    source or settings that would mend it, where the rule can tell.
     """
 
     where: tuple[Where, ...] | Where
@@ -51,7 +60,7 @@ class Finding:
     onset: int | None = None
     proof: str = ""
     severity: Severity | None = None
-    fixes: tuple[Splice, ...] = ()
+    fix: Fix | None = None
 
     @property
     def places(self) -> tuple[Where, ...]:
@@ -68,6 +77,7 @@ class RuleEntry:
     family: str
     since: str
     severity: Severity
+    subject: Subject
     summary: str
     page: str
     examine: Callable[..., Iterable[Finding]]

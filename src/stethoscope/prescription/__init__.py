@@ -18,13 +18,12 @@ from stethoscope.prescription.remedy import (
     UNPROVED,
     CheckpointAdvice,
     Edit,
-    Level,
     NotRecommended,
     Prescription,
     Remedy,
     RemedyEntry,
 )
-from stethoscope.run import Run, Splice
+from stethoscope.run import Level, Run, Splice
 
 __all__ = [
     "CheckpointAdvice",

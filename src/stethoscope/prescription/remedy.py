@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from stethoscope.causes import RankedCause
-from stethoscope.run import Run, Splice, Where
-
-
-class Level(StrEnum):
-    """safe: proved, local, undoable. unsafe: proved only elsewhere, or changes the experiment.
-    display: shown only."""
-
-    SAFE = "safe"
-    UNSAFE = "unsafe"
-    DISPLAY = "display"
-
+from stethoscope.run import Level, Run, Splice, Where
 
 UNPROVED = "unproved"
 

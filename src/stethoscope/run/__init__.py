@@ -6,7 +6,7 @@ from stethoscope.run.program import Program, Source
 from stethoscope.run.recipe import ConfigFile, Key, Recipe, Setting
 from stethoscope.run.run import Run
 from stethoscope.run.series import Aggregation, Series, Steps, Values
-from stethoscope.run.splice import Splice
+from stethoscope.run.splice import Fix, Level, Splice
 from stethoscope.run.where import Where
 
 __all__ = [
@@ -16,8 +16,10 @@ __all__ = [
     "Document",
     "Event",
     "EventKind",
+    "Fix",
     "Holds",
     "Key",
+    "Level",
     "Log",
     "Program",
     "Recipe",

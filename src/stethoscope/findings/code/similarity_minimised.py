@@ -25,11 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.loss_terms import LossTerm
+from stethoscope.run import Fix, Level
 from stethoscope.signals.loss_terms import ObjectiveTerms
 
-RULE = Rule(code="COD101", since="0.1", severity=Severity.CRITICAL)
+RULE = Rule(code="COD101", since="0.1", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 SURE = 0.8  # below this the settings may choose another loss
 
@@ -44,7 +45,7 @@ def examine(objective: ObjectiveTerms) -> Iterator[Finding]:
             strength=term.strength,
             proof=term.proof,
             severity=None if term.strength >= SURE else Severity.WARNING,
-            fixes=(term.fix,) if term.fix else (),
+            fix=Fix("return the dissimilarity", Level.SAFE, (term.fix,)) if term.fix else None,
         )
 
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.signals.validation_path import Yardstick
 
-RULE = Rule(code="COD103", since="0.1", severity=Severity.WARNING)
+RULE = Rule(code="COD103", since="0.1", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
 def examine(yardstick: Yardstick) -> Iterator[Finding]:

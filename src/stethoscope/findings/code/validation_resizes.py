@@ -25,11 +25,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.validation_path import Shrinking
+from stethoscope.run import Fix, Level
 from stethoscope.signals.validation_path import Yardstick
 
-RULE = Rule(code="COD102", since="0.1", severity=Severity.CRITICAL)
+RULE = Rule(code="COD102", since="0.1", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 UNSEEN_STRENGTH = 0.7  # the target is shrunk by name, but where it is measured was not seen
 CROP_STRENGTH = 0.6  # a crop keeps the pixels as they are; it only looks at fewer
@@ -46,8 +47,12 @@ def examine(yardstick: Yardstick) -> Iterator[Finding]:
             evidence=_evidence(shrinking),
             strength=_strength(shrinking),
             severity=Severity.WARNING if is_crop else None,
-            fixes=shrinking.fixes,
+            fix=_fix(shrinking),
         )
+
+
+def _fix(shrinking: Shrinking) -> Fix | None:
+    return Fix("validate at full size", Level.SAFE, shrinking.fixes) if shrinking.fixes else None
 
 
 def _strength(shrinking: Shrinking) -> float:

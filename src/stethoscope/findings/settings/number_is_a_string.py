@@ -26,12 +26,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.run import Setting
 from stethoscope.signals.number_conversions import NumberConversions
 from stethoscope.signals.settings import Settings
 
-RULE = Rule(code="SET102", since="0.1", severity=Severity.WARNING)
+RULE = Rule(code="SET102", since="0.1", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 _LOOKS_LIKE_A_NUMBER = re.compile(r"[-+]?(\d[\d_]*)(\.\d*)?e([-+]?\d{1,3})", re.IGNORECASE)
 # Words in a key whose value is a label, whatever it looks like.

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.run import Where
 from stethoscope.signals.unused_settings import UnusedSetting, UnusedSettings
 
-RULE = Rule(code="SET103", since="0.1", severity=Severity.WARNING)
+RULE = Rule(code="SET103", since="0.1", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 MENTIONS_NAMED = 3
 COSMETIC_NAMED = 8

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.signals.unknown_settings import UnknownSetting, UnknownSettings
 
-RULE = Rule(code="SET101", since="0.1", severity=Severity.WARNING)
+RULE = Rule(code="SET101", since="0.1", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 
 def examine(unknown: UnknownSettings) -> Iterator[Finding]:

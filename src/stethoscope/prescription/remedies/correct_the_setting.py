@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
 from stethoscope.prescription.edits.yaml_edit import removed
-from stethoscope.prescription.remedy import Level, Remedy
-from stethoscope.run import Run, Splice
+from stethoscope.prescription.remedy import Remedy
+from stethoscope.run import Level, Run, Splice
 
 REMEDY = Remedy(cures=("setting-ignored",), level=Level.DISPLAY)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.remedy import Level, Remedy
-from stethoscope.run import Run
+from stethoscope.prescription.remedy import Remedy
+from stethoscope.run import Level, Run
 
 REMEDY = Remedy(cures=("learning-rate-jump", "weights-not-restored"), level=Level.UNSAFE)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.remedy import Level, Remedy
-from stethoscope.run import Run, Splice
+from stethoscope.prescription.remedy import Remedy
+from stethoscope.run import Level, Run, Splice
 
 REMEDY = Remedy(
     cures=("loss-sign-inverted",),
@@ -18,7 +18,8 @@ REMEDY = Remedy(
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
     """Turn each similarity that is minimised into its distance."""
     for finding in cause.findings("similarity-minimised"):
-        yield from finding.fixes
+        if finding.fix:
+            yield from finding.fix.splices
 
 
 def expect(cause: RankedCause, run: Run) -> Iterator[str]:

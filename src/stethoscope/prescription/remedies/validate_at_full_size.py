@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.remedy import Level, Remedy
-from stethoscope.run import Run, Splice
+from stethoscope.prescription.remedy import Remedy
+from stethoscope.run import Level, Run, Splice
 
 REMEDY = Remedy(
     cures=("validation-not-comparable",),
@@ -18,7 +18,8 @@ REMEDY = Remedy(
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
     """Take the shrinking out of the validation path."""
     for finding in cause.findings("validation-resizes"):
-        yield from finding.fixes
+        if finding.fix:
+            yield from finding.fix.splices
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:
