@@ -23,6 +23,7 @@ from stethoscope.errors import UnreadableFile
 from stethoscope.logs._reading.clock import stamp_in_name
 from stethoscope.logs._reading.head import Head
 from stethoscope.logs._reading.numbers import LAST_STEP, NUMBER, PLAIN_NUMBER, number
+from stethoscope.logs._reading.points import Points
 from stethoscope.logs._text.dumped_settings import settings_in
 from stethoscope.logs._text.grammar import Place, StepLine
 from stethoscope.logs._text.reading import TextReading
@@ -90,7 +91,7 @@ class _Reading:
         """Read the whole lines among these bytes."""
         return self.text.take(data, last)
 
-    def _see(self, at: int, line: str, step: int | None) -> None:
+    def _see(self, _: Points, at: int, line: str, step: int | None) -> bool:
         """Read one line that is no iteration line."""
         if self.held is not None and step != self.held_step:
             self._close()  # an iteration line stood between
@@ -104,6 +105,7 @@ class _Reading:
             self._metrics(at, line, step)
         else:
             self._other(at, line, step)
+        return True
 
     def log(self) -> Log:
         """What was read."""

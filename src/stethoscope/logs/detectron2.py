@@ -38,23 +38,11 @@ def recognise(head: Head) -> float:
 
 def begin(head: Head) -> TextReading:
     """Every iteration line, and the results printed to be copied."""
-    scores = _Scores()
+    return TextReading(head, FORMAT, _step_line, Aggregation.WINDOW_MEAN, _Scores().see, _wanted)
 
-    def see(number: int, line: str, step: int | None) -> None:
-        if found := _COPIED.search(line):
-            scores.see(text.points, number, found["told"].strip(), step)
-        else:
-            text.scanner.see(number, line, step)
 
-    text = TextReading(
-        head,
-        FORMAT,
-        _step_line,
-        Aggregation.WINDOW_MEAN,
-        see,
-        lambda line: "copypaste: " in line or may_announce(line),
-    )
-    return text
+def _wanted(line: str) -> bool:
+    return "copypaste: " in line or may_announce(line)
 
 
 def _step_line(line: str) -> StepLine | None:
@@ -70,8 +58,14 @@ class _Scores:
     first: str | None = None
     names: tuple[str, ...] = ()
 
-    def see(self, points: Points, at: int, told: str, step: int | None) -> None:
-        """Read one of the lines."""
+    def see(self, points: Points, at: int, line: str, step: int | None) -> bool:
+        """Read one of the lines; False for a line of another kind."""
+        found = _COPIED.search(line)
+        if found is not None:
+            self._read(points, at, found["told"].strip(), step)
+        return found is not None
+
+    def _read(self, points: Points, at: int, told: str, step: int | None) -> None:
         if told.startswith("Task: "):
             self.task = told.removeprefix("Task: ").strip()
             self.first = self.first or self.task

@@ -61,21 +61,7 @@ def recognise(head: Head) -> float:
 
 def begin(head: Head) -> Finished:
     """Every epoch's losses, rate and scores."""
-
-    def see(at: int, line: str, step: int | None) -> None:
-        if found := _DICE.search(line):
-            _note_scores(text.points, at, found["scores"], step or 0)
-        else:
-            text.scanner.see(at, line, step)
-
-    text = TextReading(
-        head,
-        FORMAT,
-        _step_line,
-        Aggregation.WINDOW_MEAN,
-        see,
-        lambda line: "dice" in line.lower() or may_announce(line),
-    )
+    text = TextReading(head, FORMAT, _step_line, Aggregation.WINDOW_MEAN, _see_scores, _wanted)
     return Finished(text, (on_epochs,))
 
 
@@ -87,9 +73,17 @@ def _step_line(line: str) -> StepLine | None:
     return None
 
 
-def _note_scores(points: Points, at: int, scores: str, epoch: int) -> None:
+def _wanted(line: str) -> bool:
+    return "dice" in line.lower() or may_announce(line)
+
+
+def _see_scores(points: Points, at: int, line: str, step: int | None) -> bool:
     """The Dice score of each class, and their mean over the classes that were there to be found."""
-    tokens = re.findall(PLAIN_NUMBER, _WRAPPED.sub("", scores))[:MOST_CLASSES]
+    found = _DICE.search(line)
+    if found is None:
+        return False
+    epoch = step or 0
+    tokens = re.findall(PLAIN_NUMBER, _WRAPPED.sub("", found["scores"]))[:MOST_CLASSES]
     values = [value for token in tokens if (value := number(token)) is not None]
     there = {nth: value for nth, value in enumerate(values, 1) if value == value}
     if there:
@@ -97,3 +91,4 @@ def _note_scores(points: Points, at: int, scores: str, epoch: int) -> None:
     if len(values) > 1:
         for nth, value in there.items():
             points.add(f"val/dice/class {nth}", epoch, value, at)
+    return True

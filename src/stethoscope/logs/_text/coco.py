@@ -22,6 +22,7 @@ from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
 _TASK = re.compile(r"(?:IoU metric: |annotation type \*|Evaluating )(?P<task>bbox|segm|keypoints)\b")
+_WORDS = ("Average ", "IoU metric", "annotation type", "Evaluating ")
 _VALUE = re.compile(
     r"Average (?:Precision|Recall)\s+\((?P<kind>AP|AR)\) @\[ IoU=(?P<low>[\d.]{1,6})(?P<range>:[\d.]{1,6})?"
     r"\s*\| area=\s*(?P<area>\w{1,10})\s*\| maxDets=\s*(?P<most>\d{1,6})\s*\] = (?P<value>-?[\d.]{1,12})"
@@ -30,25 +31,11 @@ _VALUE = re.compile(
 
 def reading_with_coco(head: Head, form: str, grammar: Grammar) -> TextReading:
     """Reads a log of mean losses whose program may print the summary among its lines."""
-    coco = _CocoSummary()
-
-    def see(number: int, line: str, step: int | None) -> None:
-        if not coco.see(text.points, number, line, step):
-            text.scanner.see(number, line, step)
-
-    text = TextReading(
-        head,
-        form,
-        grammar,
-        Aggregation.WINDOW_MEAN,
-        see,
-        lambda line: _may_tell_of_coco(line) or may_announce(line),
-    )
-    return text
+    return TextReading(head, form, grammar, Aggregation.WINDOW_MEAN, _CocoSummary().see, _wanted)
 
 
-def _may_tell_of_coco(line: str) -> bool:
-    return "Average " in line or "IoU metric" in line or "annotation type" in line or "Evaluating " in line
+def _wanted(line: str) -> bool:
+    return any(words in line for words in _WORDS) or may_announce(line)
 
 
 @dataclass(slots=True)

@@ -24,8 +24,9 @@ STAMPED = 40  # lines at each end of a chunk that are asked for the time
 LONGEST_TRACEBACK = 2_000  # lines
 FILLED = 0.98  # a progress bar is not always drawn at its very end
 
-# Sees a line that is no step line: its number, its text, and the step of the last step line before it.
-See = Callable[[int, str, int | None], None]
+# Takes what a line that is no step line tells: the points to add it to, the line's number, its text, and the
+# step of the last step line before it. False for a line that is to be searched for events.
+See = Callable[[Points, int, str, int | None], bool]
 
 
 @dataclass(slots=True)
@@ -197,9 +198,7 @@ class TextReading:
 
     def _see(self, lines: Lines, at: int, step: int | None) -> None:
         number, text = int(lines.numbers[at]), lines.text(at)
-        if self.see is not None:
-            self.see(number, text, step)
-        else:
+        if self.see is None or not self.see(self.points, number, text, step):
             self.scanner.see(number, text, step)
 
     def _walk_traceback(self, lines: Lines, at: int, step: int | None) -> int:
