@@ -15,8 +15,10 @@ class Setting:
     """One value: its path of keys, the loaded value, its text as written, and where that text stands.
 
     `span` holds the character offsets of the value in its file, for edits; `plain` says that a
-    scalar was written without quotes or tag. `replaces` names the earlier lines of the same file that
-    set the same key and do not count.
+    scalar was written without quotes or tag. `replaces` names the places that set the same key and do
+    not count: earlier lines of the same file, or a file that this one builds on. `through` names the other
+    lines a value came by, such as that of a shell variable. Where `known` is false the value depends on
+    something that only the run itself knew, and `value` holds the text that would have been resolved.
     """
 
     key: Key
@@ -26,6 +28,8 @@ class Setting:
     span: tuple[int, int] | None = None
     plain: bool = False
     replaces: tuple[Where, ...] = ()
+    through: tuple[Where, ...] = ()
+    known: bool = True
 
     @property
     def dotted(self) -> str:
@@ -40,7 +44,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A settings file in use. `origin` is "given", "run", "snapshot", "log" or "repository".
+    """A settings file in use. `origin` is "given", "run", "snapshot", "log", "repository" or "launcher".
 
     `maintained` is false for a record (a config dumped in a log, a recorded snapshot): records are
     read and never edited. `changed_after_start` is None where it cannot be known. `note` says what a
@@ -58,10 +62,16 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All settings in use; where two files set one key, the file named first wins."""
+    """All settings in use; where two files set one key, the file named first wins.
+
+    `shadowed` are settings that a stronger layer overrides: a file's, where the command line says
+    otherwise. `defaults` are what the program's own parsers give where nothing else is said.
+    """
 
     settings: tuple[Setting, ...] = ()
     files: tuple[ConfigFile, ...] = ()
+    shadowed: tuple[Setting, ...] = ()
+    defaults: tuple[Setting, ...] = ()
 
     def __iter__(self) -> Iterator[Setting]:
         return iter(self.settings)
@@ -69,6 +79,11 @@ class Recipe:
     def get(self, dotted: str) -> Setting | None:
         """The setting with exactly this key."""
         return next((setting for setting in self.settings if setting.dotted == dotted), None)
+
+    def layers(self, dotted: str) -> tuple[Setting, ...]:
+        """Everything that sets a key, the one that counts first."""
+        every = (*self.settings, *self.shadowed, *self.defaults)
+        return tuple(setting for setting in every if setting.dotted == dotted)
 
     def named(self, *leaves: str) -> tuple[Setting, ...]:
         """The settings whose last key is one of these names."""
