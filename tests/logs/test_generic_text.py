@@ -643,3 +643,90 @@ def test_epochs_in_fractions_count_rows(tmp_path: Path, line: str) -> None:
     assert len(series(log, "loss")) == 12
     assert series(log, "loss").axis == "row"
     assert series(log, "epoch").values[:2].tolist() == [0.05, 0.1]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "Namespace(lr=0.1, batch_size=32, epochs=5, optimizer='adamw', val_acc=0.9)",
+        "2024-01-01 10:00:00,123 INFO Namespace(lr=0.1, batch_size=32, epochs=5, optimizer='adamw')",
+        "lr: 0.1\nbatch_size: 32\nepochs: 5\noptimizer: adamw\nseed: 3\ndice: 0.5",
+    ],
+)
+def test_settings_printed_before_the_lines_are_a_document(tmp_path: Path, printed: str) -> None:
+    log = log_of(
+        tmp_path, f"{printed}\n" + repeated(lambda i: f"it={i} L_rec {LOSS[i]:.3f} psnr {20 + i}.1\n")
+    )
+    assert [(one.syntax, one.first_line) for one in log.documents] == [("yaml", 1)]
+    assert "lr: 0.1" in log.documents[0].text
+    assert len(series(log, "loss")) == 12
+    assert "val/accuracy" not in [one.name for one in log.series]
+
+
+def test_a_block_of_measurements_is_no_settings(tmp_path: Path) -> None:
+    lines = [
+        f"step: {i}\nlr: 0.{i + 1}\nepoch: {i}\nacc: 0.{i + 10}\nmiou: 0.{i + 11}\nce: {LOSS[i]:.3f}\n---\n"
+        for i in range(12)
+    ]
+    assert log_of(tmp_path, "".join(lines)).documents == ()
+
+
+def test_a_total_beside_terms_is_the_loss(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path, repeated(lambda i: f"step {i * 10}: ce={LOSS[i]:.4f} kl=0.1000 total={LOSS[i] + 0.1:.4f}\n")
+    )
+    assert series(log, "loss").logged_as == "total"
+    assert series(log, "loss").values.tolist() == [float(f"{loss + 0.1:.4f}") for loss in LOSS]
+    assert series(log, "loss/ce").logged_as == "ce"
+
+
+@pytest.mark.parametrize(
+    "total", [lambda i: f"{i * 64}", lambda i: f"{0.5 * i:.1f}", lambda i: f"{0.02 + i % 2 / 100:.3f}"]
+)
+def test_a_total_of_something_else_is_no_loss(tmp_path: Path, total: Line) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"step {i * 10}: ce={LOSS[i]:.4f} total={total(i)}\n"))
+    assert series(log, "loss").logged_as == "ce"
+
+
+def test_bits_per_dimension_are_a_loss(tmp_path: Path) -> None:
+    log = log_of(tmp_path, repeated(lambda i: f"step={i * 10} bpd={LOSS[i]:.4f} (train)\n"))
+    assert series(log, "loss").logged_as == "bpd"
+
+
+def test_an_error_is_the_loss_where_there_is_no_other(tmp_path: Path) -> None:
+    lines = repeated(lambda i: f"Step {i * 10}\tMSE {LOSS[i]:.4f}\tMAE {LOSS[i] / 2:.4f}\n")
+    log = log_of(
+        tmp_path,
+        lines
+        + "Validation\tMSE 0.3\tMAE 0.1\n"
+        + lines.replace("Step ", "Step 1")
+        + "Validation\tMSE 0.2\tMAE 0.1\n",
+    )
+    assert series(log, "loss").logged_as == "MSE"
+    assert len(series(log, "train/mse")) == len(series(log, "loss")) == 24
+    assert series(log, "val/mse").values.tolist() == [0.3, 0.2]
+    with_loss = log_of(
+        tmp_path, repeated(lambda i: f"Step {i * 10} loss {LOSS[i]:.4f} MSE {LOSS[i] / 2:.4f}\n")
+    )
+    assert series(with_loss, "loss").logged_as == "loss"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda i: (
+            f"Epoche {i + 1}/12: Trainingsverlust = {LOSS[i]:.4f}, Validierungsverlust = {LOSS[i] + 1:.4f}\n"
+        ),
+        lambda i: (
+            f"\u7b2c{i + 1}\u8f6e \u8bad\u7ec3\u635f\u5931\uff1a{LOSS[i]:.4f} \u9a8c\u8bc1\u635f\u5931\uff1a{LOSS[i] + 1:.4f}\n"
+        ),
+        lambda i: (
+            f"\u7b2c {i + 1} \u8f6e\uff0c\u8bad\u7ec3\u96c6\u635f\u5931: {LOSS[i]:.4f}\uff0c\u9a8c\u8bc1\u96c6\u635f\u5931: {LOSS[i] + 1:.4f}\n"
+        ),
+    ],
+)
+def test_german_and_chinese_lines(tmp_path: Path, line: Line) -> None:
+    log = log_of(tmp_path, repeated(line))
+    assert steps(log, "loss") == steps(log, "val/loss") == EPOCHS
+    assert series(log, "loss").axis == "epoch"
+    assert series(log, "loss").values.tolist() == [float(f"{loss:.4f}") for loss in LOSS]

@@ -221,3 +221,29 @@ def test_a_training_name_can_be_of_validation() -> None:
         "lr",
         "val/loss",
     ]
+
+
+@pytest.mark.parametrize(
+    ("logged", "name"),
+    [
+        ("Verlust", "loss"),
+        ("Trainingsverlust", "loss"),
+        ("Validierungsverlust", "val/loss"),
+        ("Validierungsgenauigkeit", "val/accuracy"),
+        ("Test-Genauigkeit", "val/accuracy"),
+        ("Lernrate", "lr"),
+        ("\u8bad\u7ec3\u635f\u5931", "loss"),
+        ("\u603b\u635f\u5931", "loss"),
+        ("\u9a8c\u8bc1\u96c6\u4e0a\u7684\u635f\u5931\u503c", "val/loss"),
+        ("\u9a8c\u8bc1\u51c6\u786e\u7387", "val/accuracy"),
+        ("\u6d4b\u8bd5 acc", "val/accuracy"),
+        ("\u5b66\u4e60\u7387", "lr"),
+    ],
+)
+def test_words_of_other_languages_are_known(logged: str, name: str) -> None:
+    assert canonical(logged) == name
+
+
+@pytest.mark.parametrize("logged", ["Verlustrate", "contest", "latest", "\u635f\u4f24", "Gesamtzeit"])
+def test_a_word_that_only_holds_a_known_one_is_unknown(logged: str) -> None:
+    assert canonical(logged) == logged

@@ -32,6 +32,7 @@ from stethoscope.logs._text.counting import (
     counted_by,
 )
 from stethoscope.logs._text.decimal_commas import WithPoints, has_decimal_commas, with_points
+from stethoscope.logs._text.dumped_config import calls_with_settings
 from stethoscope.logs._text.finish import Finished, with_validations_ended
 from stethoscope.logs._text.grammar import StepLine
 from stethoscope.logs._text.headings import HEADING, TOLD, under_headings
@@ -45,9 +46,10 @@ from stethoscope.logs._text.roles import (
     heading_role,
     losses_by_numbers,
     placed,
+    totals_of_terms,
 )
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows
-from stethoscope.run import Aggregation
+from stethoscope.run import Aggregation, Log
 from stethoscope.run.names import canonical, known
 
 FORMAT = "unknown text log"
@@ -90,6 +92,8 @@ _NO_SIGNAL = frozenset(
         "port",
     ]
 )
+# Errors that are minimised, the likeliest first: of two, the absolute one is printed to be understood.
+_MINIMISED_ERRORS = ("train/nll", "train/mse", "train/mae")
 _TOKEN = re.compile(r"[\s_\-./#]+")
 
 
@@ -106,8 +110,19 @@ def begin(head: Head) -> Finished | WithPoints:
         head, FORMAT, lambda line: _step_line(line, found), Aggregation.UNKNOWN, mark=_heading
     )
     reading.assemble = lambda rows: _assembled(under_headings(rows, reading.marks), found)
-    finished = Finished(reading, (with_validations_ended,))
+    finished = Finished(reading, (with_validations_ended, _with_lone_error))
     return WithPoints(finished) if has_decimal_commas(head.ends) else finished
+
+
+def _with_lone_error(log: Log) -> Log:
+    """The log, and "loss" for the error that training prints where it prints no loss."""
+    by_name = {series.name: series for series in log.series}
+    if any(name.split("/")[0] == "loss" for name in by_name):
+        return log
+    error = next((by_name[name] for name in _MINIMISED_ERRORS if name in by_name), None)
+    if error is None or len(error) < FEWEST_LINES or error.axis == "row":
+        return log
+    return replace(log, series=(*log.series, replace(error, name="loss")))
 
 
 def _heading(line: str) -> str | None:
@@ -195,7 +210,7 @@ def _kinds(head: Head) -> dict[str, _Kind]:
             places = places[:SAMPLED] + places[-SAMPLED:]
         for at in places:
             line = lines[at]
-            if _SOURCE.search(line):
+            if _SOURCE.search(line) or calls_with_settings(line):
                 break
             found = parsed(line)
             if not found.fields:
@@ -337,7 +352,7 @@ def _shown(kinds: Mapping[str, _Kind]) -> str:
 
 def _step_line(line: str, learned: _Learned) -> StepLine | None:
     """All numbers of a line that is of a kind known, or that names a signal."""
-    if _SOURCE.search(line):
+    if _SOURCE.search(line) or calls_with_settings(line):
         return None
     found = parsed(line)
     if not found.fields:
@@ -381,9 +396,8 @@ def _assembled(rows: Mapping[str, Rows], learned: _Learned) -> Assembled:
     if empty:
         shown = ", ".join(sorted(empty)[:5]) + (" ..." if len(empty) > 5 else "")
         notes.append(f"left out, because they are always 0 or only number things: {shown}")
-    return replace(
-        found, points=points, notes=tuple(notes), names=_spoken(points) | losses_by_numbers(points)
-    )
+    names = _spoken(points) | losses_by_numbers(points) | totals_of_terms(points)
+    return replace(found, points=points, notes=tuple(notes), names=names)
 
 
 def _is_time(name: str) -> bool:

@@ -28,7 +28,7 @@ from stethoscope.logs._reading.numbers import NUMBER, number
 from stethoscope.logs._text.counting import ALL, EPOCH, POSITION, STEP, assembled
 from stethoscope.logs._text.grammar import Place, Span, StepLine, confidence
 from stethoscope.logs._text.pairs import parsed
-from stethoscope.logs._text.roles import losses_by_numbers, placed
+from stethoscope.logs._text.roles import losses_by_numbers, placed, totals_of_terms
 from stethoscope.logs._text.rows import Assembled, Places, RowReading, Rows
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, held_out
@@ -133,7 +133,7 @@ def _assembled(rows: Mapping[str, Rows]) -> Assembled:
         for name, held in rows.items()
     }
     found = assembled(fresh, {STEP: "step", EPOCH: "Epoch", POSITION: "the bar"})
-    return replace(found, names=losses_by_numbers(found.points))
+    return replace(found, names=losses_by_numbers(found.points) | totals_of_terms(found.points))
 
 
 def _behind_first_bar(rows: Mapping[str, Rows]) -> dict[str, Rows]:

@@ -142,9 +142,70 @@ _SEPARATORS = re.compile(r"[\s_\-./\\:@|()\[\]{}=,;#*%\"']+")
 LONGEST_NAME = 200  # characters; longer keys are data that was logged as a name
 
 
+# Words of other languages, which join them: Trainingsverlust is the loss of training.
+_TRANSLATED = {
+    "verluste": "loss",
+    "verlust": "loss",
+    "genauigkeit": "accuracy",
+    "lernrate": "lr",
+    "trainings": "training",
+    "training": "training",
+    "validierungs": "validation",
+    "validierung": "validation",
+    "validations": "validation",
+    "test": "test",
+    "gesamt": "total",
+    "epoche": "epoch",
+    "epochen": "epoch",
+    "schritte": "step",
+    "schritt": "step",
+    "\u8bad\u7ec3": "training",  # simplified
+    "\u9a8c\u8bc1": "validation",
+    "\u6d4b\u8bd5": "test",
+    "\u635f\u5931": "loss",
+    "\u51c6\u786e\u7387": "accuracy",
+    "\u51c6\u786e\u5ea6": "accuracy",
+    "\u6b63\u786e\u7387": "accuracy",
+    "\u5b66\u4e60\u7387": "lr",
+    "\u8a13\u7df4": "training",  # traditional, and Japanese
+    "\u9a57\u8b49": "validation",
+    "\u691c\u8a3c": "validation",
+    "\u6e2c\u8a66": "test",
+    "\u640d\u5931": "loss",
+    "\u6e96\u78ba\u7387": "accuracy",
+    "\u6b63\u89e3\u7387": "accuracy",
+    "\u5b78\u7fd2\u7387": "lr",
+    "\u5b66\u7fd2\u7387": "lr",
+    "\u5e73\u5747": "average",
+    "\u603b": "total",
+    "\u7e3d": "total",
+    "\u96c6": "set",
+    "\u503c": "",  # the value of
+    "\u7684": "",  # of
+    "\u4e0a": "",  # on
+    "\u8f6e\u6b21": "epoch",
+    "\u8f6e\u6570": "epoch",
+    "\u8f6e": "epoch",
+    "\u8f2a": "epoch",
+    "\u6b65\u6570": "step",
+    "\u6b65": "step",
+    "\u8fed\u4ee3": "iteration",
+}
+_KNOWN_WORD = "|".join(sorted(_TRANSLATED, key=len, reverse=True))
+_JOINED_WORDS = re.compile(rf"(?<![^\W\d_])(?:{_KNOWN_WORD})+(?![^\W\d_])", re.IGNORECASE)
+_EACH_WORD = re.compile(_KNOWN_WORD, re.IGNORECASE)
+
+
+def in_english(text: str) -> str:
+    """A text with the German and Chinese words for what is measured in English; others stay as they are."""
+    return _JOINED_WORDS.sub(
+        lambda joined: " ".join(_TRANSLATED[word.lower()] for word in _EACH_WORD.findall(joined[0])), text
+    )
+
+
 @lru_cache(maxsize=4096)
 def _tokens(name: str) -> tuple[str, ...]:
-    split = _CAMEL.sub("_", name[:LONGEST_NAME]).lower()
+    split = in_english(_CAMEL.sub("_", name[:LONGEST_NAME])).lower()
     return tuple(token for token in _SEPARATORS.split(split) if token)
 
 
@@ -357,6 +418,8 @@ MINIMISED = frozenset(
         "smooth_l1",
         "nelbo",
         "neg_elbo",
+        "bpd",
+        "bits_per_dim",
         "data",
     ]
 )
@@ -386,7 +449,17 @@ def _loss(rest: tuple[str, ...], role: str) -> str | None:
 
 # Names of what is minimised that do not say "loss": alone, and beside a word for training or validation.
 _OBJECTIVES = frozenset(
-    {("cost",), ("objective",), ("xent",), ("crossentropy",), ("cross", "entropy"), ("ce",), ("bce",)}
+    {
+        ("cost",),
+        ("objective",),
+        ("xent",),
+        ("crossentropy",),
+        ("cross", "entropy"),
+        ("ce",),
+        ("bce",),
+        ("bpd",),
+        ("bits", "per", "dim"),
+    }
 )
 _OBJECTIVES_OF_A_ROLE = frozenset(
     {

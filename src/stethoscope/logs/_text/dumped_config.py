@@ -80,6 +80,12 @@ def may_begin(line: str) -> bool:
     return _kind_of(line) is not None
 
 
+def calls_with_settings(line: str) -> bool:
+    """Whether a line prints settings as a call does: its numbers are no measurements."""
+    call = _CALL.search(line) if "(" in line else None
+    return call is not None and _SETTING.search(line, call.end()) is not None
+
+
 @dataclass(slots=True)
 class DumpedSettings:
     """Collects printed settings from the lines it is shown; while `is_open`, it wants every line."""
@@ -93,6 +99,11 @@ class DumpedSettings:
     def is_open(self) -> bool:
         """Whether a block has begun and not ended."""
         return self.block is not None
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether the block that has begun has one value on a line, and nothing that says where it ends."""
+        return self.block is not None and self.block.kind in {"listed", "dotted", "overriding"}
 
     def see(self, number: int, line: str, step: int | None = None) -> None:
         """Look at one line."""

@@ -117,6 +117,11 @@ _GLUED = re.compile(
 
 # One letter is enough where a message begins with it: `E001 | ..`.
 _OPENING = re.compile(r"[\s\[(]*(?P<name>E|e|S|s|I|i)(?P<number>\d{1,9})(?=[\])]?\s*[:|,\-]|[\])]?\s)")
+# Chinese says the 3rd epoch: its number stands between two characters.
+_ORDINAL = re.compile(
+    r"\u7b2c\s?(?P<number>\d{1,12})\s?(?P<behind>\u4e2a?\s?(?P<name>\u8f6e|\u8f2a|\u6b65|epoch|step))",
+    re.IGNORECASE,
+)
 # `Accuracy of the network on the 10000 test images: 25 %`: what is measured, and behind it on which data.
 _SAID_OF = re.compile(
     r"(?P<name>[^\W\d]\w*(?: [^\W\d]\w*){0,3}?) (?:of|on|for|over|in|across)\b"
@@ -250,7 +255,7 @@ def _fields(text: str, begins: int, said: Mapping[int, str]) -> Iterator[Field]:
         if glued:
             if held is not None:
                 yield _named_behind(held, text)
-            held = Field(glued, start, end, unit, ":", "", None, gap.strip())
+            held = Field(glued, start, end, "", ":", "", None, gap.strip())
             continue
         bare = gap.strip()
         if held is not None and held.total is None and not held.unit and bare in {"/", "of", "out of"}:
@@ -294,7 +299,10 @@ def _numbers(text: str, begins: int) -> list[tuple[int, int, str, str]]:
     glued = [(*m.span("number"), "", m["name"]) for m in _GLUED.finditer(text, begins)]
     if opening := _OPENING.match(text, begins):
         glued.append((*opening.span("number"), "", opening["name"]))
-    return sorted([*found, *glued]) if glued else found
+    ordinals = _ORDINAL.finditer(text, begins) if "\u7b2c" in text else ()
+    glued += [(*m.span("number"), text[m.end("number") : m.end()], m["name"]) for m in ordinals]
+    places = {start for start, *_ in glued}
+    return sorted([*(one for one in found if one[0] not in places), *glued]) if glued else found
 
 
 def _with_share(held: Field, start: int, end: int, unit: str) -> Field:
@@ -309,7 +317,7 @@ def _named(gap: str, start: int, end: int, unit: str, before: Field | None) -> F
     """The field of a number, by the text since the last one."""
     rest, opener = _without_openers(gap.rstrip())
     joint = " "
-    for sign in (":", "->", "=>", "=", "#", " -"):
+    for sign in (":", "\uff1a", "->", "=>", "=", "#", " -"):
         if rest.endswith(sign):
             rest, joint = rest.removesuffix(sign).rstrip(), "=" if sign == "=" else ":"
             break

@@ -18,7 +18,7 @@ from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, LEAD, POSITION, R
 from stethoscope.logs._text.grammar import Place
 from stethoscope.logs._text.pairs import BLANK, Field, Parsed
 from stethoscope.logs._text.rows import Numbers
-from stethoscope.run.names import canonical, known
+from stethoscope.run.names import canonical, in_english, known
 
 FINE = frozenset({STEP, BATCH, POSITION, LEAD})  # counters that move within an epoch
 _TOKEN = re.compile(r"[\s_\-./#]+")
@@ -40,7 +40,7 @@ _STEP_WORDS = (
     *("generation", "gen", "s", "t"),
 )
 _BATCH_WORDS = frozenset(["batch", "batches", "bt", "b", "minibatch", "mb", "i", "batchidx", "idx"])
-_EPOCH_WORDS = frozenset({"epoch", "epochs", "ep", "e", "\u8f6e\u6b21"})
+_EPOCH_WORDS = frozenset({"epoch", "epochs", "ep", "e"})
 # Words beside a counter's own that do not make another quantity of it.
 _BESIDE = frozenset(
     [
@@ -185,7 +185,7 @@ def _tells_more(one: Field, other: Field | None) -> bool:
 
 def _counter_word(name: str) -> str:
     """The one word of a name that counts something; "" for a name that is no counter's."""
-    tokens = [token for token in _TOKEN.split(name.lower()) if token]
+    tokens = [token for token in _TOKEN.split(in_english(name).lower()) if token]
     if "_".join(tokens) in _STEP_WORDS:
         return "_".join(tokens)
     tokens = [token for token in tokens if token not in _BESIDE]
@@ -282,7 +282,7 @@ def _role_in(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    return text.replace("_", " ").replace("/", " ")
+    return in_english(text).replace("_", " ").replace("/", " ")
 
 
 def _signal_name(one: Field) -> str:
@@ -349,6 +349,41 @@ def losses_by_numbers(points: Points) -> dict[str, str]:
         if "val/loss" not in spoken and _alike(_finite(points, name), _finite(points, loss)):
             named[name] = spoken["val/loss"] = "val/loss"
     return named
+
+
+_TOTAL = re.compile(r"(?:total|tot|sum|overall|all)", re.IGNORECASE)
+_ABOVE_TERMS = 0.98  # of a total's values are no less than every term beside; printed digits are rounded
+
+
+def totals_of_terms(points: Points) -> dict[str, str]:
+    """The totals that stand beside terms of a loss, `ce=2.29 kl=0.10 total=2.39`, as the loss.
+
+    A total may be one of samples or seconds. A loss has fractions and falls at times, and is no less than
+    a term of it.
+    """
+    spoken = {name: canonical(name) for name in points.steps}
+    named: dict[str, str] = {}
+    for name in points.steps:
+        words = _spaced(name).split()
+        own = _without_roles(name)
+        if len(own) != 1 or not _TOTAL.fullmatch(own[0]) or len(words) > 2:
+            continue
+        loss = "val/loss" if _role_in(name) == HELD_OUT else "loss"
+        terms = [other for other, said in spoken.items() if said.startswith(f"{loss}/")]
+        if loss in {*spoken.values(), *named.values()} or not terms:
+            continue
+        if all(_is_above(_finite(points, name), _finite(points, term)) for term in terms):
+            named[name] = loss
+    return named
+
+
+def _is_above(total: tuple[Numbers, Numbers], term: tuple[Numbers, Numbers]) -> bool:
+    """Whether values are those of a total with this term, printed at the same steps."""
+    (steps, totals), (term_steps, terms) = total, term
+    if len(totals) < _FEWEST or not np.array_equal(steps, term_steps):
+        return False
+    measured = bool((totals != np.floor(totals)).any() and (np.diff(totals) < 0).any())
+    return measured and bool((totals >= terms - 1e-9).mean() >= _ABOVE_TERMS)
 
 
 _FEWEST = 4  # values that show a direction

@@ -22,10 +22,11 @@ from stethoscope.logs._reading.points import MAX_SERIES, Points
 from stethoscope.logs._reading.scaler_messages import ScalerMessages
 from stethoscope.logs._text.chunk import Decoded, Lines
 from stethoscope.logs._text.reading import TextReading
-from stethoscope.run import Event, Log
+from stethoscope.run import Document, Event, Log
 
 Places = npt.NDArray[Any]  # integers: places, lines and steps
 Numbers = npt.NDArray[np.float64]
+MEASURED = 1 / 3  # of a block's lines are rows, at most; settings hold a number or two that read like one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,7 @@ class RowReading(TextReading):
     parts: dict[str, list[Rows]] = field(default_factory=dict)
     passed: int = 0  # lines of the chunks before
     refused: int = 0
+    crowded: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def __post_init__(self) -> None:
         """Ask for the lines that mark something besides those that announce something."""
@@ -108,7 +110,7 @@ class RowReading(TextReading):
             self.format,
             (*series, *scales.series(self.head.file, series)),
             tuple(_stepped(self.scanner.events(), found.counted)),
-            self.settings.documents(),
+            tuple(one for one in self.settings.documents() if not _is_measured(one, rows)),
             started=self.started or stamp_in_name(self.head.path.name),
             last_written=self.last or self.head.changed,
             total_steps=found.total,
@@ -126,6 +128,9 @@ class RowReading(TextReading):
                 self.parts.setdefault(name, []).append(joined(parts))
             else:
                 self.refused += 1
+        if self.keeps_settings:
+            self.crowded = _crowded(found, len(lines.starts))
+            self._note_settings(lines, found)
         if self.mark is not None and found.others:
             found.others = self._unmarked(lines, np.sort(np.concatenate(found.others)), self.mark)
         self._show(lines, found, lambda at: np.zeros(len(at), dtype=np.int64))
@@ -149,6 +154,15 @@ class RowReading(TextReading):
                 left.append(place)
         return [np.array(left, dtype=np.int64)] if left else []
 
+    def _walk_settings(self, lines: Lines, at: int) -> int:
+        """Show the lines of a block; a row of several numbers ends a listing, which has one on a line."""
+        while self.settings.is_open and at < len(lines.starts):
+            if self.settings.is_listing and self.crowded[at]:
+                break
+            self.settings.see(int(lines.numbers[at]), lines.text(at))
+            at += 1
+        return at
+
     def _see(self, lines: Lines, at: int, step: int | None) -> None:
         """Show a line; a scale that it tells is kept with its line in place of the step."""
         before = {scaler: len(points) for scaler, points in self.scanner.scales.told.items()}
@@ -157,6 +171,27 @@ class RowReading(TextReading):
         for scaler, points in self.scanner.scales.told.items():
             if len(points) > before.get(scaler, 0):
                 points[-1] = (-int(lines.numbers[at]), points[-1][1])
+
+
+def _crowded(found: Decoded, lines: int) -> npt.NDArray[np.bool_]:
+    """Which lines of a chunk hold several numbers."""
+    counts = np.zeros(lines, dtype=np.int32)
+    for column in found.columns:
+        counts[column.at] += 1
+    return counts > 1
+
+
+def _is_measured(document: Document, rows: Mapping[str, Rows]) -> bool:
+    """Whether printed settings are rows of the log themselves: a block of measurements, one to a line."""
+    written = document.text.rstrip("\n").split("\n")
+    last = document.first_line + len(written) - 1
+    found = {
+        int(line)
+        for name, held in rows.items()
+        if not name.startswith("\0")
+        for line in held.lines[slice(*np.searchsorted(held.lines, [document.first_line, last + 1]))]
+    }
+    return len(found) > MEASURED * sum(1 for line in written if line.strip())
 
 
 def _small(places: Places) -> Places:
