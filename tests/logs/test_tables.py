@@ -450,6 +450,42 @@ def test_with_and_without_the_fast_extra_a_table_reads_alike(
     assert [told(log) for log in fast] == [told(log) for log in core]
 
 
+def test_the_fast_extra_tells_a_nan_from_an_empty_cell(tmp_path: Path) -> None:
+    pytest.importorskip("polars")
+    rows = 9000
+    kept = {"loss": 3, "acc": 5, "lr": 1}  # every so many rows; the others are empty
+    cells = ["nan" if at % 15 == 0 else repr(at / 7) for at in range(rows)]
+    lines = [
+        ",".join([str(at), *(cells[at] if at % every == 0 else "" for every in kept.values()), ""])
+        for at in range(rows)
+    ]
+    block = ("\n".join(lines) + "\n").encode()
+    found = _fast_columns.fast_columns(block, ",", 5)
+    assert found is not None
+    assert found.rows == rows
+    for (values, places), every in zip(found.columns[1:4], kept.values(), strict=True):
+        assert repr(values.tolist()) == repr([float(cell) for cell in cells[::every]])
+        assert (places is _fast_columns.FILLED) == (every == 1)
+        assert places is None or places.tolist() == [*range(0, rows, every)]
+    assert len(found.columns[4][0]) == 0  # a column without a value
+    log = log_of(tmp_path / "metrics.csv", b"step,loss,acc,lr,val_loss\n" + block)
+    assert len(series(log, "loss")) == rows // 3
+    assert series(log, "loss").lines == (2, rows - 1)
+    assert np.isnan(series(log, "loss").values).sum() == rows // 15
+
+
+@pytest.mark.parametrize("names", [("step", "loss", "lr"), ("step", "N", "NaNs")])
+def test_nan_goes_to_the_fast_extra_as_null(names: tuple[str, str, str]) -> None:
+    pytest.importorskip("polars")
+    values = [(float(at), float("nan") if at % 9 == 0 else at / 7, -at * 1e-7) for at in range(3000)]
+    block = "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in values).encode()
+    found = _fast_columns.fast_records(block, names, with_nan=True)
+    assert found is not None
+    assert repr(found.T.tolist()) == repr([[*row] for row in values])
+    with_null = block.replace(b"NaN", b"null", 1)
+    assert _fast_columns.fast_records(with_null, names, with_nan=True) is None
+
+
 def test_with_and_without_the_fast_extra_json_lines_read_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

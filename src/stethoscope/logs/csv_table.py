@@ -124,7 +124,7 @@ class CsvReading:
         taken, block = self.blocks.cut(data, last)
         if block and self.separator == "":
             block = self._after_header(block)
-        if not self.learned and block.strip():
+        if not self.learned and block and not block.isspace():
             self.learned = True
             self._learn(block)
         if block and (self.decimal_commas or self.of_how_many):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ import numpy.typing as npt
 FILLED = None  # in place of the rows: every row of a column has a value
 SMALLEST = 1 << 16  # bytes; below, starting the parser costs more than it saves
 IN_CACHE = 1 << 17  # bytes looked through at once
+FAR_APART = 1 << 10  # bytes between two of a character, so that leaping to the next is quicker than looking
 
-Column = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64] | None]
+Rows = npt.NDArray[np.int64]
+Column = tuple[npt.NDArray[np.float64], Rows | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +52,29 @@ def fast_columns(block: bytes, separator: str, width: int) -> Columns | None:
     except polars.exceptions.PolarsError:
         return None
     empty = frame.null_count().row(0)
-    if frame.height != _count(block, b"\n"):
-        return None
-    if any(empty) and sum(empty) != _empty_cells(block, separator):
+    lines, empty_cells = _lines_and_empty_cells(block, separator) if any(empty) else (_count(block, b"\n"), 0)
+    if frame.height != lines or sum(empty) != empty_cells:
         return None  # what polars could not read counts as empty: this needs a closer look
-    return Columns(frame.height, tuple(_columns(frame, empty)))
+    return Columns(frame.height, tuple(_columns(polars, frame, empty)))
 
 
-def _columns(frame: Any, empty: tuple[int, ...]) -> Iterator[Column]:
-    grid = frame.to_numpy()
+def _columns(polars: Any, frame: Any, empty: tuple[int, ...]) -> Iterator[Column]:
+    holed = _without_nulls(polars, [frame.to_series(at) for at, missing in enumerate(empty) if missing])
     for at, missing in enumerate(empty):
-        values = grid[:, at]
-        if not missing:
-            yield values, FILLED
-            continue
-        filled = np.flatnonzero(values == values)  # an empty cell is NaN here
-        if len(values) - len(filled) != missing:  # NaN was logged besides
-            filled = np.flatnonzero(frame.to_series(at).is_not_null().to_numpy())
-        yield values[filled], filled
+        yield next(holed) if missing else (frame.to_series(at).to_numpy(), FILLED)
+
+
+def _without_nulls(polars: Any, columns: list[Any]) -> Iterator[Column]:
+    """What is not null of each column; joined into one they are gone through quicker than one by one."""
+    if not columns:
+        return
+    joined = polars.concat(columns, rechunk=False)
+    values = joined.drop_nulls().to_numpy()
+    filled = np.flatnonzero(joined.is_not_null().to_numpy())
+    end = 0
+    for at, column in enumerate(columns):
+        begin, end = end, end + len(column) - column.null_count()
+        yield values[begin:end], filled[begin:end] - at * len(column)
 
 
 def fast_records(
@@ -95,37 +103,59 @@ def fast_records(
     return values
 
 
-def _with_nulls(block: bytes) -> tuple[bytes, int]:
+def _with_nulls(block: bytes) -> tuple[BytesIO, int]:
     """The block with " NaN" replaced by "null", which is as long, and how often."""
-    buffer = np.frombuffer(block, np.uint8).copy()
-    parts = range(0, len(buffer), IN_CACHE)
-    last = np.concatenate([np.flatnonzero(buffer[at : at + IN_CACHE] == ord("N")) + at for at in parts])
-    last = last[last >= len(_NULL) - 1]
-    for back, character in enumerate(b"NaN "):  # read backwards
-        last = last[buffer[last - back] == character]
-    for at, character in enumerate(_NULL):
-        buffer[last - len(_NULL) + 1 + at] = character
-    return buffer.tobytes(), len(last)
+    replaced = BytesIO(block)
+    last = _places(block, b"N")
+    with replaced.getbuffer() as view:
+        buffer = np.frombuffer(view, np.uint8)
+        last = last[last >= len(_NULL) - 1]
+        for back, character in enumerate(b"NaN "):  # read backwards
+            last = last[buffer[last - back] == character]
+        for at, character in enumerate(_NULL):
+            buffer[last - len(_NULL) + 1 + at] = character
+        del buffer
+    return replaced, len(last)
 
 
 _NULL = b"null"
 
 
+def _places(block: bytes, character: bytes) -> Rows:
+    """Where a character stands: by leaps from one to the next, or byte for byte where they stand close."""
+    found: list[int] = []
+    most = len(block) // FAR_APART
+    at = block.find(character)
+    while at >= 0 and len(found) < most:
+        found.append(at)
+        at = block.find(character, at + 1)
+    if at < 0:
+        return np.array(found, np.int64)
+    parts = _parts(np.frombuffer(block, np.uint8))
+    return np.concatenate([np.flatnonzero(part == character[0]) + begin for begin, part in parts])
+
+
 def _count(block: bytes, character: bytes) -> int:
-    buffer = np.frombuffer(block, np.uint8)
-    parts = range(0, len(buffer), IN_CACHE)
-    return sum(int(np.count_nonzero(buffer[at : at + IN_CACHE] == character[0])) for at in parts)
+    parts = _parts(np.frombuffer(block, np.uint8))
+    return sum(int(np.count_nonzero(part == character[0])) for _, part in parts)
 
 
-def _empty_cells(block: bytes, separator: str) -> int:
-    buffer = np.frombuffer(block, np.uint8)
-    empty = int(buffer[0] in (ord(separator), ord("\n")))
-    for at in range(0, len(buffer), IN_CACHE):
-        part = buffer[at : at + IN_CACHE + 1]
-        cuts = part == ord(separator)
-        cuts |= part == ord("\n")
-        empty += int(np.count_nonzero(cuts[1:] & cuts[:-1]))
-    return empty
+def _lines_and_empty_cells(block: bytes, separator: str) -> tuple[int, int]:
+    """How many lines a block has, and how many cells with nothing in them: two marks beside each other."""
+    lines = empty = 0
+    mark_before = True  # the block begins like a line
+    for _, part in _parts(np.frombuffer(block, np.uint8)):
+        marks = part == ord("\n")
+        lines += int(np.count_nonzero(marks))
+        marks |= part == ord(separator)
+        empty += int(np.count_nonzero(marks[1:] & marks[:-1])) + int(mark_before and marks[0])
+        mark_before = bool(marks[-1])
+    return lines, empty
+
+
+def _parts(buffer: npt.NDArray[np.uint8]) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+    """The bytes in pieces that stay in the cache, each with where it begins."""
+    return ((at, buffer[at : at + IN_CACHE]) for at in range(0, len(buffer), IN_CACHE))
 
 
 @cache

@@ -356,9 +356,12 @@ def _counter(column: Column, rows: int) -> Row | None:
     places, values = places[good], values[good]
     if len(values) > 1 and (values == values[0]).all():
         return None
-    before = np.searchsorted(places, np.arange(rows), side="right") - 1
-    steps: Row = values.astype(np.int64)[np.maximum(before, 0)]
-    return steps
+    steps: Row = values.astype(np.int64)
+    every_row = np.arange(rows)
+    if np.array_equal(places, every_row):
+        return steps
+    before = np.searchsorted(places, every_row, side="right") - 1
+    return steps[np.maximum(before, 0)]
 
 
 def _unrolled(name: str, steps: Row, epoch: Column | None) -> Axis:
