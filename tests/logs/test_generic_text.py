@@ -730,3 +730,35 @@ def test_german_and_chinese_lines(tmp_path: Path, line: Line) -> None:
     assert steps(log, "loss") == steps(log, "val/loss") == EPOCHS
     assert series(log, "loss").axis == "epoch"
     assert series(log, "loss").values.tolist() == [float(f"{loss:.4f}") for loss in LOSS]
+
+
+def test_two_test_sets_under_headings_are_kept_apart(tmp_path: Path) -> None:
+    lines = repeated(
+        lambda i: (
+            f"step {i * 10} loss {LOSS[i]:.4f}\nEvaluating on cifar10-test\n  accuracy: 0.{i + 10}\n"
+            f"Evaluating on imagenet-v2\n  accuracy: 0.{i + 40}\n"
+        )
+    )
+    log = log_of(tmp_path, lines)
+    assert series(log, "val/accuracy").values.tolist() == [float(f"0.{i + 10}") for i in range(12)]
+    assert series(log, "val/accuracy_imagenet_v2").values.tolist() == [
+        float(f"0.{i + 40}") for i in range(12)
+    ]
+
+
+def test_a_test_below_a_validation_is_not_the_validation(tmp_path: Path) -> None:
+    lines = repeated(
+        lambda i: (
+            f"step {i * 10} loss {LOSS[i]:.4f}\n--- Test ---\nacc: 0.{i + 40}\n"
+            f"--- Validation ---\nacc: 0.{i + 10}\n"
+        )
+    )
+    log = log_of(tmp_path, lines)
+    assert series(log, "val/accuracy").values.tolist() == [float(f"0.{i + 10}") for i in range(12)]
+    assert [len(one) for one in log.series if "test" in one.logged_as] == [12]
+
+
+def test_one_validation_under_headings_of_other_words_is_one(tmp_path: Path) -> None:
+    lines = repeated(lambda i: f"step {i * 10} loss {LOSS[i]:.4f}\nRunning validation...\n acc: 0.{i + 10}\n")
+    log = log_of(tmp_path, lines + "step 120 loss 0.05\nFinal evaluation:\n acc: 0.5\n")
+    assert len(series(log, "val/accuracy")) == 13

@@ -35,7 +35,7 @@ from stethoscope.logs._text.decimal_commas import WithPoints, has_decimal_commas
 from stethoscope.logs._text.dumped_config import calls_with_settings
 from stethoscope.logs._text.finish import Finished, with_validations_ended
 from stethoscope.logs._text.grammar import StepLine
-from stethoscope.logs._text.headings import HEADING, TOLD, under_headings
+from stethoscope.logs._text.headings import HEADING, TOLD, of_data, under_headings
 from stethoscope.logs._text.pairs import Parsed, message_begins, parsed
 from stethoscope.logs._text.roles import (
     FINE,
@@ -43,6 +43,7 @@ from stethoscope.logs._text.roles import (
     ROLE_ALONE,
     distinct,
     has_role,
+    heading_label,
     heading_role,
     losses_by_numbers,
     placed,
@@ -126,8 +127,10 @@ def _with_lone_error(log: Log) -> Log:
 
 
 def _heading(line: str) -> str | None:
-    """The role of the lines below this one; what announces an event is no heading."""
-    return heading_role(line, message_begins(line)) if kind_of(line) is None else None
+    """The role of the lines below this one, and the data; what announces an event is no heading."""
+    begins = message_begins(line)
+    role = heading_role(line, begins) if kind_of(line) is None else None
+    return of_data(role, heading_label(line, begins)) if role == HELD_OUT else role
 
 
 # --- learning the lines ---------------------------------------------------------------------------------

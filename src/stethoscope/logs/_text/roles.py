@@ -322,6 +322,24 @@ def heading_role(line: str, begins: int = 0) -> str | None:
     return role if 0 < len(words) <= _MOST_WORDS and (opens or announces) else None
 
 
+_HEADING_WORDS = frozenset(
+    ["on", "the", "of", "for", "set", "data", "dataset", "split", "results", "result", "running", "start"]
+)
+
+
+def heading_label(line: str, begins: int = 0) -> str:
+    """Which data a heading names, "imagenet-v2" or "test"; words that any heading may have are left out."""
+    words = [word.strip(_DECORATION + ":.,'\"") for word in in_english(line[begins:]).lower().split()]
+    words = [word for word in words if re.search(r"[^\W\d_]", word) and word not in _HEADING_WORDS]
+    named = [word for word in words if not ROLE_ALONE.fullmatch(word) and not _role_verb(word)]
+    tested = ["test"] if any(word in {"test", "testing"} for word in words) else []
+    return " ".join(named or tested)
+
+
+def _role_verb(word: str) -> bool:
+    return _HELD_OUT.fullmatch(word) is not None
+
+
 def has_role(found: Parsed) -> bool:
     """Whether a line itself says on which data it measured."""
     return any(_role_in(one.context) or _role_in(one.name) for one in found.fields)
