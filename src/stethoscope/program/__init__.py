@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from stethoscope.errors import UnreadableFile
 from stethoscope.run import Program, Source, Unread
 
-__all__ = ["read_program", "read_source"]
+__all__ = ["parsed_source", "read_program", "read_source"]
 
 # Folders that hold other people's code, build products or records.
 SKIPPED = frozenset(
@@ -59,6 +59,11 @@ def read_source(path: Path, file: str, module: str) -> Source:
         content = path.read_bytes()
     except OSError as problem:
         raise UnreadableFile(f"{file}: {problem.strerror}") from None
+    return parsed_source(content, file, module)
+
+
+def parsed_source(content: bytes, file: str, module: str) -> Source:
+    """Parse the content of a Python file."""
     if len(content) > MOST_BYTES:
         raise UnreadableFile(f"{file}: longer than {MOST_BYTES:,} bytes, which no one writes by hand")
     try:

@@ -138,8 +138,18 @@ def call(run: Execution, node: ast.Call, frame: Frame) -> Value:
         return special
     if isinstance(node.func, ast.Attribute):
         receiver = run.evaluate(node.func.value, frame)
+        run.met_call(node, frame, receiver, None, args, keywords, complete)
         return call_method(run, receiver, node.func.attr, args, keywords, site, complete)
-    return call_value(run, run.evaluate(node.func, frame), args, keywords, site, complete)
+    callee = run.evaluate(node.func, frame)
+    run.met_call(node, frame, None, callee, args, keywords, complete)
+    return call_value(run, callee, args, keywords, site, complete)
+
+
+def bare_name(node: ast.Call) -> str:
+    """The last part of what is called, as written: `step` for `self.optimizer.step()`."""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def call_value(
@@ -157,7 +167,7 @@ def call_value(
             if run.eager:
                 return run.follow(callee, args, keywords)
             delayed = Delayed(callee, tuple(args), keywords, site)
-            if run.is_pure(function) and not callee.around:
+            if run.is_pure(function) and not callee.around and not run.tracing:
                 return run.note(delayed)
             run.note(delayed)
             return run.follow(callee, args, keywords)

@@ -9,7 +9,8 @@ unknown things its body is followed once. Pure functions are followed only when 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -18,6 +19,7 @@ import numpy as np
 from stethoscope.program import calls
 from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
 from stethoscope.program.effects import effects, own_nodes
+from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
 from stethoscope.program.settings_tree import HOLDERS, SettingsTree
 from stethoscope.program.values import (
@@ -50,6 +52,9 @@ LOOP_ROUNDS = 4  # rounds of `for i in range(4)` that are followed one by one
 CONCRETE_ROUNDS = 64  # the same in a comprehension, or when computing with numbers
 IN_PLACE = frozenset({"thumbnail"})  # of a picture; followed only where its size is at stake
 SETUP_NAMES = ("setup", "build", "init", "configure", "prepare", "create", "define", "set", "on_", "make")
+
+
+SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
 class Exhausted(Exception):
@@ -87,13 +92,27 @@ class Record:
 
 
 class Execution:
-    """One walk from an entry. Holds what it met: `sinks`, `records`, and the functions `entered`."""
+    """One walk from an entry. Holds what it met: `sinks`, `records`, and the functions `entered`.
 
-    def __init__(self, index: Index, settings: SettingsTree, steps: int = STEPS, eager: bool = False) -> None:
+    With `tracing` every call but a network's is followed at once, no loop over numbers is unrolled, and
+    `events` holds all that was met in the order it would happen.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        settings: SettingsTree,
+        steps: int = STEPS,
+        eager: bool = False,
+        tracing: bool = False,
+    ) -> None:
         self.index = index
         self.settings = settings
         self.steps = steps
         self.eager = eager  # compute tensors, follow every call at once: for trying a function on numbers
+        self.tracing = tracing
+        self.events: list[Event] = []
+        self.scope: Scope | None = None
         self.sinks: list[Sink] = []
         self.records: list[Record] = []
         self.entered: set[Function] = set()
@@ -107,7 +126,9 @@ class Execution:
         self._expanded: dict[Delayed, Value] = {}
         self._globals: dict[tuple[str, str], Value] = {}
         self._setting_up: set[tuple[Instance, str]] = set()
-        self._unmade: dict[Instance, tuple[Function, tuple[Value, ...], Mapping[str, Value]]] = {}
+        self._unmade: dict[
+            Instance, tuple[Function, tuple[Value, ...], Mapping[str, Value], Scope | None]
+        ] = {}
         self._kept: list[Value] = []  # keeps the values alive whose id() is a key
 
     # Entries
@@ -143,7 +164,9 @@ class Execution:
             return instance
         instance.made_with.update(self._bind(init, instance, args, keywords))
         # Most objects, networks above all, are never looked into.
-        self._unmade[instance] = (init, tuple(args), keywords)
+        self._unmade[instance] = (init, tuple(args), keywords, self.scope)
+        if self.tracing and not calls.learns(self.index, cls):
+            self.initialise(instance)  # what a trainer makes belongs before what it does with it
         return instance
 
     def initialise(self, instance: Instance) -> None:
@@ -151,12 +174,14 @@ class Execution:
         pending = self._unmade.pop(instance, None)
         if pending is None:
             return
-        init, args, keywords = pending
+        init, args, keywords, scope = pending
         journal, self._journal = self._journal, []  # the object was made before any fork we are in
+        here, self.scope = self.scope, scope
         try:
             self.follow(FunctionValue(init, instance), args, keywords)
         finally:
             self._journal = journal
+            self.scope = here
 
     def follow(self, callee: FunctionValue, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
         """Follow a call of a function of the repository; give what it returns."""
@@ -175,7 +200,8 @@ class Execution:
         )
         self.stack.append(function)
         try:
-            self._block(function.node.body, frame)
+            with self._inside("call", function.node, frame):
+                self._block(function.node.body, frame)
         finally:
             self.stack.pop()
         if frame.yielded:
@@ -231,6 +257,52 @@ class Execution:
         """Remember a value that is minimised."""
         self.sinks.append(Sink(value, site, tuple(self.stack)))
 
+    def met_call(
+        self,
+        node: ast.Call,
+        frame: Frame,
+        receiver: Value | None,
+        callee: Value | None,
+        args: Sequence[Value],
+        keywords: Mapping[str, Value],
+        arguments_known: bool,
+    ) -> None:
+        """Remember a call as an event."""
+        if self.tracing:
+            name = calls.bare_name(node)
+            site = Site(frame.module.source, node)
+            within = tuple(self.stack)
+            self.events.append(
+                Call(site, self.scope, within, name, receiver, callee, tuple(args), keywords, arguments_known)
+            )
+
+    def _met_assignment(
+        self, node: ast.AST, target: ast.expr, value: Value, frame: Frame, operator: str = ""
+    ) -> None:
+        if self.tracing:
+            site = Site(frame.module.source, node)
+            self.events.append(Assignment(site, self.scope, tuple(self.stack), target, value, operator))
+
+    def _met_jump(self, node: ast.stmt, kind: str, frame: Frame) -> None:
+        if not self.tracing:
+            return
+        around = "call" if kind == "return" else "loop"
+        scopes = self.scope.outwards() if self.scope is not None else iter(())
+        leaves = next((scope for scope in scopes if scope.kind == around), None) if kind != "raise" else None
+        self.events.append(Jump(Site(frame.module.source, node), self.scope, tuple(self.stack), kind, leaves))
+
+    @contextmanager
+    def _inside(
+        self, kind: str, node: ast.AST, frame: Frame, value: Value | None = None, arm: bool = True
+    ) -> Iterator[None]:
+        """Follow what is inside one more level of control."""
+        before = self.scope
+        self.scope = Scope(kind, node, frame.module.source, before, value, arm)
+        try:
+            yield
+        finally:
+            self.scope = before
+
     # Statements: each block says whether it falls through to what comes after it
 
     def _block(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
@@ -241,15 +313,17 @@ class Execution:
         match node:
             case ast.Return(value=value):
                 frame.returned.append(self.evaluate(value, frame) if value else NOTHING)
+                self._met_jump(node, "return", frame)
                 return False
             case ast.Raise() | ast.Break() | ast.Continue():
+                self._met_jump(node, type(node).__name__.lower(), frame)
                 return False
             case ast.Expr(value=value):
                 self._run_expression(value, frame)
             case ast.Assign(targets=targets, value=value):
                 self._assign_all(targets, value, frame)
             case ast.AnnAssign(target=target, value=value) if value is not None:
-                self._assign(target, self.evaluate(value, frame), frame)
+                self._assign_all([target], value, frame)
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(node, target, op, value, frame)
             case ast.If(test=test, body=body, orelse=orelse):
@@ -257,16 +331,9 @@ class Execution:
             case ast.For() | ast.AsyncFor():
                 self._for(node, frame)
             case ast.While(test=test, body=body):
-                rounds = CONCRETE_ROUNDS if self.eager else 1
-                while rounds and truth(self.evaluate(test, frame)) is not False:
-                    rounds -= 1
-                    self._block(body, frame)
-            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-                for item in items:
-                    entered = self.evaluate(item.context_expr, frame)
-                    if item.optional_vars is not None:
-                        self._assign(item.optional_vars, _as_entered(entered), frame)
-                return self._block(body, frame)
+                self._while(node, test, body, frame)
+            case ast.With() | ast.AsyncWith():
+                return self._with(node, node.items, frame)
             case ast.Try(body=body, orelse=orelse, finalbody=final):
                 falls = self._block(body, frame) and self._block(orelse, frame)
                 return self._block(final, frame) and falls
@@ -277,7 +344,7 @@ class Execution:
                 if found is not None:
                     frame.names[node.name] = ClassValue(found)
             case ast.Match(cases=cases):
-                blocks = [self._running(case.body, frame) for case in cases]
+                blocks = [self._running(case.body, frame, case.pattern) for case in cases]
                 return self._fork(blocks, frame)
         return True
 
@@ -288,13 +355,46 @@ class Execution:
             self._assign(node.func.value, result, frame)
 
     def _if(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], frame: Frame) -> bool:
-        known = truth(self.evaluate(test, frame))
+        tested = self.evaluate(test, frame)
+        known = truth(tested)
         if known is not None:
             return self._block(body if known else orelse, frame)
-        return self._fork([self._running(body, frame), self._running(orelse, frame)], frame)
+        arms = [
+            self._running(body, frame, test, tested),
+            self._running(orelse, frame, test, tested, arm=False),
+        ]
+        return self._fork(arms, frame)
 
-    def _running(self, body: Sequence[ast.stmt], frame: Frame) -> Callable[[], bool]:
-        return lambda: self._block(body, frame)
+    def _running(
+        self,
+        body: Sequence[ast.stmt],
+        frame: Frame,
+        test: ast.AST,
+        tested: Value | None = None,
+        arm: bool = True,
+    ) -> Callable[[], bool]:
+        def run() -> bool:
+            with self._inside("if", test, frame, tested, arm):
+                return self._block(body, frame)
+
+        return run
+
+    def _while(self, node: ast.While, test: ast.expr, body: list[ast.stmt], frame: Frame) -> None:
+        rounds = CONCRETE_ROUNDS if self.eager else 1
+        while rounds and truth(tested := self.evaluate(test, frame)) is not False:
+            rounds -= 1
+            with self._inside("loop", node, frame, tested):
+                self._block(body, frame)
+
+    def _with(self, node: ast.With | ast.AsyncWith, items: Sequence[ast.withitem], frame: Frame) -> bool:
+        if not items:
+            return self._block(node.body, frame)
+        first, *others = items
+        entered = self.evaluate(first.context_expr, frame)
+        if first.optional_vars is not None:
+            self._assign(first.optional_vars, _as_entered(entered), frame)
+        with self._inside("with", first.context_expr, frame, entered):
+            return self._with(node, others, frame)
 
     def _fork(self, blocks: Sequence[Callable[[], bool]], frame: Frame) -> bool:
         """Follow alternatives from the same state and join the states they end in."""
@@ -340,7 +440,8 @@ class Execution:
         iterable = self.evaluate(node.iter, frame)
         for element in self.elements(iterable):
             self._assign(node.target, element, frame)
-            self._block(node.body, frame)
+            with self._inside("loop", node, frame, iterable):
+                self._block(node.body, frame)
         self._block(node.orelse, frame)
 
     def elements(self, iterable: Value) -> list[Value]:
@@ -358,10 +459,16 @@ class Execution:
             case Choice(options=options):
                 return [element for option in options for element in self.elements(option)][:UNROLLED]
             case Applied(callee="range", args=args):
-                return calls.range_elements(args, CONCRETE_ROUNDS if self.eager else LOOP_ROUNDS)
+                return calls.range_elements(args, self._rounds)
             case Constant(value=np.ndarray() as array) if array.ndim:
                 return list[Value](map(Constant, array[:CONCRETE_ROUNDS]))
         return [self.part(value, "*")]
+
+    @property
+    def _rounds(self) -> int:
+        if self.tracing:
+            return 0
+        return CONCRETE_ROUNDS if self.eager else LOOP_ROUNDS
 
     def _assign_all(self, targets: list[ast.expr], value: ast.expr, frame: Frame) -> None:
         first = targets[0]
@@ -370,6 +477,7 @@ class Execution:
         else:
             evaluated = self.evaluate(value, frame)
         for target in targets:
+            self._met_assignment(value, target, evaluated, frame)
             self._assign(target, evaluated, frame)
 
     def _assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
@@ -445,6 +553,7 @@ class Execution:
     ) -> None:
         before = self.evaluate(target, frame)  # evaluation never looks at the load or store context
         after = self.evaluate(value, frame)
+        self._met_assignment(node, target, after, frame, SYMBOLS.get(type(op), "?"))
         self._assign(target, self._binary(op, before, after, Site(frame.module.source, node)), frame)
 
     def _local_function(self, node: FunctionNode, frame: Frame) -> Value:
