@@ -288,6 +288,8 @@ def _keep(problem: BaseException, name: str, data: bytes, kept: Path, tally: Tal
     tally.failures.append(f"{type(problem).__name__}: {problem}\n{where}")
     kept.mkdir(parents=True, exist_ok=True)
     (kept / f"{len(list(kept.iterdir())):04d}-{name}").write_bytes(data)
+    with (kept / "failures.txt").open("a", encoding="utf-8") as stream:
+        stream.write(tally.failures[-1] + "\n")
 
 
 # --- all processes ----------------------------------------------------------------------------------
@@ -330,25 +332,24 @@ def guided(seconds: float, seed: int) -> int:
     for name, module in [*sys.modules.items()]:
         if name.startswith("stethoscope.logs"):
             _instrument(atheris, name, module)
-    inputs = list(seeds())
     chance = random.Random(seed)
+    inputs = [(name, _start(data, chance), _usual(data)) for name, data in seeds()]
     folder = Path(tempfile.mkdtemp())
-    names = [name for name, _ in inputs]
     corpus = folder / "corpus"
     corpus.mkdir()
-    for at, (_, data) in enumerate(inputs):
-        (corpus / f"{at:04d}").write_bytes(bytes([at % 256]) + data)
+    for at, (_, data, _) in enumerate(inputs):  # the first two bytes say which log an input was made from
+        (corpus / f"{at:04d}").write_bytes(at.to_bytes(2, "big") + data)
 
     def one_input(data: bytes) -> None:
-        if data:
-            try_input(folder / names[data[0] % len(names)], data[1:], "", chance)
+        name, _, usual = inputs[int.from_bytes(data[:2], "big") % len(inputs)]
+        try_input(folder / name, data[2:], usual, chance)
 
     def mutator(data: bytes, most: int, number: int) -> bytes:
         own = random.Random(number)
-        changed = mutated(data[1:], lambda: own.choice(inputs)[1], own)
-        return (data[:1] + changed)[:most]
+        changed = mutated(data[2:], lambda: own.choice(inputs)[1], own)
+        return (data[:2] + changed)[:most]
 
-    limits = ["-rss_limit_mb=6000", "-max_len=200000", "-timeout=20"]
+    limits = ["-rss_limit_mb=6000", f"-max_len={4 * SMALL_INPUT}", "-timeout=20"]
     arguments = [sys.argv[0], f"-max_total_time={seconds:.0f}", f"-seed={seed + 1}", *limits, str(corpus)]
     atheris.Setup(arguments, one_input, custom_mutator=mutator)
     atheris.Fuzz()
