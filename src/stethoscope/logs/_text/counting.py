@@ -165,7 +165,7 @@ def _counted_on(
             return plain if epochs is None or epochs[0] == epochs[-1] or _grows(steps) else None
         return plain
     if epochs is not None and ((np.diff(epochs)[falls] > 0).mean() >= MOSTLY):
-        length = _length(steps, falls, ends)
+        length = _length(steps, ends)
         first = int(epochs.min()) if first_epoch is None else min(first_epoch, int(epochs.min()))
         if (int(epochs.max()) - first) * length < FARTHEST:
             on = (epochs - first) * length + steps
@@ -191,7 +191,7 @@ def _ends(rows: Rows, totals: Rows | None) -> Places | None:
     return np.clip(steps_before(rows.at, known.at, values), 0, 2**40) if len(known) else None
 
 
-def _length(steps: Places, falls: Places, ends: Places | None) -> int:
+def _length(steps: Places, ends: Places | None) -> int:
     """How many steps an epoch has: what the counter says, else the highest it reached and one interval."""
     reached = int(steps.max())
     if ends is not None and int(np.median(ends)) >= reached:
