@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -762,3 +763,38 @@ def test_one_validation_under_headings_of_other_words_is_one(tmp_path: Path) -> 
     lines = repeated(lambda i: f"step {i * 10} loss {LOSS[i]:.4f}\nRunning validation...\n acc: 0.{i + 10}\n")
     log = log_of(tmp_path, lines + "step 120 loss 0.05\nFinal evaluation:\n acc: 0.5\n")
     assert len(series(log, "val/accuracy")) == 13
+
+
+def falls_of(log: Log) -> int:
+    found = steps(log, "loss")
+    return sum(later < earlier for earlier, later in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    "fold",
+    [
+        lambda k: (
+            f"===== Fold {k + 1}/5 =====\n" + repeated(lambda i: f"Epoch {i + 1}/12 - loss: {LOSS[i]:.4f}\n")
+        ),
+        lambda k: (
+            f"Fold: {k}\n" + repeated(lambda i: f"Epoch {i // 3} step {i % 3 + 1}/3 loss {LOSS[i]:.4f}\n")
+        ),
+        lambda k: f"Fold {k}\n" + repeated(lambda i: f"[{i + 1}/12] loss: {LOSS[i]:.4f}\n"),
+        lambda k: repeated(lambda i: f"fold={k} epoch={i + 1} loss={LOSS[i]:.4f}\n"),
+    ],
+)
+def test_each_fold_begins_again(tmp_path: Path, fold: Line) -> None:
+    log = log_of(tmp_path, repeated(fold, 5))
+    assert steps(log, "loss") == EPOCHS * 5
+    assert falls_of(log) == 4
+    assert any("5 folds" in note for note in log.notes)
+
+
+def test_of_folds_in_turn_one_is_read(tmp_path: Path) -> None:
+    lines = repeated(
+        lambda i: "".join(f"fold {k} epoch {i + 1} loss {LOSS[i] + k:.4f}\n" for k in range(1, 6))
+    )
+    log = log_of(tmp_path, lines)
+    assert steps(log, "loss") == EPOCHS
+    assert series(log, "loss").values.tolist() == [float(f"{loss + 1:.4f}") for loss in LOSS]
+    assert any("fold 1" in note for note in log.notes)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.logs._reading.points import Points
 from stethoscope.logs._text.rows import (
@@ -26,6 +27,7 @@ from stethoscope.logs._text.rows import (
 
 # Names of the columns that count; no logged name begins so.
 STEP, EPOCH, BATCH, POSITION, LEAD, RANK = "\0step", "\0epoch", "\0batch", "\0position", "\0lead", "\0rank"
+FOLD = "\0fold"  # of a cross-validation: each is a training that counts from the beginning
 ALL = "/all"  # behind the name of a counter: what it counts up to
 TIMES = "\0x"  # behind a name: the factor of a unit, as in 1.2k
 
@@ -56,6 +58,8 @@ def assembled(
     `first_epoch` is the number of a run's first epoch; None for the lowest one met.
     """
     columns, notes = _one_rank(_multiplied(columns))
+    columns, said_of_folds = _folds_in_turn(columns)
+    notes += said_of_folds
     signals = {name: rows for name, rows in columns.items() if not name.startswith("\0")}
     counted = counted_by(columns, signals, sources, first_epoch)
     points = Points()
@@ -87,12 +91,15 @@ def counted_by(
     for name in (STEP, BATCH, POSITION):
         rows = _counter(columns, name)
         if rows is not None and len(rows) >= _needed(signals):
-            found = _counted_on(rows, columns.get(name + ALL), epoch, sources.get(name, ""), first_epoch)
+            begun = _begun(rows.at, columns.get(FOLD))
+            found = _counted_on(
+                rows, columns.get(name + ALL), epoch, sources.get(name, ""), first_epoch, begun
+            )
             if found is not None:
                 return found
     if epoch is not None:
         rows, steps = whole_numbers(epoch)
-        distinct = len(np.unique(steps))
+        distinct = len(np.unique(np.stack([steps, np.cumsum(_begun(rows.at, columns.get(FOLD)))]), axis=1).T)
         busiest = max((len(one) for one in signals.values()), default=0)
         if busiest <= ROWS_PER_EPOCH * distinct:
             total = columns.get(EPOCH + ALL)
@@ -147,12 +154,17 @@ def _counter(columns: Mapping[str, Rows], name: str) -> Rows | None:
 
 
 def _counted_on(
-    rows: Rows, totals: Rows | None, epoch: Rows | None, source: str, first_epoch: int | None
+    rows: Rows,
+    totals: Rows | None,
+    epoch: Rows | None,
+    source: str,
+    first_epoch: int | None,
+    begun: npt.NDArray[np.bool_],
 ) -> Counted | None:
-    """A counter of steps, counted on over epochs where it begins again with each."""
+    """A counter of steps, counted on over epochs where it begins again with each, and not over folds."""
     steps = rows.values.astype(np.int64)
     ends = _ends(rows, totals)
-    falls = np.flatnonzero(np.diff(steps) < 0)
+    falls = np.flatnonzero((np.diff(steps) < 0) & ~begun[1:])
     total = int(ends[-1]) if ends is not None and 0 < ends[-1] < FARTHEST else None
     plain = Counted(rows.at, rows.lines, steps, "step", source, total)
     epochs = None
@@ -172,8 +184,10 @@ def _counted_on(
             said = f"{source or 'the position'} begins again every epoch: counted on over epochs of {length}"
             return Counted(rows.at, rows.lines, on, "step", source, None, (said,))
     if ends is not None and (steps[falls] >= FULL * ends[falls]).mean() >= MOSTLY:
-        passed = np.concatenate([[0], np.cumsum(np.where(np.diff(steps) < 0, ends[:-1], 0))])
-        if int(passed[-1]) < FARTHEST:
+        again = (np.diff(steps) < 0) & ~begun[1:]
+        passed = np.concatenate([[0], np.cumsum(np.where(again, ends[:-1], 0))])
+        passed -= passed[np.maximum.accumulate(np.where(begun, np.arange(len(begun)), 0))]
+        if int(passed.max()) < FARTHEST:
             said = f"{source or 'the position'} begins again at its end: counted on"
             return Counted(rows.at, rows.lines, steps + passed, "step", source, None, (said,))
     return plain
@@ -208,6 +222,32 @@ def _printed_behind(counted: Counted, signals: Mapping[str, Rows]) -> bool:
         return False
     same_line = np.isin(busiest.at, counted.at).any()
     return bool(not same_line and busiest.at[0] < counted.at[0] and busiest.at[-1] < counted.at[-1])
+
+
+def _begun(at: Places, folds: Rows | None) -> npt.NDArray[np.bool_]:
+    """Which of some places are the first of a fold behind another."""
+    if folds is None or len(folds) == 0 or len(at) == 0:
+        return np.zeros(len(at), dtype=np.bool_)
+    own = folds.values[np.maximum(np.searchsorted(folds.at, at, side="right") - 1, 0)]
+    return np.append(False, own[1:] != own[:-1])
+
+
+def _folds_in_turn(columns: dict[str, Rows]) -> tuple[dict[str, Rows], tuple[str, ...]]:
+    """The columns of the first fold, where several are trained in turn; a note of folds one after another."""
+    folds = columns.get(FOLD)
+    told = np.unique(folds.values) if folds is not None else np.empty(0)
+    if folds is None or len(told) < 2:
+        return columns, ()
+    changes = int((np.diff(folds.values) != 0).sum())
+    if changes < 2 * len(told):
+        said = f"{len(told)} folds of a cross-validation, one after another: each is a training of its own"
+        return columns, (said,)
+    first, kept = folds.values[0], {}
+    for name, rows in columns.items():
+        own = folds.values[np.maximum(np.searchsorted(folds.at, rows.at, side="right") - 1, 0)]
+        if (own == first).any():
+            kept[name] = rows.select(own == first)
+    return kept, (f"{len(told)} folds are trained in turn: the lines of fold {first:g} are read",)
 
 
 def _multiplied(columns: Mapping[str, Rows]) -> dict[str, Rows]:

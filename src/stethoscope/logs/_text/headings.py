@@ -64,7 +64,7 @@ def under_headings(rows: Mapping[str, Rows], marks: Mapping[str, list[int]]) -> 
 
 
 def _by_data(held: Rows, heading: Places, labelled: Mapping[str, Places]) -> Iterator[tuple[str, Rows]]:
-    """What stands below headings by the data that these name; the first set, the main one, without its name."""
+    """What stands below headings by the data that these name; the main set, the first, without its name."""
     above = heading[np.searchsorted(heading, held.at, side="left") - 1]
     parts = {label: np.isin(above, places) for label, places in labelled.items()}
     parts = {label: part for label, part in parts.items() if part.sum() >= FEWEST_TIMES}

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from stethoscope.logs._reading.points import Points
-from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, LEAD, POSITION, RANK, STEP, TIMES
+from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, FOLD, LEAD, POSITION, RANK, STEP, TIMES
 from stethoscope.logs._text.grammar import Place
 from stethoscope.logs._text.pairs import BLANK, Field, Parsed
 from stethoscope.logs._text.rows import Numbers
@@ -41,6 +41,7 @@ _STEP_WORDS = (
 )
 _BATCH_WORDS = frozenset(["batch", "batches", "bt", "b", "minibatch", "mb", "i", "batchidx", "idx"])
 _EPOCH_WORDS = frozenset({"epoch", "epochs", "ep", "e"})
+_FOLD_WORDS = frozenset({"fold", "kfold", "folds"})
 # Words beside a counter's own that do not make another quantity of it.
 _BESIDE = frozenset(
     [
@@ -198,6 +199,8 @@ def _kind_of(word: str) -> str | None:
         return STEP
     if word in _EPOCH_WORDS:
         return EPOCH
+    if word in _FOLD_WORDS:
+        return FOLD
     return BATCH if word in _BATCH_WORDS else None
 
 
