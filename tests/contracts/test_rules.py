@@ -23,6 +23,13 @@ PREFIX_OF_FAMILY = {
     "settings": "SET",
     "code": "COD",
     "checkpoints": "CKP",
+    "loop": "LOP",
+    "precision": "PRC",
+    "objective": "OBJ",
+    "evaluation": "EVA",
+    "data": "DAT",
+    "resume": "RES",
+    "ranks": "RNK",
 }
 SIGNALS = (
     *("loss", "loss/l1", "loss/ssim", "weight/l1", "weight/ssim", "grad_norm", "grad_norm/g", "lr", "lr/0"),

@@ -1,0 +1,29 @@
+"""Gradients of earlier batches stay in place and are added to every later one.
+
+## How it works
+`backward()` adds to `.grad`. Where nothing clears it, or it is cleared between the backward pass and the step,
+an update follows the sum of all batches, or nothing at all.
+
+## How to tell it from its look-alikes
+A rate that is too high diverges at once; this one grows worse with the number of steps. Accumulation on
+purpose clears once per window.
+
+## What cures it
+`optimizer.zero_grad(set_to_none=True)` once per update, before the first backward pass of the window.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Gradients are not cleared between updates",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("gradients-never-cleared", DECISIVE, "nothing in the loop clears the gradients"),
+        Evidence(
+            "gradients-never-cleared", -DECISIVE, "every loop clears its gradients", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="print the gradient norm before each backward pass: it should be zero or None",
+)

@@ -1,0 +1,1 @@
+"""Rules about the order of calls in training loops."""

@@ -1,0 +1,98 @@
+"""Where the walks through a program begin: scripts and functions that reach a backward pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from stethoscope.program.calls import bare_name
+from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.index import Function, FunctionNode, Index, Module
+
+MOST_WALKS = 24  # entries followed
+MOST_ANCESTORS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """Where a walk begins, and the functions with a backward pass that it may reach."""
+
+    start: Function | Module
+    reaches: frozenset[Function]
+
+
+def walk(run: Execution, entry: Entry) -> None:
+    """Follow an entry as far as its budget goes."""
+    try:
+        if isinstance(entry.start, Module):
+            run.enter_module(entry.start)
+        else:
+            run.enter(entry.start)
+    except (Exhausted, RecursionError):
+        pass  # what was met so far stands
+
+
+def training_entries(index: Index, most: int = MOST_WALKS) -> Iterator[Entry]:
+    """Scripts and outermost callers first: they know what they hand to the functions inside."""
+    known = effects(index)
+    targets = sorted(known.minimising, key=lambda function: (function.source.file, function.node.lineno))
+    height: dict[Function, int] = {}
+    below: dict[Function, set[Function]] = {}
+    for target in targets:
+        for ancestor, distance in _ancestors(target, known).items():
+            height[ancestor] = max(height.get(ancestor, 0), distance)
+            below.setdefault(ancestor, set()).add(target)
+    scripts = [entry for module in index.modules.values() if (entry := _script(module, below)) is not None]
+    inside = sorted(height, key=lambda function: -height[function])
+    entries = [*scripts, *(Entry(function, frozenset(below[function])) for function in inside)]
+    direct = [Entry(target, frozenset({target})) for target in targets]
+    yield from entries[:most]
+    yield from direct[:most]
+
+
+def _ancestors(target: Function, known: Effects) -> dict[Function, int]:
+    """The functions that may call the target, directly or not, with their distance."""
+    found = {target: 0}
+    waiting = [target]
+    while waiting and len(found) < MOST_ANCESTORS:
+        current = waiting.pop(0)
+        for caller in known.callers.get(_called_as(current), ()):
+            if caller not in found:
+                found[caller] = found[current] + 1
+                waiting.append(caller)
+    return found
+
+
+def _called_as(function: Function) -> str:
+    if function.name in {"__init__", "__call__", "forward"} and function.owner is not None:
+        return function.owner.name
+    return function.name
+
+
+def _script(module: Module, below: Mapping[Function, set[Function]]) -> Entry | None:
+    """A module whose own statements train, or call something that does."""
+    names = {_called_as(function): function for function in below}
+    reaches: set[Function] = set()
+    trains = False
+    for node in _statement_nodes(module.source.tree):
+        if isinstance(node, ast.Call):
+            name = bare_name(node)
+            trains = trains or name in BACKWARD or hands_over_loss(node)
+            if name in names:
+                reaches |= below[names[name]]
+    return Entry(module, frozenset(reaches)) if reaches or trains else None
+
+
+def _statement_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """What a module does itself, without the bodies of its functions and classes."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(
+            child
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, FunctionNode | ast.ClassDef)
+        )

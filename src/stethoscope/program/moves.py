@@ -1,0 +1,240 @@
+"""The moves of training: what each event of a walk does to weights, gradients, scale, schedule and modes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stethoscope.program import calls
+from stethoscope.program.events import Assignment, Call, Event, Jump
+from stethoscope.program.execution import Execution
+from stethoscope.program.index import dotted
+from stethoscope.program.roles import Role, derived_role, role_by_name, role_of
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    FunctionValue,
+    Instance,
+    Items,
+    Outside,
+    Part,
+    Table,
+    Value,
+)
+
+
+class Kind(StrEnum):
+    """What a move does."""
+
+    ZERO_GRAD = "clears the gradients"
+    FORWARD = "runs the network"
+    BACKWARD = "computes gradients"
+    UNSCALE = "unscales the gradients"
+    CLIP = "clips the gradients"
+    STEP = "updates the weights"
+    SCALER_STEP = "updates the weights through the scaler"
+    SCALER_UPDATE = "updates the scale"
+    SCHEDULER_STEP = "moves the schedule"
+    AVERAGE_UPDATE = "updates the average of the weights"
+    TRAIN_MODE = "switches to training"
+    EVAL_MODE = "switches to evaluation"
+    SYNC = "waits for the device"
+    LEAVE = "leaves"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """One move and its event.
+
+    `subject` is the optimizer, scheduler, scaler or network it acts on, or the loss of a backward pass.
+    `scaled` marks a backward pass of a scaled loss. `by_engine` marks what accelerate, fabric, deepspeed
+    or a scaler object of timm's kind does, which may hold several moves in one.
+    """
+
+    kind: Kind
+    event: Event
+    subject: Value | None = None
+    scaled: bool = False
+    by_engine: bool = False
+
+    @property
+    def updates(self) -> bool:
+        """Whether the weights change."""
+        return self.kind in {Kind.STEP, Kind.SCALER_STEP}
+
+
+CLIPPING = frozenset(
+    {"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_", "dispatch_clip_grad"}
+    | {"clip_gradients", "clip_master_grads", "clip_grad_by_norm"}
+)
+WAITING = frozenset({"item", "cpu", "numpy", "tolist"})
+BACKWARD = frozenset({"backward", "manual_backward", "backward_pass"})
+
+
+def moves(run: Execution, events: tuple[Event, ...]) -> tuple[Move, ...]:
+    """The moves among events, in order."""
+    return tuple(move for event in events for move in _moves(run, event))
+
+
+def _moves(run: Execution, event: Event) -> Iterator[Move]:
+    if isinstance(event, Jump):
+        yield Move(Kind.LEAVE, event)
+    elif isinstance(event, Assignment):
+        if _clears_gradient(event):
+            yield Move(Kind.ZERO_GRAD, event)
+    elif isinstance(event, Call):
+        yield from _of_call(run, event)
+
+
+def _clears_gradient(event: Assignment) -> bool:
+    """`p.grad = None`."""
+    is_grad = isinstance(event.target, ast.Attribute) and event.target.attr == "grad"
+    return is_grad and not event.operator and not isinstance(event.value, Applied)
+
+
+def _of_call(run: Execution, call: Call) -> Iterator[Move]:
+    name = call.name
+    if _is_followed(run, call):
+        return  # what the repository's own function does is met inside it
+    role = receiver_role(run, call)
+    if name in BACKWARD:
+        yield _backward(run, call, role)
+    elif name == "zero_grad":
+        yield Move(Kind.ZERO_GRAD, call, call.receiver, by_engine=role is Role.ENGINE)
+    elif name in CLIPPING:
+        yield Move(Kind.CLIP, call, call.receiver, by_engine=role is Role.ENGINE)
+    elif name == "unscale_" or name == "unscale_gradients":
+        yield Move(Kind.UNSCALE, call, call.argument(0, "optimizer"), by_engine=role is Role.ENGINE)
+    elif name == "step":
+        yield from _step(call, role)
+    elif name == "update" and role is Role.SCALER:
+        yield Move(Kind.SCALER_UPDATE, call, call.receiver)
+    elif name in {"update", "update_parameters", "ema_update", "update_ema"} and role is Role.AVERAGE:
+        yield Move(Kind.AVERAGE_UPDATE, call, call.receiver)
+    elif name in {"train", "eval"} and not _is_builtin(call):
+        yield Move(Kind.EVAL_MODE if _evaluates(call) else Kind.TRAIN_MODE, call, call.receiver)
+    elif name in WAITING and call.receiver is not None and not call.args:
+        yield Move(Kind.SYNC, call, call.receiver)
+    elif role is Role.SCALER and call.receiver is None and call.callee is not None and call.args:
+        yield from _scaler_object(call)
+    elif is_forward(run, call):
+        yield Move(Kind.FORWARD, call, call.receiver or call.callee)
+
+
+def receiver_role(run: Execution, call: Call) -> Role | None:
+    """The part that the object of a call plays, by how it was made or by the name it has there."""
+    subject = call.receiver if call.receiver is not None else call.callee
+    role = role_of(run, subject)
+    if role is not None:
+        return role
+    node = call.site.node
+    written = node.func if isinstance(node, ast.Call) else None
+    if call.receiver is not None and isinstance(written, ast.Attribute):
+        written = written.value
+    while isinstance(written, ast.Subscript):
+        written = written.value
+    name = (dotted(written) or "").rpartition(".")[2] if written is not None else ""
+    return role_by_name(name) if name not in {"", "self"} else None
+
+
+def full_name(call: Call) -> str:
+    """The full dotted name of an outside function, "" for anything else."""
+    if isinstance(call.receiver, Outside):
+        return f"{call.receiver.name}.{call.name}"
+    return call.callee.name if isinstance(call.callee, Outside) else ""
+
+
+def is_forward(run: Execution, call: Call) -> bool:
+    """Whether a call runs a network."""
+    if call.receiver is not None and call.name != "forward":
+        found = call.receiver
+        attribute = found.attributes.get(call.name) if isinstance(found, Instance) else None
+        if attribute is not None:
+            return role_of(run, attribute) is Role.MODEL
+        named = role_by_name(call.name) is Role.MODEL
+        return named and isinstance(found, Instance | Part)
+    if call.callee is not None and not isinstance(call.callee, FunctionValue | Outside):
+        return role_of(run, call.callee) is Role.MODEL
+    return call.name == "forward"
+
+
+def same_object(one: Value | None, other: Value | None) -> bool:
+    """Whether two values may be the same object."""
+    if one is None or other is None:
+        return True
+    return bool(_identities(one) & _identities(other))
+
+
+def _identities(value: Value) -> set[int]:
+    if isinstance(value, Choice):
+        return {identity for option in value.options for identity in _identities(option)}
+    if isinstance(value, Items):
+        return {id(value)} | {identity for item in value.items for identity in _identities(item)}
+    if isinstance(value, Table):
+        return {id(value)} | {identity for item in value.entries.values() for identity in _identities(item)}
+    return {id(value)}
+
+
+def _is_followed(run: Execution, call: Call) -> bool:
+    """Whether a call leads into a function of the repository that the walk follows."""
+    if call.receiver is not None:
+        values = call.receiver.options if isinstance(call.receiver, Choice) else (call.receiver,)
+        return any(isinstance(value, Instance) and _is_own(run, value, call.name) for value in values)
+    callee = call.callee
+    if isinstance(callee, Instance):
+        return run.index.method(callee.cls, "__call__") is not None
+    return isinstance(callee, FunctionValue)
+
+
+def _is_own(run: Execution, instance: Instance, name: str) -> bool:
+    """Whether an object answers with a method of the repository that is no optimizer's or average's."""
+    if run.index.method(instance.cls, name) is None or derived_role(run.index, instance.cls) is not None:
+        return False
+    return role_of(run, instance) is not Role.AVERAGE
+
+
+def _backward(run: Execution, call: Call, role: Role | None) -> Move:
+    receiver = call.receiver
+    handed = bool(call.args) and (role is Role.ENGINE or call.name != "backward" or _is_made(receiver))
+    loss = call.args[0] if handed else receiver
+    scaled = isinstance(loss, Applied) and loss.callee == ".scale"
+    by_engine = role is Role.ENGINE or call.name != "backward"
+    return Move(Kind.BACKWARD, call, calls.unscaled(loss) if loss is not None else None, scaled, by_engine)
+
+
+def _is_made(value: Value | None) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2][:1].isupper()
+
+
+def _step(call: Call, role: Role | None) -> Iterator[Move]:
+    if role is Role.SCALER and call.args:
+        yield Move(Kind.SCALER_STEP, call, call.args[0])
+    elif role is Role.SCHEDULER and len(call.args) < 2:
+        yield Move(Kind.SCHEDULER_STEP, call, call.receiver)
+    elif role is Role.OPTIMIZER or (role is Role.ENGINE and not call.args):
+        yield Move(Kind.STEP, call, call.receiver, by_engine=role is Role.ENGINE)
+
+
+def _scaler_object(call: Call) -> Iterator[Move]:
+    """`loss_scaler(loss, optimizer, ...)`: backward, unscale, clip, step and update in one."""
+    loss = call.args[0]
+    optimizer = call.args[1] if len(call.args) > 1 else call.keywords.get("optimizer")
+    yield Move(Kind.BACKWARD, call, loss, scaled=True, by_engine=True)
+    yield Move(Kind.UNSCALE, call, optimizer, by_engine=True)
+    yield Move(Kind.CLIP, call, optimizer, by_engine=True)
+    yield Move(Kind.SCALER_STEP, call, optimizer, by_engine=True)
+    yield Move(Kind.SCALER_UPDATE, call, by_engine=True)
+
+
+def _is_builtin(call: Call) -> bool:
+    return call.receiver is None
+
+
+def _evaluates(call: Call) -> bool:
+    if call.name == "eval":
+        return True
+    mode = call.argument(0, "mode")
+    return isinstance(mode, Constant) and mode.value is False

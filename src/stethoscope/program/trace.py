@@ -1,0 +1,86 @@
+"""The program as it would happen: every walk from an entry, with the events it met in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.effects import effects
+from stethoscope.program.entries import Entry, training_entries, walk
+from stethoscope.program.events import Event
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.index import Class, Function, Index, Module
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings_tree import SettingsTree
+
+TRACE_STEPS = 60_000  # expressions and statements followed from one entry
+ALL_STEPS = 300_000  # for all entries together: a few seconds
+MOST_ENTRIES = 400
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """One walk. `complete` is false where its budget ended before the program did.
+
+    `hook` is the method that a framework calls for every batch, where the walk is of one.
+    """
+
+    start: Function | Module
+    run: Execution
+    events: tuple[Event, ...]
+    complete: bool
+    hook: Function | None = None
+
+
+@remembered
+def traces(index: Index, settings: SettingsTree) -> tuple[Trace, ...]:
+    """Walk the program from its outermost functions inwards until every backward pass was met."""
+    wanted = set(effects(index).minimising)
+    found: list[Trace] = []
+    left = ALL_STEPS
+    for entry in training_entries(index, MOST_ENTRIES):
+        if entry.reaches and not wanted.intersection(entry.reaches):
+            continue
+        if left <= 0:
+            break
+        trace = _traced(index, settings, entry, min(TRACE_STEPS, left))
+        left -= min(TRACE_STEPS, left) - max(trace.run.steps, 0)
+        wanted -= trace.run.entered
+        found.append(trace)
+    found.extend(_hooks(index, settings))
+    return tuple(found)
+
+
+def _traced(index: Index, settings: SettingsTree, entry: Entry, steps: int) -> Trace:
+    run = Execution(index, settings, steps, tracing=True)
+    walk(run, entry)
+    return Trace(entry.start, run, tuple(run.events), run.steps >= 0)
+
+
+# What frameworks call for each batch, by the classes that are derived from.
+HOOKS = {
+    "LightningModule": ("training_step",),
+    "Trainer": ("training_step", "compute_loss"),
+    "SFTTrainer": ("compute_loss",),
+    "Seq2SeqTrainer": ("training_step", "compute_loss"),
+}
+
+
+def _hooks(index: Index, settings: SettingsTree) -> Iterator[Trace]:
+    """Walks of the methods that a framework's loop calls."""
+    for cls in index.classes:
+        for method in hook_methods(index, cls):
+            run = Execution(index, settings, TRACE_STEPS, tracing=True)
+            complete = True
+            try:
+                run.enter(method, run.make(cls))
+            except (Exhausted, RecursionError):
+                complete = False
+            yield Trace(method, run, tuple(run.events), complete, method)
+
+
+def hook_methods(index: Index, cls: Class) -> Iterator[Function]:
+    """The methods of a class that a framework calls for every batch."""
+    bases = [base.rpartition(".")[2] for base in index.outside_bases(cls)]
+    names = {name for base in bases for name in HOOKS.get(base, ())}
+    yield from (method for name, method in cls.methods.items() if name in names)
