@@ -167,7 +167,7 @@ def call_value(
             if run.eager:
                 return run.follow(callee, args, keywords)
             delayed = Delayed(callee, tuple(args), keywords, site)
-            if run.is_pure(function) and not callee.around and not run.tracing:
+            if run.can_wait(function) and not callee.around:
                 return run.note(delayed)
             run.note(delayed)
             return run.follow(callee, args, keywords)
@@ -548,7 +548,7 @@ def _follow_callbacks(
         for keyword in LOSS_KEYWORDS & keywords.keys():
             _sink_handed_over(run, run.force(keywords[keyword]), site)
     for value in (*args, *keywords.values()):
-        if isinstance(value, FunctionValue) and not run.is_pure(value.function) and value.around:
+        if isinstance(value, FunctionValue) and not run.can_wait(value.function) and value.around:
             call_value(run, value, [Leaf(p) for p in value.function.parameters], {}, site)
 
 

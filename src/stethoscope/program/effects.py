@@ -11,6 +11,20 @@ from stethoscope.program.index import Function, FunctionNode, Index
 
 BACKWARD = frozenset({"backward", "manual_backward"})
 LOSS_KEYWORDS = frozenset({"loss_func", "loss_fn", "criterion"})
+# Calls that a trace is about, by names that little else has.
+TELLING = BACKWARD | {
+    *(
+        "step",
+        "zero_grad",
+        "unscale_",
+        "clip_grad_norm_",
+        "clip_grad_value_",
+        "train",
+        "eval",
+        "requires_grad_",
+    ),
+    *("all_reduce", "barrier", "broadcast", "set_epoch", "load_state_dict", "state_dict", "manual_seed"),
+}
 CHANGING_METHODS = frozenset({"append", "extend", "update", "setdefault", "add", "insert", "setattr"})
 
 
@@ -19,12 +33,14 @@ class Effects:
     """`changing` must be followed in order; `minimising` hold a backward pass of their own, and `training`
     may reach one.
 
+    `telling` hold or reach a call that a trace is about: a step, a mode, a collective, a checkpoint.
     `callers` maps a bare function name to the functions that call something of that name.
     """
 
     changing: frozenset[Function]
     minimising: frozenset[Function]
     training: frozenset[Function]
+    telling: frozenset[Function]
     callers: dict[str, list[Function]]
 
 
@@ -34,18 +50,25 @@ def effects(index: Index) -> Effects:
     callers: dict[str, list[Function]] = {}
     direct: list[Function] = []
     minimising: set[Function] = set()
+    telling: list[Function] = []
     for function in index.functions:
         nodes = list(own_nodes(function.node))
-        called = {name for name in _called_names(nodes) if index.functions_named(name)}
-        for name in called:
-            callers.setdefault(name, []).append(function)
+        names = set(_called_names(nodes))
+        for name in names:
+            if index.functions_named(name):
+                callers.setdefault(name, []).append(function)
+        if names & TELLING:
+            telling.append(function)
         if _has_backward(nodes):
             minimising.add(function)
         if function in minimising or _changes_something(function, nodes):
             direct.append(function)
-    training = _with_callers(list(minimising), callers)
     return Effects(
-        frozenset(_with_callers(direct, callers)), frozenset(minimising), frozenset(training), callers
+        frozenset(_with_callers(direct, callers)),
+        frozenset(minimising),
+        frozenset(_with_callers(list(minimising), callers)),
+        frozenset(_with_callers(telling, callers)),
+        callers,
     )
 
 

@@ -113,6 +113,7 @@ class Execution:
         self.tracing = tracing
         self.events: list[Event] = []
         self.scope: Scope | None = None
+        self.finished: set[ast.AST] = set()  # the scopes whose end was reached
         self.sinks: list[Sink] = []
         self.records: list[Record] = []
         self.entered: set[Function] = set()
@@ -223,8 +224,10 @@ class Execution:
                 frame.names[arg.arg] = self.evaluate(default, frame)
         return self.evaluate(callee.node.body, frame)
 
-    def is_pure(self, function: Function) -> bool:
+    def can_wait(self, function: Function) -> bool:
         """Whether following the function can wait until its result matters."""
+        if self.tracing and function in self._effects.telling:
+            return False
         return function not in self._effects.changing
 
     def may_train(self, function: Function) -> bool:
@@ -300,6 +303,7 @@ class Execution:
         self.scope = Scope(kind, node, frame.module.source, before, value, arm)
         try:
             yield
+            self.finished.add(node)
         finally:
             self.scope = before
 

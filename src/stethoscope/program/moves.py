@@ -200,7 +200,8 @@ def _backward(run: Execution, call: Call, role: Role | None) -> Move:
     receiver = call.receiver
     handed = bool(call.args) and (role is Role.ENGINE or call.name != "backward" or _is_made(receiver))
     loss = call.args[0] if handed else receiver
-    scaled = isinstance(loss, Applied) and loss.callee == ".scale"
+    options = loss.options if isinstance(loss, Choice) else (loss,)
+    scaled = any(isinstance(option, Applied) and option.callee == ".scale" for option in options)
     by_engine = role is Role.ENGINE or call.name != "backward"
     return Move(Kind.BACKWARD, call, calls.unscaled(loss) if loss is not None else None, scaled, by_engine)
 

@@ -13,8 +13,9 @@ from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 
-TRACE_STEPS = 60_000  # expressions and statements followed from one entry
-ALL_STEPS = 300_000  # for all entries together: a few seconds
+TRACE_STEPS = 40_000  # expressions and statements followed from one entry: about half a second
+ALL_STEPS = 160_000  # for all entries together
+HOOK_STEPS = 80_000  # for all hooks of frameworks together
 MOST_ENTRIES = 400
 
 
@@ -39,13 +40,15 @@ def traces(index: Index, settings: SettingsTree) -> tuple[Trace, ...]:
     found: list[Trace] = []
     left = ALL_STEPS
     for entry in training_entries(index, MOST_ENTRIES):
-        if entry.reaches and not wanted.intersection(entry.reaches):
+        if not wanted.intersection(entry.reaches) and entry.reaches:
             continue
-        if left <= 0:
-            break
-        trace = _traced(index, settings, entry, min(TRACE_STEPS, left))
-        left -= min(TRACE_STEPS, left) - max(trace.run.steps, 0)
-        wanted -= trace.run.entered
+        # A function that trains is always followed, even where its callers used the budget up.
+        is_direct = entry.start in wanted
+        if left <= 0 and not is_direct:
+            continue
+        trace = _traced(index, settings, entry, TRACE_STEPS if is_direct else min(TRACE_STEPS, left))
+        left -= TRACE_STEPS - max(trace.run.steps, 0)
+        wanted = {function for function in wanted if function.node not in trace.run.finished}
         found.append(trace)
     found.extend(_hooks(index, settings))
     return tuple(found)
@@ -68,14 +71,16 @@ HOOKS = {
 
 def _hooks(index: Index, settings: SettingsTree) -> Iterator[Trace]:
     """Walks of the methods that a framework's loop calls."""
+    left = HOOK_STEPS
     for cls in index.classes:
-        for method in hook_methods(index, cls):
-            run = Execution(index, settings, TRACE_STEPS, tracing=True)
+        for method in hook_methods(index, cls) if left > 0 else ():
+            run = Execution(index, settings, min(TRACE_STEPS, left), tracing=True)
             complete = True
             try:
                 run.enter(method, run.make(cls))
             except (Exhausted, RecursionError):
                 complete = False
+            left -= min(TRACE_STEPS, left) - max(run.steps, 0)
             yield Trace(method, run, tuple(run.events), complete, method)
 
 

@@ -80,7 +80,8 @@ class TrainingLoop:
 
         A function that is called from a loop that was not seen may have its other half there.
         """
-        return self.trace.complete and self.hook is None and self.is_seen and not any(self._escapes)
+        is_finished = self.body is not None and self.body.node in self.run.finished
+        return is_finished and self.hook is None and self.is_seen and not any(self._escapes)
 
     @property
     def _escapes(self) -> Iterator[Call]:
@@ -181,8 +182,8 @@ def _is_unresolved(call: Call) -> bool:
 
 
 def _is_inside(event: Event, scope: Scope) -> bool:
-    # One loop over known things is walked once for each, so scopes are compared by their place.
-    return any(one.node is scope.node for one in event.scopes())
+    # A loop that is met several times is followed several times; one of them is enough to know it.
+    return any(one is scope for one in event.scopes())
 
 
 # Paths
@@ -221,7 +222,7 @@ def _path(known: Sequence[Move], body: Scope | None, arms: dict[str, bool]) -> P
 def _conditions(event: Event, body: Scope | None) -> Iterator[tuple[str, bool]]:
     """The conditions between an event and the body, as a key that is the same for the same question."""
     for scope in event.scopes():
-        if body is not None and scope.node is body.node:
+        if scope is body:
             return
         if scope.kind == "if":
             yield condition(scope)
