@@ -7,18 +7,15 @@ written as the string "nan", "inf" or "-inf".
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
-
-import numpy as np
 
 from stethoscope import __version__
 from stethoscope.causes import Argument, BenignExplanation, RankedCause
 from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Found, NotExamined
 from stethoscope.prescription import CheckpointAdvice, Edit, NotRecommended, Prescription
+from stethoscope.report.plain_json import plain
 from stethoscope.report.unexplained import (
     CONFIRM_UNKNOWN,
     UNKNOWN,
@@ -33,7 +30,6 @@ Json = dict[str, object]
 
 SCHEMA = 1
 PROBABILITY_DIGITS = 4
-LONE_SURROGATE = re.compile("[\\ud800-\\udfff]")
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -56,7 +52,7 @@ def as_dict(diagnosis: Diagnosis) -> Json:
         "benign": [_benign(benign) for benign in explanation.benign],
         "prescription": _prescription(diagnosis.prescription),
     }
-    return {name: _plain(value) for name, value in report.items()}
+    return {name: plain(value) for name, value in report.items()}
 
 
 def schema() -> Json:
@@ -277,25 +273,3 @@ def _where(place: Where) -> Json:
 
 def _chance(probability: float) -> float:
     return round(float(probability), PROBABILITY_DIGITS)
-
-
-def _plain(value: object) -> object:
-    """The value in the types of JSON: what rules put into evidence may be anything."""
-    if isinstance(value, Mapping):
-        return {_text(str(key)): _plain(part) for key, part in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(part) for part in value]
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return _text(str(value))
-
-
-def _text(text: str) -> str:
-    """The text without lone surrogates, which stand for undecodable bytes in file names."""
-    return LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,12 +55,15 @@ class Folder:
     passed: tuple[str, ...] = ()
 
 
-def walk(root: Path, shown: str, max_depth: int = MAX_DEPTH) -> Folder:
+def walk(
+    root: Path, shown: str, max_depth: int = MAX_DEPTH, wanted: Callable[[str], bool] | None = None
+) -> Folder:
     """The regular files below a folder; pipes, loops, crowds and links out of it are noted and left alone.
 
-    A folder that is itself given as a link is followed: whoever names it means what it leads to.
+    A folder that is itself given as a link is followed: whoever names it means what it leads to. Where
+    `wanted` is given, only files of such names are listed.
     """
-    found = _Walk(os.path.realpath(root))
+    found = _Walk(os.path.realpath(root), wanted)
     _visit(root, shown, max_depth, found)
     return Folder(tuple(found.files), tuple(found.folders), tuple(found.unread), tuple(found.passed))
 
@@ -74,6 +77,7 @@ def entry_of(path: Path, shown: str) -> Entry:
 @dataclass(slots=True)
 class _Walk:
     root: str  # without links
+    wanted: Callable[[str], bool] | None = None
     files: list[Entry] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
@@ -116,6 +120,8 @@ def _scan(folder: Path, shown: str, found: _Walk) -> Iterator[os.DirEntry[str]]:
 
 def _meet(entry: os.DirEntry[str], shown: str, depth: int, found: _Walk) -> None:
     try:
+        if found.wanted is not None and not entry.is_dir() and not found.wanted(entry.name):
+            return
         status = entry.stat()
     except OSError as problem:
         found.unread.append(Unread(shown, "a link to nothing" if entry.is_symlink() else _reason(problem)))

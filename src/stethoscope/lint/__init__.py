@@ -1,0 +1,197 @@
+"""lint: source and settings -> findings, without a log. The line is `examined`; fixing goes round it.
+
+paths -> files -> patients (programs with their settings) -> outcomes of rules -> report
+         gather   read                                       examine               told
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from stethoscope.errors import NothingToRead
+from stethoscope.findings import Finding, Found, NotExamined, RuleEntry, Subject, apply
+from stethoscope.lint.comments import Ignores, ignores_in
+from stethoscope.lint.files import Files, gather
+from stethoscope.lint.lint_report import Linted, LintReport
+from stethoscope.lint.patients import Kept, Patients, patients
+from stethoscope.lint.selection import chosen, fit, lintable, must_be_known
+from stethoscope.lint.settings import LintSettings
+from stethoscope.run import Run, Unread, Where
+from stethoscope.signals import Missing, measure
+
+__all__ = ["LintReport", "Linted", "examined", "gather", "lint", "rules_asked_for"]
+
+LOOKED_FOR = ".py source and settings such as .yml, .toml and .json"
+
+
+def lint(
+    paths: Sequence[str | Path],
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    changed: Collection[Path] | None = None,
+) -> LintReport:
+    """Examine the training source and settings below the paths; nothing is run or changed.
+
+    `select` and `ignore` name rules by code, the beginning of one, family or name. `changed` restricts what
+    is told about to these files; the project around them is read all the same.
+    """
+    files = gather([str(path) for path in paths], changed=changed)
+    return examined(files, tuple(map(str, paths)), rules_asked_for(files.settings, select, ignore))
+
+
+def rules_asked_for(
+    settings: LintSettings, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> tuple[RuleEntry, ...]:
+    """The rules that a project and a command line ask for together; what is typed comes first."""
+    must_be_known(select, "--select", to_select=True)
+    must_be_known(ignore, "--ignore")
+    project = chosen(lintable(), settings.select, settings.ignore)
+    return chosen(lintable() if select else project, select, ignore)
+
+
+def examined(
+    files: Files, paths: tuple[str, ...], rules: Sequence[RuleEntry], kept: Kept | None = None
+) -> LintReport:
+    """Read the files, let the rules look, and tell what they found in what was asked about."""
+    read = patients(files, kept)
+    found, clear, not_examined = _outcomes(rules, read)
+    told = [_told(one, read, files) for one in _once(found) if _main(one.finding).file in files.asked]
+    ignores = _ignores(read, files)
+    findings = [one for one in told if not _is_ignored(one, ignores, files)]
+    looked_at = tuple(name for name in read.texts if name in files.asked)
+    unread = (*files.unread, *_first_of_each(read.unread))
+    if not looked_at and not unread and not files.asked:
+        raise NothingToRead(f"nothing to lint in {', '.join(paths)}. Looked for: {LOOKED_FOR}.")
+    return LintReport(
+        paths,
+        files.root,
+        tuple(sorted(findings, key=_order)),
+        clear,
+        not_examined,
+        looked_at,
+        sum(read.texts[name].count("\n") + 1 for name in looked_at),
+        len(read.texts) - len(looked_at),
+        len({id(run.program) for run in read.runs if run.program is not None}),
+        len(told) - len(findings),
+        unread,
+        files.passed,
+        _problems(ignores),
+        files.settings,
+        {name: read.texts[name] for name in _files_in(findings) if name in read.texts},
+        any(one.file in files.named for one in unread),
+    )
+
+
+def _outcomes(
+    rules: Iterable[RuleEntry], read: Patients
+) -> tuple[list[Found], tuple[RuleEntry, ...], tuple[NotExamined, ...]]:
+    """What every rule says about every program under every settings."""
+    signals = {id(run): measure(run) for run in read.runs}
+    found: list[Found] = []
+    clear: list[RuleEntry] = []
+    not_examined: list[NotExamined] = []
+    for rule in rules:
+        runs = read.runs if rule.subject is Subject.SETTINGS else read.source_runs or read.runs[:1]
+        outcomes = [apply(rule, signals[id(run)]) for run in runs]
+        findings = list(_joined(outcomes))
+        missing = _why_not(outcomes, runs)
+        found += [Found(rule, finding) for finding in findings]
+        if missing is not None:
+            not_examined.append(NotExamined(rule, missing))
+        elif not findings:
+            clear.append(rule)
+    return found, tuple(clear), tuple(not_examined)
+
+
+def _joined(outcomes: Iterable[tuple[Finding, ...] | Missing]) -> Iterator[Finding]:
+    """The findings under all settings; a place told about under one is not told again under another."""
+    seen: set[Where] = set()
+    for outcome in outcomes:
+        if not isinstance(outcome, Missing):
+            fresh = [finding for finding in outcome if _main(finding) not in seen]
+            seen.update(map(_main, fresh))
+            yield from fresh
+
+
+def _why_not(outcomes: Sequence[tuple[Finding, ...] | Missing], runs: Sequence[Run]) -> Missing | None:
+    """Why a rule could look at nothing at all, as the largest program tells; or that it failed somewhere."""
+    missing = [(one, run) for one, run in zip(outcomes, runs, strict=True) if isinstance(one, Missing)]
+    failed = [one for one, _ in missing if one.why.startswith("the rule itself failed")]
+    if failed:
+        return failed[0]
+    if not outcomes:
+        return Missing("no file has to do with training a network")
+    if len(missing) < len(outcomes):
+        return None
+    return max(missing, key=lambda one: len(one[1].program.sources) if one[1].program else 0)[0]
+
+
+def _once(found: Iterable[Found]) -> list[Found]:
+    """Each finding once, though several programs share the file it stands in."""
+    unique = {(one.rule.code, _main(one.finding), one.finding.message): one for one in reversed([*found])}
+    return list(unique.values())
+
+
+def _main(finding: Finding) -> Where:
+    return finding.places[0]
+
+
+def _told(found: Found, read: Patients, files: Files) -> Linted:
+    """A finding with the line it stands on, and why its fix must wait where it must."""
+    main = _main(found.finding)
+    line = _line(read.texts.get(main.file, ""), main.line)
+    if main.column is None and main.line is not None:
+        main = replace(main, column=len(line) - len(line.lstrip()) + 1)
+    touched = {splice.file for splice in found.finding.fix.splices} if found.finding.fix else set()
+    keeps = ""
+    if touched & files.records:
+        keeps = "a run's record is never changed"
+    elif touched - files.asked:
+        keeps = f"it changes {', '.join(sorted(touched - files.asked))}, which was not asked about"
+    return Linted(found, main, tuple(dict.fromkeys(found.finding.places[1:])), line, keeps)
+
+
+def _line(text: str, number: int | None) -> str:
+    lines = text.split("\n") if number is not None else []
+    return lines[number - 1] if number is not None and 0 < number <= len(lines) else ""
+
+
+def _ignores(read: Patients, files: Files) -> Mapping[str, Ignores]:
+    asked = {name for name in read.texts if name in files.asked}
+    trees = {name: source.tree for name, source in read.trees.items()}
+    return {name: ignores_in(read.texts[name], trees.get(name)) for name in sorted(asked)}
+
+
+def _is_ignored(one: Linted, ignores: Mapping[str, Ignores], files: Files) -> bool:
+    comments = ignores.get(one.where.file, Ignores())
+    if comments.ignore(one.rule, one.where.line):
+        return True
+    path = next((e.path for e in (*files.sources, *files.settings_files) if e.file == one.where.file), None)
+    return path is not None and fit(one.rule, files.settings.ignored_in(path)) >= 0
+
+
+def _problems(ignores: Mapping[str, Ignores]) -> tuple[tuple[Where, str], ...]:
+    return tuple(
+        (Where(name, line=line), problem) for name, one in ignores.items() for line, problem in one.problems
+    )
+
+
+def _first_of_each(unread: Iterable[Unread]) -> tuple[Unread, ...]:
+    return tuple(dict.fromkeys(unread))
+
+
+def _order(one: Linted) -> tuple[str, int, int, str]:
+    return one.where.file, one.where.line or 0, one.where.column or 0, one.rule.code
+
+
+def _files_in(findings: Iterable[Linted]) -> list[str]:
+    names: dict[str, None] = defaultdict(lambda: None)
+    for one in findings:
+        names[one.where.file] = None
+        for splice in one.fix.splices if one.fix else ():
+            names[splice.file] = None
+    return list(names)

@@ -1,0 +1,256 @@
+"""The programs among the files, each with the settings it may run under.
+
+Files that import each other are one program; scripts that have nothing to do with each other are examined
+apart, so that one's names never stand for another's. Settings files that set the same key are alternatives:
+the program is examined under each, never under a mixture that nobody runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.lint.files import Files
+from stethoscope.lint.import_graph import groups
+from stethoscope.program import module_name, parsed_source
+from stethoscope.recipe import in_use as settings_in_use
+from stethoscope.run import Program, Recipe, Run, Source, Unread
+from stethoscope.run.folder import Entry
+
+MOST_SOURCES = 5_000  # of one program, nearest to what was asked about first
+MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings themselves always are
+
+# A file that has to do with training says so by one of these words.
+_CONCERNS_TRAINING = re.compile(
+    r"\b(?:torch|lightning|pytorch_lightning|accelerate|transformers|deepspeed|jax|flax|mmengine|mmcv|fastai"
+    r"|ultralytics|timm|tensorflow|keras|backward|optimizer|train|trainer)\b"
+)
+
+Kept = dict[str, tuple[bytes, Source]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patients:
+    """The runs to examine, most of them never run: each a program with settings. What could not be read.
+
+    `source_runs` are those under which source is examined. `texts` are the files asked about, as read.
+    """
+
+    runs: tuple[Run, ...]
+    source_runs: tuple[Run, ...]
+    sources: tuple[Source, ...]
+    texts: dict[str, str]
+    trees: dict[str, Source]
+    entries: dict[str, Entry]
+    settings_files: tuple[str, ...]
+    unread: tuple[Unread, ...]
+
+
+def patients(files: Files, kept: Kept | None = None) -> Patients:
+    """Read and sort the files. `kept` remembers parsed files from one round to the next."""
+    reading = _Reading(files, {} if kept is None else kept, [])
+    programs = _programs(reading)
+    words = [_words(program) for program in programs]
+    recipes = _recipes(reading, words)
+    runs: list[Run] = []
+    source_runs: list[Run] = []
+    for program, own in _assigned(programs, words, recipes, files):
+        alternatives = _alternatives(own)
+        under: list[Recipe | None] = [*alternatives] or [None]
+        each = [_run(program, recipe, files) for recipe in under]
+        runs += each
+        source_runs += each[:MOST_ALTERNATIVES] if program else []
+    sources = tuple(source for program in programs for source in program)
+    texts = {source.file: source.text for source in sources}
+    texts |= {config.file: config.text for recipe in recipes for config in recipe.files}
+    return Patients(
+        tuple(runs),
+        tuple(source_runs),
+        sources,
+        texts,
+        {source.file: source for source in sources},
+        {entry.file: entry for entry in (*files.settings_files, *files.sources)},
+        tuple(dict.fromkeys(config.file for recipe in recipes for config in recipe.files)),
+        tuple(reading.unread),
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    files: Files
+    kept: Kept
+    unread: list[Unread]
+
+
+def _run(program: Program | None, recipe: Recipe | None, files: Files) -> Run:
+    return Run(str(files.root), files.root.name, recipe=recipe, program=program)
+
+
+# --- source
+
+
+def _programs(reading: _Reading) -> list[Program]:
+    """Every program with a file that was asked about."""
+    files = reading.files
+    contents, entries = _contents(reading)
+    texts = {module: content.decode("latin-1") for module, content in contents.items()}
+    packages = frozenset(module for module in entries if entries[module].name == "__init__.py")
+    asked = [module for module in texts if entries[module].file in files.asked]
+    programs = []
+    for group in groups(texts, packages, asked):
+        if not any(_CONCERNS_TRAINING.search(texts[module]) for module in group):
+            continue
+        if len(group) > MOST_SOURCES:
+            reason = f"{len(group):,} files import each other; the nearest {MOST_SOURCES:,} were read"
+            reading.unread.append(Unread(str(files.root), reason))
+        sources = [_source(entries[module], contents[module], reading) for module in group[:MOST_SOURCES]]
+        read = sorted((source for source in sources if source), key=lambda source: source.file)
+        if read:
+            maintained = not any(source.file in files.records for source in read)
+            programs.append(Program(os.path.relpath(files.root), tuple(read), "given", maintained))
+    return programs
+
+
+def _contents(reading: _Reading) -> tuple[dict[str, bytes], dict[str, Entry]]:
+    """What the Python files hold, by module; a name that two files share is given to the first."""
+    files = reading.files
+    contents: dict[str, bytes] = {}
+    entries: dict[str, Entry] = {}
+    for entry in sorted(files.sources, key=lambda entry: (entry.file not in files.asked, entry.file)):
+        try:
+            content = files.content(entry)
+        except OSError as problem:
+            if entry.file in files.asked:
+                reading.unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
+            continue
+        module = _module(entry.path, files.root)
+        name = module if module not in contents else entry.file
+        contents[name], entries[name] = content, entry
+    return contents, entries
+
+
+def _source(entry: Entry, content: bytes, reading: _Reading) -> Source | None:
+    before = reading.kept.get(entry.file)
+    if before is not None and before[0] == content:
+        return before[1]
+    try:
+        source = parsed_source(content, entry.file, _module(entry.path, reading.files.root))
+    except UnreadableFile as problem:
+        if entry.file in reading.files.asked:
+            reading.unread.append(Unread(entry.file, str(problem).removeprefix(f"{entry.file}: ")))
+        return None
+    reading.kept[entry.file] = (content, source)
+    return source
+
+
+def _module(path: Path, root: Path) -> str:
+    relative = path.relative_to(root) if root in path.parents else Path(path.name)
+    return module_name(PurePosixPath(relative.as_posix()))
+
+
+# --- settings
+
+
+def _recipes(reading: _Reading, words: Sequence[frozenset[str]]) -> list[Recipe]:
+    """The settings of each file with all it builds on, the shortest path first.
+
+    Of the files around those asked about, only what a program speaks of is read.
+    """
+    files = reading.files
+    recipes = []
+    for entry in sorted(files.settings_files, key=lambda entry: (len(entry.path.parts), entry.file)):
+        if entry.file not in files.asked and not any(entry.name in spoken for spoken in words):
+            continue
+        around = settings_in_use.Surroundings(files.root, (entry,))
+        read = (
+            settings_in_use.recipe_in_use
+            if settings_in_use.looks_like_settings(entry)
+            else lambda around, entry=entry: settings_in_use.given_recipe(entry, around)
+        )
+        recipe, unread = read(around)
+        if entry.file in files.asked:
+            reading.unread.extend(unread)
+        if recipe is not None and recipe.settings:
+            recipes.append(recipe)
+    return recipes
+
+
+def _assigned(
+    programs: Sequence[Program],
+    words: Sequence[frozenset[str]],
+    recipes: Sequence[Recipe],
+    files: Files,
+) -> list[tuple[Program | None, list[Recipe]]]:
+    """Each program with the settings that are its own, and the settings that are nobody's."""
+    own: dict[int, list[Recipe]] = defaultdict(list)
+    nobody: list[Recipe] = []
+    for recipe in recipes:
+        name = recipe.files[0].file
+        asked = name in files.asked
+        # A name that the source speaks says more than a place; a file around may be anybody's.
+        users = [number for number, spoken in enumerate(words) if os.path.basename(name) in spoken]
+        users = users or (_nearest(programs, recipe) if asked else [])
+        for number in users:
+            own[number].append(recipe)
+        if not users and asked:
+            nobody.append(recipe)
+    for number, mine in own.items():
+        # What was asked about is what is meant; the rest of the project stands in where nothing was.
+        asked_for = [recipe for recipe in mine if recipe.files[0].file in files.asked]
+        own[number] = asked_for or _nearest_of_each_name(programs[number], mine)
+    assigned: list[tuple[Program | None, list[Recipe]]] = [
+        (program, own[number]) for number, program in enumerate(programs)
+    ]
+    return [*assigned, (None, nobody)] if nobody else assigned
+
+
+def _nearest_of_each_name(program: Program, recipes: Iterable[Recipe]) -> list[Recipe]:
+    """Of settings files that bear one name in several folders, the one nearest to the program."""
+    nearest: dict[str, Recipe] = {}
+    for recipe in recipes:
+        name = os.path.basename(recipe.files[0].file)
+        if name not in nearest or _nearness(program, recipe) > _nearness(program, nearest[name]):
+            nearest[name] = recipe
+    return list(nearest.values())
+
+
+def _nearness(program: Program, recipe: Recipe) -> int:
+    """How many folders a settings file shares with the nearest file of a program."""
+    home = Path(os.path.abspath(recipe.files[0].file)).parent.parts
+    return max(_shared(home, Path(os.path.abspath(source.file)).parent.parts) for source in program)
+
+
+def _words(program: Program) -> frozenset[str]:
+    return frozenset(word for source in program for word in re.findall(r"[\w.-]+", source.text))
+
+
+def _nearest(programs: Sequence[Program], recipe: Recipe) -> list[int]:
+    """The programs that lie nearest to a settings file, where several are as near all of them."""
+    near = [_nearness(program, recipe) for program in programs]
+    return [number for number, shared in enumerate(near) if shared == max(near)]
+
+
+def _shared(left: Sequence[str], right: Sequence[str]) -> int:
+    return next(
+        (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+    )
+
+
+def _alternatives(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """The settings, those together that set different keys, and those apart that set the same."""
+    mixed: list[tuple[Recipe, set[str]]] = []
+    for recipe in recipes:
+        keys = {setting.dotted for setting in recipe}
+        for number, (other, taken) in enumerate(mixed):
+            if not keys & taken:
+                together = Recipe((*other.settings, *recipe.settings), (*other.files, *recipe.files))
+                mixed[number] = (together, taken | keys)
+                break
+        else:
+            mixed.append((recipe, keys))
+    return [recipe for recipe, _ in mixed]
