@@ -547,8 +547,11 @@ def _follow_callbacks(
     if hands_over_loss(site.node):
         for keyword in LOSS_KEYWORDS & keywords.keys():
             _sink_handed_over(run, run.force(keywords[keyword]), site)
+    is_closure = run.tracing and isinstance(site.node, ast.Call) and bare_name(site.node) == "step"
     for value in (*args, *keywords.values()):
-        if isinstance(value, FunctionValue) and not run.can_wait(value.function) and value.around:
+        if not isinstance(value, FunctionValue) or run.can_wait(value.function):
+            continue
+        if value.around or is_closure:
             call_value(run, value, [Leaf(p) for p in value.function.parameters], {}, site)
 
 

@@ -34,7 +34,8 @@ class Effects:
     may reach one.
 
     `telling` hold or reach a call that a trace is about: a step, a mode, a collective, a checkpoint.
-    `callers` maps a bare function name to the functions that call something of that name.
+    `callers` maps a bare name to the functions that call a function, class or object of that name, and
+    `names_of` maps a class whose objects can be called to the names they are kept under.
     """
 
     changing: frozenset[Function]
@@ -42,6 +43,7 @@ class Effects:
     training: frozenset[Function]
     telling: frozenset[Function]
     callers: dict[str, list[Function]]
+    names_of: dict[str, frozenset[str]]
 
 
 @lru_cache(maxsize=4)
@@ -51,11 +53,13 @@ def effects(index: Index) -> Effects:
     direct: list[Function] = []
     minimising: set[Function] = set()
     telling: list[Function] = []
+    names_of = _names_of_callable_objects(index)
+    classes = {cls.name for cls in index.classes}.union(*names_of.values())
     for function in index.functions:
         nodes = list(own_nodes(function.node))
         names = set(_called_names(nodes))
         for name in names:
-            if index.functions_named(name):
+            if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
         if names & TELLING:
             telling.append(function)
@@ -69,7 +73,22 @@ def effects(index: Index) -> Effects:
         frozenset(_with_callers(list(minimising), callers)),
         frozenset(_with_callers(telling, callers)),
         callers,
+        names_of,
     )
+
+
+def _names_of_callable_objects(index: Index) -> dict[str, frozenset[str]]:
+    """`self.update = Stepper(...)`: objects of Stepper are called as `update(...)`."""
+    wanted = {cls.name for cls in index.classes if "__call__" in cls.methods}
+    found: dict[str, set[str]] = {name: set() for name in wanted}
+    for function in index.functions if wanted else ():
+        for node in own_nodes(function.node):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                made = "".join(_called_names([node.value]))
+                for target in node.targets if made in wanted else ():
+                    name = getattr(target, "attr", None) or getattr(target, "id", None)
+                    found[made].update({name} if name else ())
+    return {name: frozenset(names) for name, names in found.items()}
 
 
 def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:

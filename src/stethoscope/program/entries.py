@@ -40,11 +40,15 @@ def training_entries(index: Index, most: int = MOST_WALKS) -> Iterator[Entry]:
     targets = sorted(known.minimising, key=lambda function: (function.source.file, function.node.lineno))
     height: dict[Function, int] = {}
     below: dict[Function, set[Function]] = {}
+    makers = {function.qualified: function for function in index.functions}
     for target in targets:
-        for ancestor, distance in _ancestors(target, known).items():
+        for ancestor, distance in _ancestors(target, known, makers).items():
             height[ancestor] = max(height.get(ancestor, 0), distance)
             below.setdefault(ancestor, set()).add(target)
-    scripts = [entry for module in index.modules.values() if (entry := _script(module, below)) is not None]
+    named = {name: function for function in below for name in _called_as(function, known)}
+    scripts = [
+        entry for module in index.modules.values() if (entry := _script(module, below, named)) is not None
+    ]
     inside = sorted(height, key=lambda function: -height[function])
     entries = [*scripts, *(Entry(function, frozenset(below[function])) for function in inside)]
     direct = [Entry(target, frozenset({target})) for target in targets]
@@ -52,32 +56,42 @@ def training_entries(index: Index, most: int = MOST_WALKS) -> Iterator[Entry]:
     yield from direct[:most]
 
 
-def _ancestors(target: Function, known: Effects) -> dict[Function, int]:
+def _ancestors(target: Function, known: Effects, makers: Mapping[str, Function]) -> dict[Function, int]:
     """The functions that may call the target, directly or not, with their distance."""
     found = {target: 0}
     waiting = [target]
     while waiting and len(found) < MOST_ANCESTORS:
         current = waiting.pop(0)
-        for caller in known.callers.get(_called_as(current), ()):
+        callers = [caller for name in _called_as(current, known) for caller in known.callers.get(name, ())]
+        # What is defined inside a function is called there, or by whoever gets it from there.
+        around = makers.get(current.qualified.rpartition(".")[0])
+        for caller in (*callers, *([around] if around is not None else ())):
             if caller not in found:
                 found[caller] = found[current] + 1
                 waiting.append(caller)
     return found
 
 
-def _called_as(function: Function) -> str:
+def _called_as(function: Function, known: Effects) -> tuple[str, ...]:
+    """The names under which a function is called: an object's by its class and by what it is kept under."""
     if function.name in {"__init__", "__call__", "forward"} and function.owner is not None:
-        return function.owner.name
-    return function.name
+        kept = known.names_of.get(function.owner.name, ()) if function.name == "__call__" else ()
+        return (function.owner.name, *kept)
+    return (function.name,)
 
 
-def _script(module: Module, below: Mapping[Function, set[Function]]) -> Entry | None:
+def _script(
+    module: Module, below: Mapping[Function, set[Function]], names: Mapping[str, Function]
+) -> Entry | None:
     """A module whose own statements train, or call something that does."""
-    names = {_called_as(function): function for function in below}
+    closures = {function.node: found for function, found in below.items() if function.owner is None}
+    closures = {node: found for node, found in closures.items() if node not in module.source.tree.body}
     reaches: set[Function] = set()
     trains = False
     for node in _statement_nodes(module.source.tree):
-        if isinstance(node, ast.Call):
+        if isinstance(node, FunctionNode):
+            reaches |= closures.get(node, set())
+        elif isinstance(node, ast.Call):
             name = bare_name(node)
             trains = trains or name in BACKWARD or hands_over_loss(node)
             if name in names:
@@ -86,13 +100,10 @@ def _script(module: Module, below: Mapping[Function, set[Function]]) -> Entry | 
 
 
 def _statement_nodes(tree: ast.Module) -> Iterator[ast.AST]:
-    """What a module does itself, without the bodies of its functions and classes."""
+    """What a module does itself, without what is inside its functions and classes."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(
-            child
-            for child in ast.iter_child_nodes(node)
-            if not isinstance(child, FunctionNode | ast.ClassDef)
-        )
+        if not isinstance(node, FunctionNode | ast.ClassDef):
+            waiting.extend(ast.iter_child_nodes(node))

@@ -234,6 +234,10 @@ def _module(source: Source, functions: list[Function], classes: list[Class]) -> 
             names[statement.name] = _function(statement, source, None, source.module, functions, classes)
         elif isinstance(statement, ast.ClassDef):
             names[statement.name] = _class(statement, source, source.module, functions, classes)
+        elif isinstance(statement, ast.For | ast.While):
+            for inner in _nested(statement.body):  # a closure of each round; nobody else can name it
+                if isinstance(inner, FunctionNode):
+                    _function(inner, source, None, source.module, functions, classes)
         elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:

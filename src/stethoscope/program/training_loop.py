@@ -123,9 +123,14 @@ def training_loops(index: Index, settings: SettingsTree) -> tuple[TrainingLoop, 
             node = loop.body.node if loop.body is not None else loop.trace.start
             key = node if isinstance(node, ast.AST) else _node_of(node)
             known = found.get(key)
-            if known is None or len(loop.moves) > len(known.moves):
+            if known is None or _is_fuller(loop, known):
                 found[key] = loop
     return tuple(found.values())
+
+
+def _is_fuller(one: TrainingLoop, other: TrainingLoop) -> bool:
+    """Whether one walk saw more of a loop than the other, or knows at least who calls it."""
+    return (len(one.moves), one.hook is not None) > (len(other.moves), other.hook is not None)
 
 
 def _node_of(start: Function | Module) -> ast.AST:
