@@ -201,9 +201,10 @@ def _at(tree: object, key: tuple[str | int, ...]) -> object:
 
 
 def test_names_announce_the_syntax() -> None:
-    assert [syntax_of(name) for name in ("a.yml", "a.YAML", "a.json", "a.toml")] == [
+    assert [syntax_of(name) for name in ("a.yml", "a.YAML", "a.json", "a.toml", "a.bin")] == [
         "yaml",
         "yaml",
         "json",
+        "toml",
         None,
     ]

@@ -1,7 +1,8 @@
 """read: settings files -> settings with file and line. One file per config format, found by folder.
 
 A format module holds SYNTAX (its name), ENDINGS (file name endings) and `read(text, file, first_line)`,
-which gives the settings in the order written.
+which gives the settings in the order written. Where a file may build on others, `read_file(opened, files)`
+reads them all.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from types import ModuleType
 
 from stethoscope.discovery import modules_in
 from stethoscope.errors import UnreadableFile
+from stethoscope.recipe._files import Files, Opened
 from stethoscope.run import Setting
 
-__all__ = ["read_settings", "syntax_of"]
+__all__ = ["read_settings", "read_settings_file", "syntax_of"]
 
 
 def read_settings(text: str, file: str, syntax: str, first_line: int = 1) -> tuple[Setting, ...]:
@@ -25,6 +27,15 @@ def read_settings(text: str, file: str, syntax: str, first_line: int = 1) -> tup
     raise UnreadableFile(f"{file}: no reader for {syntax} settings")
 
 
+def read_settings_file(opened: Opened, syntax: str, files: Files) -> tuple[Setting, ...]:
+    """The settings of a file together with those of the files it builds on, which `files` remembers."""
+    for module in _formats():
+        if syntax == module.SYNTAX and hasattr(module, "read_file"):
+            settings: tuple[Setting, ...] = module.read_file(opened, files)
+            return settings
+    return read_settings(opened.text, opened.file, syntax)
+
+
 def syntax_of(name: str) -> str | None:
     """The syntax a file name announces, or None where it is no settings file."""
     lowered = name.lower()
@@ -33,4 +44,4 @@ def syntax_of(name: str) -> str | None:
 
 @cache
 def _formats() -> tuple[ModuleType, ...]:
-    return tuple(module for module in modules_in(__name__) if hasattr(module, "SYNTAX"))
+    return tuple(module for module in modules_in(__name__) if hasattr(module, "ENDINGS"))

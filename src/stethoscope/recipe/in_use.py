@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.recipe import read_settings, syntax_of
+from stethoscope.recipe import hydra_in_use, python_settings, read_settings, read_settings_file, syntax_of
+from stethoscope.recipe._files import MAX_BYTES, Files, text_of
+from stethoscope.recipe.interpolation import loaded_by_omegaconf
+from stethoscope.recipe.launchers import Signs, Started, launchers_in, started_by
+from stethoscope.recipe.parser_defaults import Option, options_of, taken_by
 from stethoscope.recipe.wandb_config import unwrapped
-from stethoscope.run import ConfigFile, Document, Recipe, Setting, Unread
+from stethoscope.run import ConfigFile, Document, Program, Recipe, Setting, Unread
 from stethoscope.run.checkpoint_files import in_checkpoint_folder
 from stethoscope.run.file_times import LogFile, changed_after
 from stethoscope.run.folder import Entry
 from stethoscope.run.repository import is_project
 
-MAX_BYTES = 1 << 20  # longer than any settings file people write
+__all__ = [
+    "MAX_BYTES",
+    "Surroundings",
+    "given_recipe",
+    "is_launcher",
+    "is_record",
+    "looks_like_settings",
+    "recipe_in_use",
+]
+
 MOST_FILES = 50
 KEYS_NAMED = 5  # differing keys that a note spells out
 
 # Settings of other tools that live beside a training.
 _OTHER_TOOLS = re.compile(
     r"^(?:\.pre-commit-config|\.?travis|\.gitlab-ci|mkdocs|docker-compose.*|compose|environment.*|conda.*|action"
-    r"|dependabot|codecov|meta|MLmodel|hydra|overrides|dvc|_config|CITATION|pnpm-lock|buildspec|cog)$",
+    r"|dependabot|codecov|meta|MLmodel|hydra|overrides|dvc|_config|CITATION|pnpm-lock|buildspec|cog"
+    r"|pyproject|cargo|rust-toolchain|ruff|uv|pixi|poetry|pipfile|taplo|netlify|book|tox|towncrier|cliff|typos)$",
     re.IGNORECASE,
 )
-_JSON_SETTINGS = re.compile(r"config|cfg|arg|opt|hparam|hyper|param|setting|recipe", re.IGNORECASE)
+_JSON_SETTINGS = re.compile(
+    r"config|cfg|arg|opt|hparam|hyper|param|setting|recipe|deepspeed|^ds_|^zero_?\d", re.IGNORECASE
+)
+# Where Python files with settings are kept, and what they are called elsewhere.
+_PYTHON_FOLDERS = re.compile(
+    r"^(?:.*_)?(?:configs?|confs?|cfgs?|options?|settings|recipes|hparams|_base_)$", re.IGNORECASE
+)
+_PYTHON_NAMES = re.compile(
+    r"(?:^|_)(?:configs?|conf|cfg|settings|hparams|hps|hyper_?parameters?|hyper_?params|options|params)(?:_|$)",
+    re.IGNORECASE,
+)
+_FOLDERS_NEAR = 3  # folders above a Python file that may say what it is
 _JSON_OTHER = re.compile(
     r"token|vocab|generation|preprocessor|processor|index|package|state|result|metric|summary|metadata|schema"
     r"|dataset|annotation|tsconfig|eval|predict|launch|history",
@@ -51,7 +77,8 @@ class Surroundings:
     """What there is to choose from: the run's folder and files, its logs, and its repository's settings.
 
     `heads` is the beginning of the logs, where a run often names its settings file. `lone_log` says that
-    one log was named and its folder may hold other runs' files.
+    one log was named and its folder may hold other runs' files. `launchers` are the shell scripts of the
+    run's repository, and `program` is the source that ran, whose parsers have defaults.
     """
 
     root: Path
@@ -60,6 +87,8 @@ class Surroundings:
     heads: str = ""
     repository: Sequence[Entry] = ()
     lone_log: bool = False
+    launchers: Sequence[Entry] = ()
+    program: Program | None = None
 
 
 def looks_like_settings(entry: Entry) -> bool:
@@ -70,47 +99,148 @@ def looks_like_settings(entry: Entry) -> bool:
         return False
     if syntax == "json":
         return bool(_JSON_SETTINGS.search(stem)) and not _JSON_OTHER.search(stem)
-    return not stem.startswith(".")
+    if syntax == "python":
+        return _is_python_settings(entry)
+    return syntax != "shell" and not stem.startswith(".")
+
+
+def is_launcher(entry: Entry) -> bool:
+    """Whether a file is a shell script, which may start a training."""
+    return syntax_of(entry.name) == "shell"
+
+
+def _is_python_settings(entry: Entry) -> bool:
+    """Whether a Python file is kept as settings are and holds nothing else."""
+    near = entry.path.absolute().parts[-1 - _FOLDERS_NEAR : -1]
+    kept = _PYTHON_NAMES.search(entry.path.stem) or any(_PYTHON_FOLDERS.match(part) for part in near)
+    if not kept or entry.name == "__init__.py" or entry.size > MAX_BYTES:
+        return False
+    try:
+        return python_settings.looks_like_settings(text_of(entry.path, entry.file))
+    except UnreadableFile:
+        return False
 
 
 def given_recipe(entry: Entry, around: Surroundings) -> tuple[Recipe | None, tuple[Unread, ...]]:
     """The settings of a file that the user named."""
     unread: list[Unread] = []
-    loaded = _load(entry, "given", True, around, unread)
+    loaded = _given(entry, around, unread)
     recorded = _recorded(around, unread)
     files = [_compared(loaded, recorded)] if loaded is not None else []
-    return _recipe(files), tuple(unread)
+    return _recipe(files, None, around), tuple(unread)
 
 
 def recipe_in_use(around: Surroundings) -> tuple[Recipe | None, tuple[Unread, ...]]:
     """The settings a run used, as far as the files around it tell."""
     unread: list[Unread] = []
     recorded = _recorded(around, unread)
-    candidates = _read_all(around, unread)
-    chosen = _chosen(candidates, recorded, around, unread)
+    started = _started(around, recorded, unread)
+    signs = _signs(around, recorded, started)
+    candidates = _read_all(around, signs, unread)
+    chosen = _chosen(candidates, signs, around, unread)
     if not any(one.config.maintained for one in chosen):
-        chosen = [*chosen, *_in_repository(recorded, chosen, around, unread)]
+        chosen = [*chosen, *_in_repository(signs, chosen, around)]
     chosen = [_compared(one, recorded) for one in chosen]
     # What the log recorded is what ran: it comes first, unless a file says exactly the same.
     unmatched = [one for one in recorded if not any(_same(one, other) for other in chosen)]
-    return _recipe([*unmatched, *chosen]), tuple(unread)
+    return _recipe([*unmatched, *chosen], started, around), tuple(unread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """What tells which settings a run used: what it recorded, what its logs say first, how it was started."""
+
+    recorded: Sequence[_Loaded]
+    heads: str
+    started: Started | None
+    hydra: hydra_in_use.Record | None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The settings files that the launcher names, in its order."""
+        return self.started.launch.named if self.started is not None else ()
+
+
+def _signs(around: Surroundings, recorded: Sequence[_Loaded], started: Started | None) -> _Signs:
+    return _Signs(recorded, around.heads, started, hydra_in_use.record_in(around.files))
+
+
+def _started(around: Surroundings, recorded: Sequence[_Loaded], unread: list[Unread]) -> Started | None:
+    """The launcher that started the run, where the run points to one or has only one."""
+    own = launchers_in(around.files, unread)
+    quiet: list[Unread] = []  # a broken script that may not concern this run is not worth a line
+    others = launchers_in(around.launchers, quiet)
+    logs = tuple(file.entry.name for file in around.logs)
+    return started_by(own, others, Signs(logs, around.heads, [one.values() for one in recorded]))
+
+
+def _given(entry: Entry, around: Surroundings, unread: list[Unread]) -> _Loaded | None:
+    """A file that the user named; one that lists Hydra's defaults is composed."""
+    trees = hydra_in_use.trees_in([entry])
+    if not trees:
+        return _load(entry, "given", True, around, unread)
+    signs = _signs(around, (), None)
+    return _load_tree(trees[0], entry.path.stem, "given", True, signs, around, unread)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
+    """A settings file, the files it builds on, and the settings of them all."""
+
     config: ConfigFile
     settings: tuple[Setting, ...]
     entry: Entry | None = None
+    builds_on: tuple[ConfigFile, ...] = ()
 
     def values(self) -> dict[str, object]:
         return {setting.dotted: setting.value for setting in self.settings}
 
 
-def _recipe(files: Sequence[_Loaded]) -> Recipe | None:
-    if not files:
+def _recipe(files: Sequence[_Loaded], started: Started | None, around: Surroundings) -> Recipe | None:
+    """The layers as one recipe: what was recorded, the command line, the files, the parsers' defaults."""
+    script = started.launch.script if started is not None else ""
+    options = options_of(around.program, script) if around.program is not None else ()
+    typed = _typed(started, files, options)
+    if not files and not typed:
         return None
-    settings = tuple(setting for one in files for setting in one.settings)
-    return Recipe(settings, tuple(one.config for one in files))
+    over = {setting.dotted for setting in typed}
+    records = [one for one in files if one.config.origin == "log"]
+    others = [one for one in files if one.config.origin != "log"]
+    settings = [setting for one in records for setting in one.settings]
+    settings += typed
+    shadowed: list[Setting] = []
+    for one in others:
+        for setting in one.settings:
+            # A record of what was composed holds the command line's values already.
+            lost = one.config.maintained and setting.dotted in over and setting not in typed
+            (shadowed if lost else settings).append(setting)
+    set_already = {setting.dotted for setting in settings}
+    for option in options:
+        if option.setting.dotted in set_already:
+            shadowed.append(option.setting)
+    defaults = [o.setting for o in options if o.setting.dotted not in set_already]
+    configs = [config for one in records for config in (one.config, *one.builds_on)]
+    configs += [_launcher(started, around)] if started is not None and typed else []
+    configs += [config for one in others for config in (one.config, *one.builds_on)]
+    return Recipe(tuple(settings), tuple(configs), tuple(shadowed), tuple(defaults))
+
+
+def _typed(
+    started: Started | None, files: Sequence[_Loaded], options: Sequence[Option]
+) -> tuple[Setting, ...]:
+    """What the command line gives, less what is part of a composed file already."""
+    if started is None:
+        return ()
+    composed = {setting.where for one in files for setting in one.settings}
+    overrides = [s for s in started.launch.overrides if s.where not in composed]
+    return taken_by(options, (*started.launch.settings, *overrides))
+
+
+def _launcher(started: Started, around: Surroundings) -> ConfigFile:
+    entry = started.entry
+    maintained = not is_record(entry, around.root)
+    changed = changed_after(around.logs, [entry])
+    return ConfigFile(entry.file, started.text, "launcher", "shell", maintained, changed)
 
 
 def _recorded(around: Surroundings, unread: list[Unread]) -> list[_Loaded]:
@@ -133,26 +263,89 @@ def _load_document(document: Document, unread: list[Unread]) -> _Loaded | None:
     return _Loaded(config, settings)
 
 
-def _read_all(around: Surroundings, unread: list[Unread]) -> list[_Loaded]:
-    """Every settings file in the run's folder, those nearest its top first."""
+def _read_all(around: Surroundings, signs: _Signs, unread: list[Unread]) -> list[_Loaded]:
+    """Every settings file in the run's folder, those it names first, then those nearest its top."""
     entries = [
         entry
         for entry in around.files
-        if looks_like_settings(entry) and not in_checkpoint_folder(entry.path, around.root)
+        if _is_candidate(entry, signs) and not in_checkpoint_folder(entry.path, around.root)
     ]
-    entries.sort(key=lambda entry: (len(entry.path.parts), entry.file))
+    found, entries = _read_trees(entries, "run", signs, around, unread)
+    entries.sort(key=lambda entry: (not _is_named(entry, signs), len(entry.path.parts), entry.file))
     if len(entries) > MOST_FILES:
         unread.append(
             Unread(str(around.root), f"{len(entries)} settings files; the first {MOST_FILES} were read")
         )
-    found = []
     for entry in entries[:MOST_FILES]:
         recorded = is_record(entry, around.root)
         origin = "snapshot" if recorded and entry.path.parent != around.root else "run"
         one = _load(entry, origin, not recorded, around, unread)
         if one is not None and one.settings:
             found.append(one)
-    return found
+    built_on = {config.file for one in found for config in one.builds_on}
+    kept = [one for one in found if one.config.file not in built_on]
+    return sorted(kept, key=lambda one: (len(Path(one.config.file).parts), one.config.file))
+
+
+def _is_candidate(entry: Entry, signs: _Signs) -> bool:
+    """Whether a file is called as settings are, or is named by the launcher."""
+    if looks_like_settings(entry):
+        return True
+    syntax = syntax_of(entry.name)
+    return syntax not in {None, "shell"} and any(_leads_to(name, entry) for name in signs.named)
+
+
+def _is_named(entry: Entry, signs: _Signs) -> bool:
+    return any(_leads_to(name, entry) for name in signs.named) or _said_by(entry.name, signs.heads)
+
+
+def _leads_to(name: str, entry: Entry) -> bool:
+    """Whether a path that a launcher gives is that of a file, seen from wherever it was started."""
+    wanted = Path(os.path.normpath(name)).parts
+    wanted = tuple(part for part in wanted if part not in {os.pardir, os.sep} and "$" not in part)
+    return bool(wanted) and entry.path.absolute().parts[-len(wanted) :] == wanted
+
+
+def _read_trees(
+    entries: list[Entry], origin: str, signs: _Signs, around: Surroundings, unread: list[Unread]
+) -> tuple[list[_Loaded], list[Entry]]:
+    """The Hydra trees among some files, composed, and the files that are none of theirs."""
+    found: list[_Loaded] = []
+    for tree in hydra_in_use.trees_in(entries):
+        name = hydra_in_use.primary_of(tree, signs.hydra, signs.started, around.program)
+        inside = [entry for entry in entries if tree.holds(entry)]
+        if name is None or not inside:
+            continue
+        maintained = not is_record(inside[0], around.root)
+        one = _load_tree(tree, name, origin, maintained, signs, around, unread)
+        if one is not None:
+            found.append(one)
+            entries = [entry for entry in entries if not tree.holds(entry)]
+    return found, entries
+
+
+def _load_tree(
+    tree: hydra_in_use.Tree,
+    name: str,
+    origin: str,
+    maintained: bool,
+    signs: _Signs,
+    around: Surroundings,
+    unread: list[Unread],
+) -> _Loaded | None:
+    try:
+        settings, opened, missing = hydra_in_use.composed(tree, name, signs.hydra, signs.started)
+    except UnreadableFile as problem:
+        unread.append(Unread(tree.shown, str(problem).removeprefix(f"{tree.shown}: ")))
+        return None
+    if not opened or not settings:
+        return None
+    changed = changed_after(around.logs, [entry for entry in around.files if tree.holds(entry)])
+    note = f"not found in the tree: {', '.join(missing[:KEYS_NAMED])}" if missing else ""
+    configs = [ConfigFile(one.file, one.text, origin, "yaml", maintained, changed) for one in opened]
+    primary = replace(configs[0], note=note)
+    entry = next((entry for entry in around.files if entry.path == opened[0].path), None)
+    return _Loaded(primary, settings, entry, tuple(configs[1:]))
 
 
 def is_record(entry: Entry, root: Path) -> bool:
@@ -168,42 +361,63 @@ def _load(
     entry: Entry, origin: str, maintained: bool, around: Surroundings, unread: list[Unread]
 ) -> _Loaded | None:
     syntax = syntax_of(entry.name) or "yaml"
+    files = Files()
     try:
-        if entry.size > MAX_BYTES:
-            raise UnreadableFile(f"{entry.size:,} bytes are too many for a settings file")
-        text = entry.path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-        settings = unwrapped(read_settings(text, entry.file, syntax), entry.name, entry.path.parts)
-    except OSError as problem:
-        unread.append(Unread(entry.file, (problem.strerror or str(problem)).lower()))
-        return None
+        opened = files.read(entry.path, entry.file)
+        settings = read_settings_file(opened, syntax, files)
+        settings = unwrapped(settings, entry.name, entry.path.parts)
     except UnreadableFile as problem:
         unread.append(Unread(entry.file, _said(problem, entry.file)))
         return None
+    note = _repeated(settings, entry.file)
+    if entry.path.parent.name == hydra_in_use.RECORD_FOLDER:
+        settings, overridden = _as_hydra_recorded(settings, around)
+        note = overridden or note
     changed = changed_after(around.logs, [entry])
-    config = ConfigFile(entry.file, text, origin, syntax, maintained, changed, _repeated(settings))
-    return _Loaded(config, settings, entry)
+    config = ConfigFile(entry.file, opened.text, origin, syntax, maintained, changed, note)
+    others = [other for other in files.opened.values() if other.path != opened.path]
+    builds_on = tuple(ConfigFile(o.file, o.text, origin, syntax, maintained, changed) for o in others)
+    return _Loaded(config, settings, entry, builds_on)
 
 
-def _repeated(settings: Iterable[Setting]) -> str:
-    """A sentence on keys that a file sets more than once."""
-    said = [
-        f"{setting.dotted} is set on lines {', '.join(str(place.line) for place in setting.replaces)} and "
-        f"{setting.where.line}; the last one counts"
+def _as_hydra_recorded(
+    settings: tuple[Setting, ...], around: Surroundings
+) -> tuple[tuple[Setting, ...], str]:
+    """A `.hydra/config.yaml` as Hydra loads it; what the command line overrode says so."""
+    settings = loaded_by_omegaconf(settings)
+    record = hydra_in_use.record_in(around.files)
+    given = {override.path: override.node.where for override in (record.overrides if record else ())}
+    marked = tuple(
+        replace(setting, through=(*setting.through, given[setting.key])) if setting.key in given else setting
         for setting in settings
-        if setting.replaces
-    ]
+    )
+    names = [setting.dotted for setting in settings if setting.key in given]
+    shown = ", ".join(names[:KEYS_NAMED]) + (" ..." if len(names) > KEYS_NAMED else "")
+    return marked, f"the command line set {shown}" if names else ""
+
+
+def _repeated(settings: Iterable[Setting], file: str) -> str:
+    """A sentence on keys that a file sets more than once."""
+    said = []
+    for setting in settings:
+        lines = [str(place.line) for place in setting.replaces if place.file == file]
+        if lines and setting.where.file == file:
+            said.append(
+                f"{setting.dotted} is set on lines {', '.join(lines)} and {setting.where.line}; "
+                "the last one counts"
+            )
     return "; ".join(said[:KEYS_NAMED])
 
 
 def _chosen(
-    candidates: list[_Loaded], recorded: list[_Loaded], around: Surroundings, unread: list[Unread]
+    candidates: list[_Loaded], signs: _Signs, around: Surroundings, unread: list[Unread]
 ) -> list[_Loaded]:
-    """Those the logs name or recorded; else those at the top of the run; else the only one there is."""
+    """Those the logs or the launcher name or recorded; else those at the top; else the only one there is."""
+    tied = [one for one in candidates if _is_tied(one, signs)]
     if not around.logs:
-        return candidates
-    tied = [one for one in candidates if _is_tied(one, recorded, around.heads)]
+        return tied if any(_is_launched(one, signs) for one in tied) else candidates
     if tied:
-        return tied
+        return sorted(tied, key=lambda one: (one.config.maintained, *_later_first(one, signs)))
     at_top = [one for one in candidates if one.entry is not None and one.entry.path.parent == around.root]
     records = [one for one in candidates if not one.config.maintained and one not in at_top]
     if len(candidates) <= 1 or (not around.lone_log and (at_top or records)):
@@ -214,12 +428,24 @@ def _chosen(
     return []
 
 
-def _is_tied(one: _Loaded, recorded: list[_Loaded], heads: str) -> bool:
-    return _named(one, heads) or any(_same(one, other) or _same_name(one, other) for other in recorded)
+def _later_first(one: _Loaded, signs: _Signs) -> tuple[int]:
+    """Of several files on one command line, the one named last wins."""
+    entry = one.entry
+    named = [at for at, name in enumerate(signs.named) if entry is not None and _leads_to(name, entry)]
+    return (-max(named, default=-1),)
 
 
-def _named(one: _Loaded, heads: str) -> bool:
-    name = Path(one.config.file).name
+def _is_launched(one: _Loaded, signs: _Signs) -> bool:
+    return one.entry is not None and any(_leads_to(name, one.entry) for name in signs.named)
+
+
+def _is_tied(one: _Loaded, signs: _Signs) -> bool:
+    if _is_launched(one, signs) or _said_by(Path(one.config.file).name, signs.heads):
+        return True
+    return any(_same(one, other) or _same_name(one, other) for other in signs.recorded)
+
+
+def _said_by(name: str, heads: str) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", heads) is not None
 
 
@@ -228,22 +454,23 @@ def _same_name(one: _Loaded, other: _Loaded) -> bool:
     return names[0] is not None and names[0] == names[1]
 
 
-def _in_repository(
-    recorded: list[_Loaded], chosen: list[_Loaded], around: Surroundings, unread: list[Unread]
-) -> list[_Loaded]:
+def _in_repository(signs: _Signs, chosen: list[_Loaded], around: Surroundings) -> list[_Loaded]:
     """The maintained file in the repository that the run's settings came from, where one is tied to it."""
-    known = [*recorded, *chosen]
+    known = replace(signs, recorded=[*signs.recorded, *chosen])
     stems = {Path(one.config.file).name for one in chosen}
-    found = []
-    for entry in around.repository[:MOST_FILES]:
-        quiet: list[Unread] = []  # a broken file that may not concern this run is not worth a line
+    quiet: list[Unread] = []  # a broken file that may not concern this run is not worth a line
+    trees, entries = _read_trees(list(around.repository), "repository", signs, around, quiet)
+    found = [one for one in trees if signs.hydra is not None or _is_tied(one, known)]
+    entries.sort(key=lambda entry: not _is_named(entry, signs))
+    for entry in entries[:MOST_FILES]:
         one = _load(entry, "repository", True, around, quiet)
         if one is None or not one.settings:
             continue
-        if _is_tied(one, known, around.heads) or entry.name in stems:
+        if _is_tied(one, known) or entry.name in stems:
             found.append(one)
-    if len(found) > 1:  # several of one name: only those that say what was recorded
-        found = [one for one in found if any(_same(one, other) for other in known)] or found[:1]
+    if len(found) > 1:  # several of one name: only those that say what was recorded, or that were launched
+        recorded = [one for one in found if any(_same(one, other) for other in known.recorded)]
+        found = recorded or [one for one in found if _is_launched(one, signs)] or found[:1]
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import count
 
 from stethoscope.errors import UnreadableFile
@@ -26,7 +27,7 @@ def read(text: str, file: str, first_line: int = 1) -> tuple[Setting, ...]:
     end = scan.after_space(scan.value(scan.after_space(0), ()))
     if end != len(text):
         raise scan.wrong(end, "something follows the end of the document")
-    return tuple(scan.settings)
+    return tuple(one for number, one in enumerate(scan.settings) if number not in scan.dropped)
 
 
 class _Scan:
@@ -38,6 +39,7 @@ class _Scan:
         self.first_line = first_line
         self.newlines = [found.start() for found in re.finditer("\n", text)]
         self.settings: list[Setting] = []
+        self.dropped: set[int] = set()  # numbers of settings that do not count
 
     def value(self, at: int, key: Key) -> int:
         """Take in the value that begins at an offset; gives the offset behind it."""
@@ -54,17 +56,32 @@ class _Scan:
 
     def members(self, at: int, key: Key, closing: str) -> int:
         """Take in a list or object that is not empty."""
+        begun: dict[str | int, tuple[int, int]] = {}  # the settings that each name gave
         for index in count():
             at = self.after_space(at + 1)
             name: str | int = index
             if closing == "}":
                 name, at = self.name(at)
+            first = len(self.settings)
             at = self.after_space(self.value(at, (*key, name)))
+            if name in begun:
+                first = self.replace(begun[name], first)
+            begun[name] = (first, len(self.settings))
             if self.text[at : at + 1] == closing:
                 break
             if self.text[at : at + 1] != ",":
                 raise self.wrong(at, f"expected , or {closing}")
         return at + 1
+
+    def replace(self, earlier: tuple[int, int], first: int) -> int:
+        """Take out what an earlier entry of the same name gave: the last one counts."""
+        taken_out = self.settings[slice(*earlier)]
+        places = tuple(where for setting in taken_out for where in (setting.where, *setting.replaces))
+        later = [replace(one, replaces=(*one.replaces, *places[:1])) for one in self.settings[first:]]
+        self.settings[first:] = later
+        # Dropped at the end, so that the settings of names in between keep their numbers.
+        self.dropped.update(range(*earlier))
+        return first
 
     def scalar(self, at: int, key: Key) -> int:
         """Take in a string, number or constant."""

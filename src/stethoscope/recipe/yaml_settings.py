@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 import yaml
 
 from stethoscope.errors import UnreadableFile
+from stethoscope.recipe._files import Files, Opened
+from stethoscope.recipe._tree import Node, Section, TooMuch, merged, settings_of, tree_of
+from stethoscope.recipe.interpolation import resolved
 from stethoscope.run import Key, Setting, Where
 
 SYNTAX = "yaml"
@@ -38,6 +41,29 @@ def read(text: str, file: str, first_line: int = 1) -> tuple[Setting, ...]:
     except yaml.YAMLError as problem:
         raise UnreadableFile(f"{file}: not valid YAML: {_in_one_line(problem, first_line)}") from None
     return tuple(_settings(roots, file, first_line))
+
+
+def read_file(opened: Opened, files: Files) -> tuple[Setting, ...]:
+    """The settings of a file on top of those in its `_BASE_` files, with every `${...}` followed."""
+    try:
+        return resolved(_on_bases(opened, files, ()))
+    except TooMuch:
+        raise UnreadableFile(f"{opened.file}: its references lead to more than any settings hold") from None
+
+
+def _on_bases(opened: Opened, files: Files, above: tuple[str, ...]) -> tuple[Setting, ...]:
+    if opened.file in above:
+        raise UnreadableFile(f"{opened.file}: builds on itself by way of {above[-1]}")
+    own = read(opened.text, opened.file)
+    bases = [str(s.value) for s in own if s.key[:1] == ("_BASE_",) and isinstance(s.value, str)]
+    if not bases:
+        return own
+    tree: Node = Section({}, where=Where(opened.file))
+    for name in bases:
+        below = _on_bases(files.beside(opened, name), files, (*above, opened.file))
+        tree = merged(tree, tree_of(below, Where(opened.file)))
+    kept = [setting for setting in own if setting.key[:1] != ("_BASE_",)]
+    return tuple(settings_of(merged(tree, tree_of(kept, Where(opened.file)))))
 
 
 @dataclass(slots=True, eq=False)

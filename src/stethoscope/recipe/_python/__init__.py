@@ -1,0 +1,1 @@
+"""Python settings, computed from their text and never executed."""

@@ -1,0 +1,1 @@
+"""Shell scripts that start trainings, read and never run."""

@@ -1,0 +1,277 @@
+"""What a program's own parsers give where nothing else is said: the lowest layer of the settings.
+
+parser.add_argument("--lr", type=float, default=3e-4)      @click.option("--lr", default=3e-4)
+flags.DEFINE_float("lr", 3e-4, "peak")                     def main(lr: float = typer.Option(3e-4))
+@dataclass class TrainArgs: lr: float = 3e-4               learning_rate = 6e-4  # and exec(configurator)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from stethoscope.recipe._python.constants import Names, called_name, evaluate
+from stethoscope.recipe._python.module import is_record, run_statements
+from stethoscope.recipe._python.spans import Spans
+from stethoscope.recipe._text import Text
+from stethoscope.recipe._tree import Node, Section, TooMuch, settings_of
+from stethoscope.run import Key, Program, Setting, Source
+
+MOST_OPTIONS = 2_000
+
+_SWITCHES = frozenset({"store_true", "store_false"})
+_NO_VALUE = frozenset({"help", "version", "append", "count", "extend", "append_const"})
+# Calls that make a command line of a class or function.
+_OF_CLASSES = frozenset(
+    {"HfArgumentParser", "TrlParser", "H4ArgumentParser", "cli", "parse", "ArgumentParser", "entrypoint"}
+)
+_COMMANDS = frozenset({"command", "callback", "main"})
+_SETS_FROM_COMMAND_LINE = re.compile(r"exec\(open\(['\"][\w./-]*configurator\w*\.py['\"]")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option as a parser declares it: its default, the flags it answers to, and whether it is a switch."""
+
+    setting: Setting
+    flags: tuple[str, ...] = ()
+    switch: bool = False
+
+
+def options_of(program: Program, script: str = "") -> tuple[Option, ...]:
+    """The options of a program: those of the script that ran, where it is known, and of what it imports.
+
+    Without a script, those of the only file that declares any; several unrelated ones say nothing.
+    """
+    sources = _concerned(program, script)
+    found: dict[str, Option] = {}
+    for source in sources:
+        for option in options_in(source):
+            found.setdefault(option.setting.dotted, option)
+            if len(found) > MOST_OPTIONS:
+                return ()
+    return tuple(found.values())
+
+
+def options_in(source: Source) -> tuple[Option, ...]:
+    """The options that one file declares."""
+    try:
+        return tuple(_options(source))
+    except (TooMuch, RecursionError):
+        return ()
+
+
+def _concerned(program: Program, script: str) -> Sequence[Source]:
+    if script:
+        wanted = script.replace("\\", "/").removeprefix("./")
+        named = [s for s in program if _is_named(s, wanted)]
+        return [source for start in named[:1] for source in _reached(start, program)]
+    declaring = [source for source in program if _declares(source)]
+    return declaring if len(declaring) == 1 else ()
+
+
+def _is_named(source: Source, script: str) -> bool:
+    if not script.endswith(".py"):
+        return source.module == script or source.module == f"{script}.__main__"
+    return f"/{source.file}".replace("\\", "/").endswith(f"/{PurePath(script).as_posix()}") or (
+        PurePath(source.file).name == PurePath(script).name and "$" in script
+    )
+
+
+def _declares(source: Source) -> bool:
+    return bool(
+        re.search(r"add_argument\(|DEFINE_\w+\(|\boption\(|Option\(|ArgumentParser\(|\bcli\(", source.text)
+    )
+
+
+def _reached(start: Source, program: Program) -> Iterator[Source]:
+    """A script and the modules of the program that it imports, directly or not."""
+    modules = {source.module: source for source in program}
+    seen, todo = {start.file}, [start]
+    while todo:
+        source = todo.pop(0)
+        yield source
+        for name in _imported(source):
+            near = next(
+                (modules[m] for m in (name, f"src.{name}", f"{_package(source)}.{name}") if m in modules),
+                None,
+            )
+            if near is not None and near.file not in seen:
+                seen.add(near.file)
+                todo.append(near)
+
+
+def _imported(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = source.module.split(".")[: -node.level]
+                base = ".".join([*above, base] if base else above)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _package(source: Source) -> str:
+    return source.module.rpartition(".")[0]
+
+
+def _options(source: Source) -> Iterator[Option]:
+    spans = Spans(Text(source.text, source.file))
+    names = Names()
+    run_statements(source.tree.body, names, spans)
+    parsed: set[str] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            yield from _call(node, names, spans)
+            parsed |= _classes_parsed(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _function(node, names, spans, source)
+    for statement in source.tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name in parsed and is_record(statement):
+            yield from _as_options(names.records.get(statement.name))
+    if _SETS_FROM_COMMAND_LINE.search(source.text):
+        yield from _constants(source, spans)
+
+
+def _as_options(node: Node | None) -> Iterator[Option]:
+    if isinstance(node, Section):
+        yield from (Option(setting) for setting in settings_of(node))
+
+
+def _call(node: ast.Call, names: Names, spans: Spans) -> Iterator[Option]:
+    """`add_argument("--lr", default=...)`, `click.option(...)`, `DEFINE_float("lr", ...)`."""
+    last = called_name(node.func).rpartition(".")[2] or str(getattr(node.func, "attr", ""))
+    texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if last in {"add_argument", "add_arg", "add"} and texts and texts[0].lstrip("-"):
+        if last == "add_argument" or texts[0].startswith("--"):
+            yield from _flag(node, texts, names, spans)
+    elif last == "option" and texts and texts[0].startswith("-"):
+        yield from _flag(node, texts, names, spans)
+    elif last.startswith("DEFINE_") and len(node.args) > 1 and texts:
+        default = evaluate(node.args[1], names, spans)
+        for setting in settings_of(default, (texts[0],)):
+            yield Option(setting, (texts[0],), last in {"DEFINE_bool", "DEFINE_boolean"})
+
+
+def _flag(node: ast.Call, texts: list[str], names: Names, spans: Spans) -> Iterator[Option]:
+    given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+    action = getattr(given.get("action"), "value", None)
+    if action in _NO_VALUE:
+        return
+    flags = [part for text in texts for part in text.split("/")[0].split() if part.startswith("-")]
+    longest = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else texts[0])
+    named = [text for text in texts if not text.startswith("-")] if flags else []  # click's own name
+    target = getattr(given.get("dest"), "value", None) or (named[0] if named else longest.lstrip("-"))
+    key: Key = tuple(str(target).replace("-", "_").split("."))
+    switch = action in _SWITCHES or getattr(given.get("is_flag"), "value", False) is True
+    if "default" in given:
+        node_default = evaluate(given["default"], names, spans)
+        settings = list(settings_of(node_default, key))
+    elif switch:
+        settings = [Setting(key, action == "store_false", spans.where(node))]
+    else:
+        settings = [Setting(key, None, spans.where(node))]
+    short = tuple(flag.lstrip("-").replace("-", "_") for flag in flags)
+    yield from (Option(setting, short, switch) for setting in settings)
+
+
+def _classes_parsed(node: ast.Call) -> set[str]:
+    """The classes that a parser is made for: `HfArgumentParser((A, B))`, `tyro.cli(A)`."""
+    last = called_name(node.func).rpartition(".")[2] or str(getattr(node.func, "attr", ""))
+    if last not in _OF_CLASSES and last != "add_arguments":
+        return set()
+    given = [
+        *node.args[:1],
+        *(keyword.value for keyword in node.keywords if keyword.arg == "dataclass_types"),
+    ]
+    parts = [part for one in given for part in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
+    return {called_name(part) for part in parts} - {""}
+
+
+def _function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names, spans: Spans, source: Source
+) -> Iterator[Option]:
+    """The parameters of a function that is a command: typer's, tyro's, fire's."""
+    if not (_is_command(node) or _is_called_as_command(node.name, source)):
+        return
+    spec = node.args
+    every = [*spec.posonlyargs, *spec.args]
+    defaults = [*[None] * (len(every) - len(spec.defaults)), *spec.defaults]
+    for argument, default in (
+        *zip(every, defaults, strict=True),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ):
+        if default is None:
+            continue
+        value = _typer_default(default)
+        if value is not None:
+            node_default = evaluate(value, names, spans)
+            yield from (Option(s, (argument.arg,)) for s in settings_of(node_default, (argument.arg,)))
+
+
+def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    made = [called_name(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
+    if any("click" in name or "hydra" in name for name in made):
+        return False  # their options are declared elsewhere
+    return any(name.rpartition(".")[2] in _COMMANDS and "." in name for name in made) and not any(
+        name.rpartition(".")[2] in {"option", "argument"} for name in made
+    )
+
+
+def _is_called_as_command(name: str, source: Source) -> bool:
+    return bool(
+        re.search(
+            rf"\b(?:tyro\.cli|fire\.Fire|Fire|typer\.run|jsonargparse\.CLI|auto_cli)\(\s*{name}\b",
+            source.text,
+        )
+    )
+
+
+def _typer_default(default: ast.expr) -> ast.expr | None:
+    """The value in `typer.Option(3e-4, help=...)`; any other default is itself."""
+    if isinstance(default, ast.Call) and called_name(default.func).rpartition(".")[2] in {
+        "Option",
+        "Argument",
+    }:
+        first = default.args[0] if default.args else None
+        return None if isinstance(first, ast.Constant) and first.value is ... else first
+    return default
+
+
+def _constants(source: Source, spans: Spans) -> Iterator[Option]:
+    """nanoGPT's way: what is assigned before the command line overwrites it."""
+    cut = _SETS_FROM_COMMAND_LINE.search(source.text)
+    assert cut is not None
+    names = Names()
+    line = spans.source.line(cut.start())
+    run_statements([s for s in source.tree.body if s.lineno < line], names, spans)
+    for name, node in names.values.items():
+        if not name.startswith("_") and isinstance(node, Setting) and not callable(node.value):
+            yield Option(replace(node, key=(name,)), (name,))
+
+
+def taken_by(options: Iterable[Option], settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Settings of a command line under the names that the program takes them by.
+
+    `-b 64` is batch_size where the parser says so, and a word behind a switch is not its value.
+    """
+    by_flag = {flag: option for option in options for flag in option.flags}
+    renamed = []
+    for setting in settings:
+        option = by_flag.get(str(setting.key[0])) if setting.key else None
+        if option is None or len(option.setting.key) != 1:
+            renamed.append(setting)
+            continue
+        key = (option.setting.key[0], *setting.key[1:])
+        if option.switch and not isinstance(setting.value, bool) and len(key) == 1:
+            setting = replace(setting, value=option.setting.value is False, text="", span=None)
+        elif option.switch and setting.value is True:
+            setting = replace(setting, value=option.setting.value is not True)
+        renamed.append(replace(setting, key=key))
+    return tuple(renamed)
