@@ -514,6 +514,8 @@ def _call_instance(
 def _call_outside(
     run: Execution, name: str, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
 ) -> Value:
+    if name == "copy.deepcopy" and args and run.tracing:
+        return _copied(run, args[0], site)
     if name in WRAPPERS or name.endswith(("DistributedDataParallel", "DataParallel")):
         return args[-1] if args else Table({})
     if name in {"functools.partial", "partial"} and args:
@@ -531,6 +533,15 @@ def _call_outside(
         return NOTHING
     _follow_callbacks(run, args, keywords, site)
     return run.note(Applied(name, tuple(args), keywords, site))
+
+
+def _copied(run: Execution, value: Value, site: Site) -> Value:
+    """A copy of a network is another network: an average is one, and has a mode of its own."""
+    if isinstance(value, Instance):
+        return run.copy(value)
+    if isinstance(value, Choice):
+        return choice(*(_copied(run, option, site) for option in value.options))
+    return Applied("copy.deepcopy", (value,), {}, site) if isinstance(value, Applied | Leaf | Part) else value
 
 
 def _sink_handed_over(run: Execution, loss: Value, site: Site) -> None:

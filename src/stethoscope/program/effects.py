@@ -24,7 +24,10 @@ TELLING = BACKWARD | {
         "requires_grad_",
     ),
     *("all_reduce", "barrier", "broadcast", "set_epoch", "load_state_dict", "state_dict", "manual_seed"),
+    *("all_gather", "gather", "gather_for_metrics", "reduce", "wait_for_everyone", "save", "load", "forward"),
 }
+# The ends of names that networks are called by: `self.net_g(x)` is met where it happens.
+NETWORKS = ("model", "net", "network", "net_g", "netg", "net_d", "netd", "generator", "encoder", "decoder")
 CHANGING_METHODS = frozenset({"append", "extend", "update", "setdefault", "add", "insert", "setattr"})
 
 
@@ -61,7 +64,7 @@ def effects(index: Index) -> Effects:
         for name in names:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
-        if names & TELLING:
+        if names & TELLING or any(name.lower().endswith(NETWORKS) for name in names):
             telling.append(function)
         if _has_backward(nodes):
             minimising.add(function)

@@ -121,6 +121,7 @@ class Execution:
         self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of calls.comes_from_model
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
         self._effects = effects(index)
+        self._yields: list[int] = []  # where in `events` a generator gave something
         self._journal: list[tuple[dict[object, Value], object, Value | None]] = []
         self._parts: dict[tuple[int, str | int], Part] = {}
         self._stored: dict[object, Value] = {}
@@ -183,6 +184,13 @@ class Execution:
         finally:
             self._journal = journal
             self.scope = here
+
+    def copy(self, instance: Instance) -> Instance:
+        """Another object like this one, to change by itself."""
+        other = Instance(instance.cls, dict(instance.attributes), instance.made_with, instance.open)
+        if instance in self._unmade:
+            self._unmade[other] = self._unmade[instance]
+        return other
 
     def follow(self, callee: FunctionValue, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
         """Follow a call of a function of the repository; give what it returns."""
@@ -394,11 +402,37 @@ class Execution:
         if not items:
             return self._block(node.body, frame)
         first, *others = items
+        marks, self._yields = self._yields, []
         entered = self.evaluate(first.context_expr, frame)
+        afterwards = self._after_yield()
+        self._yields = marks
+        manager = entered if isinstance(entered, Instance) and self.tracing else None
+        if manager is not None:
+            entered = self._managed(manager, "__enter__", entered)
         if first.optional_vars is not None:
             self._assign(first.optional_vars, _as_entered(entered), frame)
         with self._inside("with", first.context_expr, frame, entered):
-            return self._with(node, others, frame)
+            falls = self._with(node, others, frame)
+        self.events.extend(afterwards)
+        if manager is not None:
+            self._managed(manager, "__exit__", entered)
+        return falls
+
+    def _after_yield(self) -> list[Event]:
+        """Take out what a context manager of the repository does after its yield, and so after the body."""
+        if not self._yields:
+            return []
+        afterwards = self.events[self._yields[0] :]
+        del self.events[self._yields[0] :]
+        return afterwards
+
+    def _managed(self, manager: Instance, name: str, otherwise: Value) -> Value:
+        """Follow what an object does when it is entered or left."""
+        method = self.index.method(manager.cls, name)
+        if method is None:
+            return otherwise
+        unknown = {parameter: Leaf(parameter) for parameter in _entry_parameters(method)}
+        return self.follow(FunctionValue(method, manager), (), unknown)
 
     def _fork(self, blocks: Sequence[Callable[[], bool]], frame: Frame) -> bool:
         """Follow alternatives from the same state and join the states they end in."""
@@ -624,8 +658,10 @@ class Execution:
                 return Applied("slice", tuple(parts), {}, Site(frame.module.source, node))
             case ast.Await(value=value) | ast.Starred(value=value) | ast.FormattedValue(value=value):
                 return self.evaluate(value, frame)
-            case ast.Yield(value=value) if value is not None:
-                frame.yielded.append(self.evaluate(value, frame))
+            case ast.Yield(value=value):
+                self._yields.append(len(self.events))
+                if value is not None:
+                    frame.yielded.append(self.evaluate(value, frame))
         return Leaf(type(node).__name__)
 
     def _name(self, name: str, frame: Frame) -> Value:

@@ -148,17 +148,22 @@ def full_name(call: Call) -> str:
 
 
 def is_forward(run: Execution, call: Call) -> bool:
-    """Whether a call runs a network."""
+    """Whether a call runs a network or an average of one."""
     if call.receiver is not None and call.name != "forward":
         found = call.receiver
         attribute = found.attributes.get(call.name) if isinstance(found, Instance) else None
         if attribute is not None:
-            return role_of(run, attribute) is Role.MODEL
+            return _is_network(run, attribute, call.name)
         named = role_by_name(call.name) is Role.MODEL
         return named and isinstance(found, Instance | Part)
     if call.callee is not None and not isinstance(call.callee, FunctionValue | Outside):
-        return role_of(run, call.callee) is Role.MODEL
+        return _is_network(run, call.callee, call.name)
     return call.name == "forward"
+
+
+def _is_network(run: Execution, value: Value, name: str) -> bool:
+    """Whether a value that is called is a network, by how it was made, else by its name."""
+    return (role_of(run, value) or role_by_name(name)) in {Role.MODEL, Role.AVERAGE}
 
 
 def same_object(one: Value | None, other: Value | None) -> bool:

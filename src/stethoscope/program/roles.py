@@ -145,6 +145,8 @@ def _role_of_call(run: Execution, value: Applied, depth: int) -> Role | None:
         return _shared(run, value.args[1:], depth)
     if value.callee in {".to", ".cuda", ".cpu", ".train", ".eval", ".half", ".bfloat16", ".float"}:
         return role_of(run, value.args[0], depth - 1)
+    if value.callee == "copy.deepcopy":
+        return role_of(run, value.args[0], depth - 1)
     if value.callee in {"+", "|"}:
         return _shared(run, value.args, depth)
     if value.callee.startswith("."):
@@ -181,7 +183,7 @@ def _role_of_outside(name: str) -> Role | None:
         return Role.LOADER
     if last == "initialize" and "deepspeed" in home:
         return Role.ENGINE
-    if home.startswith("torch.nn") and last[:1].isupper():
+    if home.startswith("torch.nn") and last[:1].isupper() and not last.endswith("Loss"):
         return Role.MODEL
     return role_by_name(last) if not last[:1].isupper() else None
 

@@ -1,0 +1,88 @@
+"""What a context manager of the repository does is met around its body, and a copy is another object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stethoscope.program.events import Call
+from stethoscope.program.index import index
+from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.trace import traces
+from tests.program.program_text import program_of
+
+
+def _calls(folder: Path, text: str) -> list[Call]:
+    program = program_of(folder, train=text)
+    found = traces(index(program), settings_tree(None))
+    return [event for trace in found for event in trace.events if isinstance(event, Call)]
+
+
+GENERATOR = """
+from contextlib import contextmanager
+
+@contextmanager
+def evaluating(model):
+    model.eval()
+    yield
+    model.train()
+
+def fit(model, loader, optimizer):
+    for x in loader:
+        with evaluating(model):
+            model(x)
+        model(x).mean().backward()
+        optimizer.step()
+"""
+
+CLASS = """
+class Evaluating:
+    def __init__(self, model):
+        self.model = model
+
+    def __enter__(self):
+        self.model.eval()
+
+    def __exit__(self, *args):
+        self.model.train()
+
+def fit(model, loader, optimizer):
+    for x in loader:
+        with Evaluating(model):
+            model(x)
+        model(x).mean().backward()
+        optimizer.step()
+"""
+
+
+def test_what_follows_a_yield_happens_after_the_body(tmp_path: Path) -> None:
+    names = [call.name for call in _calls(tmp_path, GENERATOR) if call.name in {"eval", "train", "model"}]
+    assert names == ["eval", "model", "train", "model"]
+
+
+def test_an_object_is_entered_and_left(tmp_path: Path) -> None:
+    names = [call.name for call in _calls(tmp_path, CLASS) if call.name in {"eval", "train", "model"}]
+    assert names == ["eval", "model", "train", "model"]
+
+
+def test_a_copy_is_another_object(tmp_path: Path) -> None:
+    text = """
+import copy
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+def fit(loader, optimizer):
+    model = Net()
+    average = copy.deepcopy(model)
+    average.eval()
+    for x in loader:
+        model(x).mean().backward()
+        optimizer.step()
+"""
+    calls = _calls(tmp_path, text)
+    evaluated = next(call.receiver for call in calls if call.name == "eval")
+    trained = next(call.callee for call in calls if call.name == "model")
+    assert evaluated is not trained
