@@ -1,8 +1,8 @@
 """Gradients of earlier batches stay in place and are added to every later one.
 
 ## How it works
-`backward()` adds to `.grad`. Where nothing clears it, or it is cleared between the backward pass and the step,
-an update follows the sum of all batches, or nothing at all.
+`backward()` adds to `.grad`. Where nothing clears it, or it is cleared between the backward pass and the
+step, an update follows the sum of all batches, or nothing at all.
 
 ## How to tell it from its look-alikes
 A rate that is too high diverges at once; this one grows worse with the number of steps. Accumulation on

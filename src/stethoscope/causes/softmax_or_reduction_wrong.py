@@ -1,0 +1,26 @@
+"""The loss is given what it did not ask for: probabilities where it expects logits.
+
+## How it works
+The loss applies its own softmax or sigmoid to values that already went through one. Predictions can never be
+certain, gradients shrink, and the loss stays far above zero.
+
+## How to tell it from its look-alikes
+A rate that is too low falls slowly without end; here the loss stops at the bound of a double softmax.
+
+## What cures it
+Give the loss the logits, and apply softmax or sigmoid only where probabilities are shown.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+
+CAUSE = Cause(
+    title="The loss gets probabilities where it expects logits",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
+        Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
+    ),
+    confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",
+)

@@ -1,0 +1,1 @@
+"""Rules about the loss as the source computes it."""
