@@ -24,6 +24,8 @@ CAUSE = Cause(
             "the loss repeats itself with the epoch",
             when=lambda finding: "epoch" in str(finding.evidence.get("matches", "")),
         ),
+        Evidence("training-data-not-shuffled", STRONG, "the loader keeps the stored order"),
+        Evidence("sampler-repeats-its-order", MODERATE, "every epoch has the same order"),
         Evidence("loss-oscillation", -MODERATE, "the loss does not repeat itself", outcome=Outcome.CLEAR),
     ),
     confirm_by="shuffle and watch the period disappear",

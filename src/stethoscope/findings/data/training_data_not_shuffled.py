@@ -1,0 +1,73 @@
+"""Training draws its batches in the order the data is stored.
+
+## What it checks
+The DataLoader that a training loop, or a `train_dataloader` hook, draws from: whether it shuffles, has a
+sampler or a batch sampler. The data set must be known to be one whose order the loader decides.
+
+## Why it matters
+Stored order is rarely random: classes, scenes or documents stand together. Each batch then shows one side of
+the data, the loss swings with a period of one epoch, and the network forgets what it saw first.
+
+## When it is harmless
+An iterable or streamed data set shuffles by itself or not at all; a data set that shuffles its own index, or
+makes items up whatever the index, needs no help; a sampler decides the order. Loaders for validation should
+not shuffle. Where an option came from what could not be resolved, nothing is said.
+
+## References
+- torch.utils.data.DataLoader
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.training_data import TrainingLoader, is_map_style, is_off, mixes_by_itself
+from stethoscope.program.values import Site, span_of
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.training_data import TrainingLoaders
+
+RULE = Rule(code="DAT101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
+    """Report each loader of training data that keeps the stored order."""
+    for loader in loaders:
+        keeps_order = all(
+            is_off(loader.options.get(name)) for name in ("shuffle", "sampler", "batch_sampler")
+        )
+        if not (keeps_order and loader.options_known and is_map_style(loaders.index, loader.dataset)):
+            continue
+        if mixes_by_itself(loaders.index, loader.dataset):
+            continue
+        yield Finding(
+            where=loader.site.where,
+            message=f"the loader of the training data does not shuffle: {_in_short(loader)}",
+            evidence={"loader": loader.site.text},
+            fix=_fix(loader.site),
+        )
+
+
+def _in_short(loader: TrainingLoader) -> str:
+    return " ".join(loader.site.text.split())[:100]
+
+
+def _fix(site: Site) -> Fix | None:
+    """Set `shuffle=True`, in place of a False that is written there."""
+    node = site.node
+    if not isinstance(node, ast.Call) or not [*node.args, *node.keywords]:
+        return None
+    written = next((keyword.value for keyword in node.keywords if keyword.arg == "shuffle"), None)
+    if written is not None:
+        span = span_of(site.source, written)
+        return _splice(site, *span, "True") if span and isinstance(written, ast.Constant) else None
+    if len(node.args) > 2:
+        return None
+    last = (node.keywords or node.args)[-1]
+    span = span_of(site.source, last)
+    return _splice(site, span[1], span[1], ", shuffle=True") if span else None
+
+
+def _splice(site: Site, start: int, end: int, text: str) -> Fix:
+    return Fix("shuffle the training data", Level.UNSAFE, (Splice(site.source.file, start, end, text),))

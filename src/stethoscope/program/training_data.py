@@ -1,0 +1,185 @@
+"""The loaders that training draws from: their data sets, order and samplers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stethoscope.program.effects import own_nodes
+from stethoscope.program.events import Call, Event
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.trace import TRACE_STEPS
+from stethoscope.program.training_loop import TrainingLoop, level, training_loops
+from stethoscope.program.values import Applied, Choice, Constant, Instance, Items, Part, Site, Value
+
+POSITIONAL = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
+SHUFFLING = frozenset({"shuffle", "randperm", "permutation", "sample", "shuffled"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingLoader:
+    """A DataLoader that training draws batches from.
+
+    `options` are its arguments by name; `options_known` is false where some came from what could not be
+    resolved. `loop` is the training loop, None where a framework has it.
+    """
+
+    made: Applied
+    options: dict[str, Value]
+    options_known: bool
+    run: Execution
+    loop: TrainingLoop | None = None
+
+    @property
+    def site(self) -> Site:
+        """Where the loader is made."""
+        return self.made.site
+
+    @property
+    def dataset(self) -> Value | None:
+        """What it loads."""
+        return self.options.get("dataset")
+
+
+@remembered
+def training_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoader, ...]:
+    """Every loader that a training loop or a framework's training draws from."""
+    found: dict[int, TrainingLoader] = {}
+    for loop in training_loops(index, settings):
+        for scope in loop.loops:
+            for made in sources(scope.value):
+                if _is_loader(made):
+                    loader = _loader(made, loop.run, loop.trace.events, loop)
+                    found.setdefault(id(made.site.node), loader)
+    for loader in _of_frameworks(index, settings):
+        found.setdefault(id(loader.site.node), loader)
+    return tuple(found.values())
+
+
+def sources(value: Value | None) -> Iterator[Applied]:
+    """What a loop over a value draws from, through enumerate, zip, wrappers and alternatives."""
+    match value:
+        case Choice(options=options):
+            for option in options:
+                yield from sources(option)
+        case Items(items=items):
+            for item in items[:4]:
+                yield from sources(item)
+        case Part(base=base, key="*"):
+            yield from sources(base)
+        case Applied(callee=callee, args=[first, *_]) if not _is_loader(value) and _passes_on(callee):
+            yield from sources(first)
+        case Applied():
+            yield value
+
+
+def _passes_on(callee: str) -> bool:
+    last = callee.rpartition(".")[2].lower()
+    return last in {
+        "tqdm",
+        "track",
+        "cycle",
+        "islice",
+        "chain",
+        "prepare",
+        "iter",
+        "log_every",
+        "next",
+        "range",
+    }
+
+
+def _is_loader(value: Value | None) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] == "DataLoader"
+
+
+def _loader(
+    made: Applied, run: Execution, events: tuple[Event, ...], loop: TrainingLoop | None
+) -> TrainingLoader:
+    options = {**dict(zip(POSITIONAL, made.args, strict=False)), **made.keywords}
+    calls = (event for event in events if isinstance(event, Call) and event.site.node is made.site.node)
+    known = all(call.arguments_known for call in calls)
+    return TrainingLoader(made, options, known, run, loop)
+
+
+def _of_frameworks(index: Index, settings: SettingsTree) -> Iterator[TrainingLoader]:
+    """What `train_dataloader` hooks give back."""
+    for cls in index.classes:
+        method = cls.methods.get("train_dataloader")
+        if method is None:
+            continue
+        run = Execution(index, settings, TRACE_STEPS // 4, tracing=True)
+        try:
+            returned = run.enter(method, run.make(cls))
+        except (Exhausted, RecursionError):
+            continue
+        for made in sources(returned):
+            if _is_loader(made):
+                yield _loader(made, run, tuple(run.events), None)
+
+
+def is_map_style(index: Index, dataset: Value | None) -> bool:
+    """Whether a data set is known to be one whose order the loader decides."""
+    match dataset:
+        case Instance(cls=cls):
+            bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
+            is_indexed = index.method(cls, "__getitem__") is not None
+            return is_indexed and not bases & {"IterableDataset", "IterDataPipe"}
+        case Applied(callee=callee):
+            home, _, last = callee.rpartition(".")
+            return "torchvision.datasets" in home or last in {"TensorDataset", "ImageFolder", "random_split"}
+        case Part(base=base, key=int()):
+            return is_map_style(index, base)
+        case Choice(options=options):
+            return all(is_map_style(index, option) for option in options)
+    return False
+
+
+def mixes_by_itself(index: Index, dataset: Value | None) -> bool:
+    """Whether a data set of the repository shuffles, or makes its items up whatever the index."""
+    if not isinstance(dataset, Instance):
+        return False
+    return any(_shuffles(ancestor) or _ignores_index(ancestor) for ancestor in index.lineage(dataset.cls))
+
+
+@lru_cache(maxsize=512)
+def _shuffles(cls: Class) -> bool:
+    return any(
+        isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in SHUFFLING
+        for method in cls.methods.values()
+        for node in own_nodes(method.node)
+    )
+
+
+@lru_cache(maxsize=512)
+def _ignores_index(cls: Class) -> bool:
+    method = cls.methods.get("__getitem__")
+    if method is None or len(method.parameters) < 2:
+        return False
+    return not _reads(method, method.parameters[1])
+
+
+def _reads(method: Function, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in own_nodes(method.node)
+    )
+
+
+def is_off(value: Value | None) -> bool:
+    """Whether an option is absent, None or False."""
+    return value is None or (isinstance(value, Constant) and not value.value)
+
+
+def repeats(loader: TrainingLoader) -> bool:
+    """Whether the loop draws from the loader more than once: there is a loop of epochs around it."""
+    loop = loader.loop
+    if loop is None:
+        return False
+    around = [scope for scope in loop.loops if not any(_is_loader(made) for made in sources(scope.value))]
+    return any(level(loop.run, scope) in {"epoch", "step", ""} for scope in around if scope is not loop.micro)
