@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Function, FunctionNode, Index, Module
+from stethoscope.run import Source
 
 MOST_WALKS = 24  # entries followed
 MOST_ANCESTORS = 200
@@ -52,8 +53,21 @@ def training_entries(index: Index, most: int = MOST_WALKS) -> Iterator[Entry]:
     inside = sorted(height, key=lambda function: -height[function])
     entries = [*scripts, *(Entry(function, frozenset(below[function])) for function in inside)]
     direct = [Entry(target, frozenset({target})) for target in targets]
-    yield from entries[:most]
-    yield from direct[:most]
+    yield from outside_tests(entries)[:most]
+    yield from outside_tests(direct)[:most]
+
+
+def outside_tests(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The entries that are no tests of the project; where there are only tests, these."""
+    return [entry for entry in entries if not is_test(entry.start.source)] or entries
+
+
+def is_test(source: Source) -> bool:
+    """Whether a file tests the project: what trains there is no run of anyone's."""
+    *folders, file = source.file.replace("\\", "/").split("/")
+    if file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py":
+        return True
+    return any(folder in {"tests", "test_utils", "testing"} for folder in folders)
 
 
 def _ancestors(target: Function, known: Effects, makers: Mapping[str, Function]) -> dict[Function, int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program import calls
 from stethoscope.program.effects import effects, own_nodes
+from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
 from stethoscope.program.extents import HEIGHT, WIDTH, Mark, Picture, Ruler, is_resize
 from stethoscope.program.index import Function, Index, Module, dotted, index
@@ -167,7 +168,7 @@ def evaluation_entries(names: Index) -> list[EvaluationEntry]:
     training = effects(names).minimising
     found: list[EvaluationEntry] = []
     for function in names.functions:
-        if _is_unit_test(function):
+        if is_test(function.source):
             continue
         if function in training:
             regions = _evaluating_lines(list(own_nodes(function.node)))
@@ -185,11 +186,6 @@ def evaluation_entries(names: Index) -> list[EvaluationEntry]:
 
 def _is_named_evaluation(entry: EvaluationEntry) -> bool:
     return isinstance(entry.start, Function) and bool(EVALUATION_WORDS.intersection(words(entry.start.name)))
-
-
-def _is_unit_test(function: Function) -> bool:
-    file = function.source.file.replace("\\", "/").rpartition("/")[2]
-    return file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py"
 
 
 def _evaluates(function: Function) -> bool:
