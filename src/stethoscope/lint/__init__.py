@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stethoscope.errors import NothingToRead
 from stethoscope.findings import Finding, Found, NotExamined, RuleEntry, Subject, apply
+from stethoscope.lint.collecting import collected_rarely
 from stethoscope.lint.comments import Ignores, ignores_in
 from stethoscope.lint.files import Files, gather
 from stethoscope.lint.lint_report import Linted, LintReport
@@ -23,8 +23,6 @@ from stethoscope.run import Run, Unread, Where
 from stethoscope.signals import Missing, measure
 
 __all__ = ["LintReport", "Linted", "examined", "gather", "lint", "rules_asked_for"]
-
-LOOKED_FOR = ".py source and settings such as .yml, .toml and .json"
 
 
 def lint(
@@ -57,15 +55,18 @@ def examined(
     files: Files, paths: tuple[str, ...], rules: Sequence[RuleEntry], kept: Kept | None = None
 ) -> LintReport:
     """Read the files, let the rules look, and tell what they found in what was asked about."""
-    read = patients(files, kept)
-    found, clear, not_examined = _outcomes(rules, read)
+    if not files.asked:  # nothing has changed, or all of it is left out
+        return LintReport(
+            paths, files.root, unread=files.unread, passed=files.passed, settings=files.settings
+        )
+    with collected_rarely():
+        read = patients(files, kept)
+        found, clear, not_examined = _outcomes(rules, read)
     told = [_told(one, read, files) for one in _once(found) if _main(one.finding).file in files.asked]
     ignores = _ignores(read, files)
     findings = [one for one in told if not _is_ignored(one, ignores, files)]
     looked_at = tuple(name for name in read.texts if name in files.asked)
     unread = (*files.unread, *_first_of_each(read.unread))
-    if not looked_at and not unread and not files.asked:
-        raise NothingToRead(f"nothing to lint in {', '.join(paths)}. Looked for: {LOOKED_FOR}.")
     return LintReport(
         paths,
         files.root,
@@ -124,7 +125,7 @@ def _why_not(outcomes: Sequence[tuple[Finding, ...] | Missing], runs: Sequence[R
     if failed:
         return failed[0]
     if not outcomes:
-        return Missing("no file has to do with training a network")
+        return Missing("there is no source that could be read")
     if len(missing) < len(outcomes):
         return None
     return max(missing, key=lambda one: len(one[1].program.sources) if one[1].program else 0)[0]
@@ -132,7 +133,9 @@ def _why_not(outcomes: Sequence[tuple[Finding, ...] | Missing], runs: Sequence[R
 
 def _once(found: Iterable[Found]) -> list[Found]:
     """Each finding once, though several programs share the file it stands in."""
-    unique = {(one.rule.code, _main(one.finding), one.finding.message): one for one in reversed([*found])}
+    unique: dict[tuple[str, Where, str], Found] = {}
+    for one in found:
+        unique.setdefault((one.rule.code, _main(one.finding), one.finding.message), one)
     return list(unique.values())
 
 

@@ -20,9 +20,12 @@ from stethoscope.run.repository import is_project, repository_of
 
 STDIN = "-"
 SHOWN_STDIN = "<stdin>"
+LOOKED_FOR = ".py source and settings such as .yml, .toml and .json"
 ARTEFACTS = (".log", ".pth", ".pt", ".ckpt", ".safetensors", ".state", ".wandb")
 RUN_DEPTH = 4  # folders deep in a run's own in which it keeps settings and source
 EVENTS = "events.out.tfevents"
+# Folders that nothing but a run writes into; others, such as experiments/, may hold what a person keeps.
+_ONLY_RECORDS = frozenset({".hydra", "wandb", "mlruns", "lightning_logs", "multirun", "recorded"})
 _SETTINGS_PATH = re.compile(
     r"^(?:configs?|cfgs?|conf|options?|settings|recipes?|hparams)(?:[_.]|$)", re.IGNORECASE
 )
@@ -75,6 +78,8 @@ def gather(
     found = _Found(settings, project)
     for one in given:
         _look_below(one, found)
+    if not (found.asked or found.passed or found.unread):
+        raise NothingToRead(f"nothing to lint in {', '.join(paths)}. Looked for: {LOOKED_FOR}.")
     if project is not None:
         _look_around(project, found)
     asked = [entry for entry in found.asked.values() if changed is None or _is_among(entry.path, changed)]
@@ -143,7 +148,9 @@ def _look_below(given: _Given, found: _Found) -> None:
             Entry(given.path, given.shown, 0, 0.0) if given.in_memory else entry_of(given.path, given.shown)
         )
         # Pre-commit names every file that changed, and an exclusion holds for those, too.
-        if not found.settings.excludes(given.path):
+        if found.settings.excludes(given.path):
+            found.passed.append(Unread(given.shown, f"excluded by {found.settings.file}"))
+        else:
             found.asked[given.path] = replace(entry, file=os.path.normpath(given.shown))
             found.named.add(os.path.normpath(given.shown))
             if _is_record(entry, found.project or given.path.parent, found):
@@ -193,9 +200,12 @@ def _runs_asked_about(found: _Found) -> frozenset[Path]:
 
 
 def _is_settings(entry: Entry, found: _Found) -> bool:
-    return _looks_like_settings(entry) or (
-        entry.file in found.named and not entry.name.endswith(".py") and syntax_of(entry.name) is not None
-    )
+    """Whether a file is settings: by its name, or because somebody asked about it and nothing else.
+
+    A hook names every file that changed, data and other tools' settings among them.
+    """
+    meant = found.named == {entry.file} and not entry.name.endswith(".py")
+    return _looks_like_settings(entry) or (meant and syntax_of(entry.name) is not None)
 
 
 def _looks_like_settings(entry: Entry) -> bool:
@@ -230,10 +240,14 @@ def _above_packages(folder: Path) -> Path:
 
 
 def _is_record(entry: Entry, root: Path, found: _Found) -> bool:
-    """Whether a run wrote a file: its place says so, and a log or checkpoint lies with it."""
+    """Whether a run wrote a file: its place says so, and where that is not sure, what lies with it."""
     if not settings_in_use.is_record(entry, root):
         return False
-    return any(_holds_a_run(folder, found) for folder in list(entry.path.parents)[:RUN_DEPTH])
+    if _ONLY_RECORDS.intersection(entry.path.parts):
+        return True
+    within = (root, *root.parents[: 0 if is_project(root) else 1])
+    above = [folder for folder in entry.path.parents if folder in within or root in folder.parents]
+    return any(_holds_a_run(folder, found) for folder in above[:RUN_DEPTH])
 
 
 def _holds_a_run(folder: Path, found: _Found) -> bool:

@@ -95,7 +95,7 @@ def _said(text: str, package: str) -> Iterator[str]:
         if base is None:
             continue
         if base:
-            yield base
+            yield from _heads(base)  # importing a.b runs a's own file first
         for name in _NAME.findall(found["names"]):
             if name not in _NO_NAMES:
                 yield f"{base}.{name}" if base else name

@@ -25,12 +25,6 @@ from stethoscope.run.folder import Entry
 MOST_SOURCES = 5_000  # of one program, nearest to what was asked about first
 MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings themselves always are
 
-# A file that has to do with training says so by one of these words.
-_CONCERNS_TRAINING = re.compile(
-    r"\b(?:torch|lightning|pytorch_lightning|accelerate|transformers|deepspeed|jax|flax|mmengine|mmcv|fastai"
-    r"|ultralytics|timm|tensorflow|keras|backward|optimizer|train|trainer)\b"
-)
-
 Kept = dict[str, tuple[bytes, Source]]
 
 
@@ -103,8 +97,6 @@ def _programs(reading: _Reading) -> list[Program]:
     asked = [module for module in texts if entries[module].file in files.asked]
     programs = []
     for group in groups(texts, packages, asked):
-        if not any(_CONCERNS_TRAINING.search(texts[module]) for module in group):
-            continue
         if len(group) > MOST_SOURCES:
             reason = f"{len(group):,} files import each other; the nearest {MOST_SOURCES:,} were read"
             reading.unread.append(Unread(str(files.root), reason))

@@ -77,7 +77,10 @@ def _rule(rule: RuleEntry) -> Json:
         "fullDescription": {"text": why(rule)},
         "help": {"text": _without_markup(rule.page), "markdown": rule.page},
         "defaultConfiguration": {"level": LEVEL[rule.severity]},
-        "properties": {"tags": [rule.family, rule.subject.value], "problem.severity": _severity(rule)},
+        "properties": {
+            "tags": list(dict.fromkeys((rule.family, rule.subject.value))),
+            "problem.severity": _severity(rule),
+        },
     }
 
 

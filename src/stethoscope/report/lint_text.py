@@ -104,7 +104,9 @@ def _summary(report: LintReport, verbose: bool, unsafe: bool, mended: Sequence[L
     if mended:
         yield Line(Text(f"{count(len(mended), 'finding')} fixed."))
     telling = report.telling
-    if not telling:
+    if not report.files and not report.unread:
+        yield Line(Text("Nothing to look at: no file that was asked about is source or settings to lint."))
+    elif not telling:
         said = "Nothing found" if not mended else "Nothing else found"
         yield Line(Text.assemble((said, "bold green"), f": {looked_at(report)}."), hang=2)
     else:

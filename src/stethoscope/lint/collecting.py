@@ -1,0 +1,24 @@
+"""Fewer garbage collections while a repository is in memory.
+
+Syntax trees are millions of objects that live until the end: a collection that visits them all finds nothing
+and costs a third of the time (measured on 127,000 lines of torch: 16.9 s of processor time against 11.7 s).
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+RARELY = (200_000, 50, 1_000)  # still often enough that cycles never add up to much
+
+
+@contextmanager
+def collected_rarely() -> Iterator[None]:
+    """Collect rarely inside, and as before afterwards."""
+    before = gc.get_threshold()
+    gc.set_threshold(*RARELY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
