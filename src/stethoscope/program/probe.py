@@ -152,7 +152,7 @@ def _try(
         if signs[-1] == 0:
             break  # one exception is enough
         prediction, target = pairs[1]
-        scaled = _score(index, value, operands, (prediction * SCALES, target))
+        scaled = score(index, value, operands, (prediction * SCALES, target))
         angular.append(scaled is not None and abs(scaled - scores[1]) <= 1e-6 * max(1.0, abs(scores[1])))
     agreed = signs[0] if len(set(signs)) == 1 and _is_settled(alike, unlike) else 0
     return Probe(agreed, float(np.mean(alike)), float(np.mean(unlike)), bool(angular) and all(angular))
@@ -161,10 +161,10 @@ def _try(
 def _scored(index: Index, value: Value, operands: tuple[Value, Value], pairs: Pairs) -> list[float] | None:
     scores: list[float] = []
     for pair in pairs:
-        score = _score(index, value, operands, pair)
-        if score is None:
+        one = score(index, value, operands, pair)
+        if one is None:
             return None
-        scores.append(score)
+        scores.append(one)
     return scores
 
 
@@ -186,9 +186,10 @@ def _sign(scores: list[float]) -> int:
     return 0
 
 
-def _score(
+def score(
     index: Index, value: Value, operands: tuple[Value, Value], pair: tuple[Array, Array]
 ) -> float | None:
+    """The number that a value is for one pair in place of its operands; None where it cannot be computed."""
     run = Execution(index, SettingsTree(), STEPS, eager=True)
     known: dict[int, Value] = {id(o): Constant(array) for o, array in zip(operands, pair, strict=True)}
     try:

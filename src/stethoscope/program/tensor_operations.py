@@ -474,6 +474,17 @@ def _einsum(equation: str, *operands: Any) -> Any:
     return np.einsum(equation, *operands, optimize=True)
 
 
+def _fourier(transform: Operation, **usual: Any) -> Operation:
+    """A Fourier transform with torch's arguments: sizes, dimensions and the normalisation."""
+    name = next(iter(usual))
+
+    def apply(x: Any, s: Any = None, dim: Any = None, norm: str | None = None, **given: Any) -> Any:
+        chosen = given.get("n", s)
+        return transform(x, chosen, **{name: usual[name] if dim is None else dim}, norm=norm)
+
+    return apply
+
+
 _ELEMENTWISE: dict[str, Operation] = {
     "abs": np.abs,
     "absolute": np.abs,
@@ -644,9 +655,17 @@ FUNCTIONS: dict[str, Operation] = {
     "nll_loss": _nll,
     "kl_div": _elementwise_loss(lambda x, y: np.where(y > 0, y * (np.log(np.maximum(y, 1e-30)) - x), 0)),
     "einsum": _einsum,
-    "fft.fft2": lambda x, **_: np.fft.fft2(x),
-    "fft.rfft2": lambda x, **_: np.fft.rfft2(x),
-    "fft.fftn": lambda x, **_: np.fft.fftn(x, axes=(-2, -1)),
+    "fft.fft": _fourier(np.fft.fft, axis=-1),
+    "fft.rfft": _fourier(np.fft.rfft, axis=-1),
+    "fft.fft2": _fourier(np.fft.fft2, axes=(-2, -1)),
+    "fft.rfft2": _fourier(np.fft.rfft2, axes=(-2, -1)),
+    "fft.fftn": _fourier(np.fft.fftn, axes=None),
+    "fft.rfftn": _fourier(np.fft.rfftn, axes=None),
+    "fft.fftshift": lambda x, dim=None: np.fft.fftshift(x, dim),
+    "view_as_real": lambda x: np.stack([x.real, x.imag], -1),
+    "real": np.real,
+    "imag": np.imag,
+    "angle": np.angle,
     "len": len,
     "float": float,
     "int": int,

@@ -1,0 +1,27 @@
+"""One term of the loss outweighs the others, or has no say among them.
+
+## How it works
+Terms are added by weights that were chosen for other sizes: an unnormalised Fourier transform grows with the
+crop, a mean on top of a division by the pixels vanishes. The optimizer follows the largest term alone.
+
+## How to tell it from its look-alikes
+Logged term by term, the curves differ by orders of magnitude from the first step on. A controller that moves
+the weights shows in the weights themselves.
+
+## What cures it
+Normalise each term so that its size does not depend on the crop (`norm="ortho"`), then weigh them.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import OCCASIONAL, STRONG, Cause, Evidence
+
+CAUSE = Cause(
+    title="The terms of the loss are out of balance",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("frequency-loss-grows-with-crop", STRONG, "the frequency term drowns the others"),
+        Evidence("loss-term-is-negligible", STRONG, "a term has no say"),
+    ),
+    confirm_by="log the gradient norm of each term by itself on one batch",
+)

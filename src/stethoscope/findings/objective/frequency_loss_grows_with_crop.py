@@ -1,0 +1,85 @@
+"""A frequency loss is not normalised, so its size depends on the crop and drowns the other terms.
+
+## What it checks
+Each term of the loss that goes through a Fourier transform is computed by its own formula on pictures of two
+sizes. A term that grows with the size of the picture and outweighs the other terms is reported, with the
+factor at a crop of 128 pixels.
+
+## Why it matters
+Without `norm="ortho"` a coefficient is as large as the square root of the number of pixels. At 128 x 128 a
+weight of 0.1 makes the frequency term nine times the pixel term: gradients and clipping are governed by it,
+and changing the crop changes the experiment.
+
+## When it is harmless
+`norm="ortho"`, a division by the square root of the number of pixels, or a weight that brings the term below
+the others at the crop in use. A frequency loss that is the only term has nothing to drown.
+
+## References
+- torch.fft.rfft2, argument `norm`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.term_sizes import ERRORS, SMALL, TermSize
+from stethoscope.program.values import Site, span_of
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.term_sizes import TermSizes
+
+RULE = Rule(code="OBJ103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+GROWS = 1.5  # the factor from one size to its double; an unnormalised transform gives 2, a normalised one 1
+CROP = 128  # a usual crop, for which the factor is told
+DROWNS = 3.0  # times the other terms
+
+
+def examine(sizes: TermSizes) -> Iterator[Finding]:
+    """Report each frequency term that grows with the picture and outweighs the others."""
+    for terms in sizes:
+        for term in terms:
+            others = sum(other.sizes[SMALL, ERRORS[0]] for other in terms if not other.is_spectral)
+            if not term.is_spectral or term.growth < GROWS or not others:
+                continue
+            at_crop = term.sizes[SMALL, ERRORS[0]] * CROP / SMALL / others
+            if at_crop >= DROWNS:
+                yield _finding(term, at_crop)
+
+
+def _finding(term: TermSize, at_crop: float) -> Finding:
+    return Finding(
+        where=(term.site.where, term.sink.where),
+        message=(
+            f"the frequency loss doubles with the crop and is {at_crop:.1f} times the other terms "
+            f"at {CROP} x {CROP}"
+        ),
+        evidence={
+            "growth per doubling": round(term.growth, 2),
+            f"times the others at {CROP}": round(at_crop, 1),
+        },
+        proof="computed by its own formula on pictures of 32 and 64 pixels",
+        fix=_fix(term.spectrum),
+    )
+
+
+def _fix(spectrum: Site | None) -> Fix | None:
+    """Give every transform of the function the orthonormal scale."""
+    node = spectrum.node if spectrum is not None else None
+    if spectrum is None or not isinstance(node, ast.Call):
+        return None
+    splices = [
+        splice
+        for call in ast.walk(spectrum.source.tree)
+        if isinstance(call, ast.Call) and ast.dump(call.func) == ast.dump(node.func)
+        if (splice := _orthonormal(spectrum, call)) is not None
+    ]
+    return Fix('scale the transforms with norm="ortho"', Level.UNSAFE, tuple(splices)) if splices else None
+
+
+def _orthonormal(spectrum: Site, call: ast.Call) -> Splice | None:
+    if any(keyword.arg in {"norm", None} for keyword in call.keywords) or not call.args or len(call.args) > 3:
+        return None
+    span = span_of(spectrum.source, (call.keywords or call.args)[-1])
+    return Splice(spectrum.source.file, span[1], span[1], ', norm="ortho"') if span else None

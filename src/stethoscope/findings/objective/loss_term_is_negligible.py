@@ -1,0 +1,55 @@
+"""A term of the loss is so small against the others that it has no say.
+
+## What it checks
+Each term of the loss that compares a prediction with a target is computed by its own formula, weight
+included, for a good and for a poor prediction. A term below a ten-thousandth of the others in both is
+reported.
+
+## Why it matters
+The term is paid for in time and memory and trusted to shape the result, and its gradient drowns in the noise
+of the others. Usual reasons are a mean taken on top of a division by the number of pixels, a weight meant for
+a sum, or a slip in the exponent.
+
+## When it is harmless
+A term whose weight grows during training, or which is kept for its log line, may be small on purpose. Terms
+that cannot be computed from their formula (networks, samples) are not judged.
+
+## References
+- IEEE 754: half precision resolves a share of 5e-4, so a gradient below 1e-4 of its sum is rounded away
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.term_sizes import ERRORS, LARGE, TermSize
+from stethoscope.signals.term_sizes import TermSizes
+
+RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+NEGLIGIBLE = 1e-4  # of the other terms; half precision resolves 5e-4
+
+
+def examine(sizes: TermSizes) -> Iterator[Finding]:
+    """Report each term that is negligible whatever the prediction."""
+    for terms in sizes:
+        for term in terms:
+            share = _largest_share(term, [other for other in terms if other is not term])
+            if share is not None and share < NEGLIGIBLE:
+                yield Finding(
+                    where=(term.site.where, term.sink.where),
+                    message=f"this term is {share:.1g} of the other terms of the loss",
+                    evidence={"share": share, "term": term.site.text},
+                    proof="computed by its own formula, weight included",
+                )
+
+
+def _largest_share(term: TermSize, others: list[TermSize]) -> float | None:
+    shares = []
+    for error in ERRORS:
+        rest = sum(other.sizes[LARGE, error] for other in others)
+        if not rest:
+            return None
+        shares.append(term.sizes[LARGE, error] / rest)
+    return max(shares) if max(shares) > 0 else None
