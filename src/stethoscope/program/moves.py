@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from stethoscope.program import calls
 from stethoscope.program.events import Assignment, Call, Event, Jump
 from stethoscope.program.execution import Execution
-from stethoscope.program.index import dotted
+from stethoscope.program.index import Function, dotted
 from stethoscope.program.roles import Role, derived_role, role_by_name, role_of
 from stethoscope.program.values import (
     Applied,
     Choice,
+    ClassValue,
     Constant,
     FunctionValue,
     Instance,
@@ -76,7 +77,29 @@ BACKWARD = frozenset({"backward", "manual_backward", "backward_pass"})
 
 def moves(run: Execution, events: tuple[Event, ...]) -> tuple[Move, ...]:
     """The moves among events, in order."""
-    return tuple(move for event in events for move in _moves(run, event))
+    return tuple(move for event in _as_they_happen(events) for move in _moves(run, event))
+
+
+def _as_they_happen(events: Sequence[Event]) -> Iterator[Event]:
+    """`optimizer.step(closure)` calls its closure first and updates the weights then."""
+    waiting: list[tuple[Call, frozenset[Function]]] = []
+    for event in events:
+        while waiting and not waiting[-1][1].intersection(event.within):
+            yield waiting.pop()[0]
+        closures = _closures(event)
+        if closures and isinstance(event, Call):
+            waiting.append((event, closures))
+        else:
+            yield event
+    while waiting:
+        yield waiting.pop()[0]
+
+
+def _closures(event: Event) -> frozenset[Function]:
+    if not isinstance(event, Call) or event.name != "step":
+        return frozenset()
+    given = (*event.args, *event.keywords.values())
+    return frozenset(value.function for value in given if isinstance(value, FunctionValue))
 
 
 def _moves(run: Execution, event: Event) -> Iterator[Move]:
@@ -118,7 +141,11 @@ def _of_call(run: Execution, call: Call) -> Iterator[Move]:
         yield Move(Kind.EVAL_MODE if _evaluates(call) else Kind.TRAIN_MODE, call, call.receiver)
     elif name in WAITING and call.receiver is not None and not call.args:
         yield Move(Kind.SYNC, call, call.receiver)
-    elif role is Role.SCALER and call.receiver is None and call.callee is not None and call.args:
+    elif name in {"float", "int", "bool"} and len(call.args) == 1 and _is_outside(call.callee):
+        yield Move(Kind.SYNC, call, call.args[0])
+    elif name in {"clamp_", "clip_"} and _is_of_gradient(call):
+        yield Move(Kind.CLIP, call)
+    elif role is Role.SCALER and _is_object(call) and call.args:
         yield from _scaler_object(call)
     elif is_forward(run, call):
         yield Move(Kind.FORWARD, call, call.receiver or call.callee)
@@ -162,8 +189,8 @@ def is_forward(run: Execution, call: Call) -> bool:
 
 
 def _is_network(run: Execution, value: Value, name: str) -> bool:
-    """Whether a value that is called is a network, by how it was made, else by its name."""
-    return (role_of(run, value) or role_by_name(name)) in {Role.MODEL, Role.AVERAGE}
+    """Whether a value that is called is a network or runs one, by how it was made, else by its name."""
+    return (role_of(run, value) or role_by_name(name)) in {Role.MODEL, Role.AVERAGE, Role.ENGINE}
 
 
 def same_object(one: Value | None, other: Value | None) -> bool:
@@ -233,6 +260,26 @@ def _scaler_object(call: Call) -> Iterator[Move]:
     yield Move(Kind.CLIP, call, optimizer, by_engine=True)
     yield Move(Kind.SCALER_STEP, call, optimizer, by_engine=True)
     yield Move(Kind.SCALER_UPDATE, call, by_engine=True)
+
+
+def _is_object(call: Call) -> bool:
+    """Whether an object is called, and none is made."""
+    return call.receiver is None and not isinstance(call.callee, ClassValue | Outside | None)
+
+
+def _is_outside(value: Value | None) -> bool:
+    return isinstance(value, Outside)
+
+
+def _is_of_gradient(call: Call) -> bool:
+    """`p.grad.clamp_(...)`, `p.grad.data.clamp_(...)`: a clip by hand."""
+    node = call.site.node
+    written = (
+        dotted(node.func.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        else None
+    )
+    return written is not None and "grad" in written.split(".")
 
 
 def _is_builtin(call: Call) -> bool:
