@@ -326,3 +326,49 @@ def main(accumulate):
     assert moves_of(loop) == ["zero", "backward", "step"]
     assert loop.micro is not None
     assert level(loop.run, loop.body) == "step"  # type: ignore[arg-type]
+
+
+def test_what_a_loop_counts_is_not_known_in_it(tmp_path: Path) -> None:
+    loop = the_loop(
+        tmp_path,
+        """
+import torch
+
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+step = 0
+while step < 100:
+    model(batch).mean().backward()
+    if step % 10 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+    step += 1
+""",
+    )
+    assert sorted(len(path.of(Kind.STEP)) for path in loop.paths) == [0, 1]
+
+
+def test_a_closure_runs_before_the_weights_change(tmp_path: Path) -> None:
+    loop = the_loop(
+        tmp_path,
+        """
+import torch
+
+def fit(model, optimizer, after=lambda: None):
+    for x in loader:
+        def closure():
+            optimizer.zero_grad()
+            loss = model(x).mean()
+            loss.backward()
+            return loss
+        after()
+        optimizer.step(closure)
+
+def main():
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.LBFGS(model.parameters())
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    fit(model, optimizer, after=lambda: scheduler.step())
+""",
+    )
+    assert moves_of(loop) == ["schedule", "zero", "backward", "step"]

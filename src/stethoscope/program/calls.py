@@ -172,7 +172,7 @@ def call_value(
             run.note(delayed)
             return run.follow(callee, args, keywords)
         case LambdaValue():
-            if run.eager:
+            if run.eager or run.tracing:
                 return run.follow_lambda(callee, args, keywords)
             return run.note(Delayed(callee, tuple(args), keywords, site))
         case PartialValue(callee=inner, args=first, keywords=fixed):

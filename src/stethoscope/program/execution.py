@@ -391,7 +391,21 @@ class Execution:
 
         return run
 
+    def _forget_counters(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame) -> None:
+        """One round stands for all of them, so what rounds count or switch is not known in it."""
+        if not self.tracing:
+            return
+        for target in _counted(node):
+            match target:
+                case ast.Name(id=name) if isinstance(frame.names.get(name), Constant):
+                    frame.names[name] = Leaf(name)
+                case ast.Attribute(value=ast.Name(id=base), attr=name):
+                    holder = frame.names.get(base)
+                    if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
+                        self.store(holder, name, Leaf(name))
+
     def _while(self, node: ast.While, test: ast.expr, body: list[ast.stmt], frame: Frame) -> None:
+        self._forget_counters(node, frame)
         rounds = CONCRETE_ROUNDS if self.eager else 1
         while rounds and truth(tested := self.evaluate(test, frame)) is not False:
             rounds -= 1
@@ -476,6 +490,7 @@ class Execution:
 
     def _for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
         iterable = self.evaluate(node.iter, frame)
+        self._forget_counters(node, frame)
         for element in self.elements(iterable):
             self._assign(node.target, element, frame)
             with self._inside("loop", node, frame, iterable):
@@ -1024,6 +1039,24 @@ def _fields(cls: Class) -> list[str]:
         for node in cls.node.body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
+
+
+@lru_cache(maxsize=4096)
+def _counted(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[ast.expr, ...]:
+    """What the body of a loop counts up (`step += 1`) or switches (`first = False`)."""
+    found: list[ast.expr] = []
+    waiting: list[ast.AST] = list(loop.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            continue
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
+            found.append(node.target)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found.extend(node.targets)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting.extend(getattr(node, block, ()))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1024)
