@@ -86,3 +86,24 @@ def fit(loader, optimizer):
     evaluated = next(call.receiver for call in calls if call.name == "eval")
     trained = next(call.callee for call in calls if call.name == "model")
     assert evaluated is not trained
+
+
+def test_functions_of_a_script_see_its_own_objects(tmp_path: Path) -> None:
+    text = """
+import torch
+from torch import nn
+
+net = nn.Linear(1, 1)
+optimizer = torch.optim.SGD(net.parameters())
+
+def check():
+    net.eval()
+
+for x in loader:
+    net(x).mean().backward()
+    optimizer.step()
+    check()
+"""
+    calls = _calls(tmp_path, text)
+    evaluated = next(call.receiver for call in calls if call.name == "eval")
+    assert evaluated is next(call.callee for call in calls if call.name == "net")

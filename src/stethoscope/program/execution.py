@@ -121,6 +121,7 @@ class Execution:
         self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of calls.comes_from_model
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
         self._effects = effects(index)
+        self._script: Frame | None = None
         self._yields: list[int] = []  # where in `events` a generator gave something
         self._journal: list[tuple[dict[object, Value], object, Value | None]] = []
         self._parts: dict[tuple[int, str | int], Part] = {}
@@ -144,8 +145,8 @@ class Execution:
 
     def enter_module(self, module: Module) -> None:
         """Follow the statements of a script."""
-        frame = Frame(module, {})
-        self._block(module.source.tree.body, frame)
+        self._script = Frame(module, {})
+        self._block(module.source.tree.body, self._script)
 
     def make(self, cls: Class) -> Instance:
         """An object of a class, made with unknown arguments."""
@@ -687,7 +688,9 @@ class Execution:
         return self.global_name(name, frame.module)
 
     def global_name(self, name: str, module: Module) -> Value:
-        """What a (dotted) name means at the top level of a module."""
+        """What a (dotted) name means at the top level of a module; a script's names are those it has so far."""
+        if self._script is not None and module is self._script.module and name in self._script.names:
+            return self._script.names[name]
         key = (module.source.file, name)
         if key not in self._globals:
             self._globals[key] = Leaf(name)  # while it is being looked up
