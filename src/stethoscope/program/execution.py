@@ -688,7 +688,7 @@ class Execution:
         return self.global_name(name, frame.module)
 
     def global_name(self, name: str, module: Module) -> Value:
-        """What a (dotted) name means at the top level of a module; a script's names are those it has so far."""
+        """What a (dotted) name means at the top level of a module; in a script, what it means so far."""
         if self._script is not None and module is self._script.module and name in self._script.names:
             return self._script.names[name]
         key = (module.source.file, name)
