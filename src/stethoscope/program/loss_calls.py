@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Index
+from stethoscope.program.ingredients import LAYOUT
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import Trace, traces
@@ -34,14 +35,6 @@ EXPECTED: Mapping[str, tuple[str, str]] = {
     "binary_cross_entropy": (PROBABILITIES, "sigmoid"),
     "BCELoss": (PROBABILITIES, "sigmoid"),
 }
-# Calls that move, cast or pick values and leave them what they are.
-# fmt: off
-LAYOUT = frozenset({
-    "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "contiguous", "flatten", "unflatten",
-    "float", "double", "half", "to", "type_as", "clone", "cuda", "cpu", "movedim", "rearrange", "swapaxes",
-    "t", "view_as", "expand", "chunk", "split", "gather_for_metrics", "[]", "clamp", "clip",
-})
-# fmt: on
 ACTIVATIONS = {
     "softmax": "softmax",
     "Softmax": "softmax",
@@ -162,7 +155,7 @@ def _of_call(run: Execution, value: Applied, depth: int) -> tuple[str | None, Si
         return ACTIVATIONS[name], value.site
     if value.callee == "slice" or not value.args:
         return "", None
-    if name in LAYOUT or value.callee == "[]":
+    if name in LAYOUT | {"clamp", "clip"} or value.callee == "[]":
         return _last(run, value.args[0], depth - 1)
     if value.callee == "()":
         return None, None

@@ -1,0 +1,42 @@
+"""The input is corrupted with one noise level, and the network and the loss are told another.
+
+## What it checks
+Where a network gets noisy input and the level of the noise beside it: whether that level is scaled by
+something that moves with training (a curriculum, a ramp, the step) on its way into the corruption only.
+
+## Why it matters
+The network conditions on a level that is not there, and a loss computed with the original level is the wrong
+bound. What it learns early is wrong later, when the factor has moved; at sampling the levels mean what they
+say, and the network has never seen them so.
+
+## When it is harmless
+A constant factor is learned along. Scaling the level once, before it is handed to the corruption, the network
+and the loss alike, keeps the three together.
+
+## References
+- Lou et al., Discrete Diffusion Modeling by Estimating the Ratios of the Data Distribution, 2024
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.signals.denoising import DenoisingObjective
+
+RULE = Rule(code="OBJ107", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(objective: DenoisingObjective) -> Iterator[Finding]:
+    """Report each level that is scaled for the corruption alone."""
+    for level in objective.seen.scaled:
+        yield Finding(
+            where=(level.scaled.where, level.told.where),
+            message=f"the corruption uses {_text(level.scaled.text)}, and the network is told the level "
+            "without the factor",
+            evidence={"corruption": level.scaled.text, "factor": level.factor, "network": level.told.text},
+        )
+
+
+def _text(text: str) -> str:
+    return " ".join(text.split())[:80]

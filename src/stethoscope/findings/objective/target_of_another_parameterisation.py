@@ -1,0 +1,42 @@
+"""A denoised output is regressed on a target that has noise in it.
+
+## What it checks
+Networks that join their noisy input with a scaled prediction of their own (`c_skip * x + c_out * F(x)`)
+return the input without its noise. The rule looks at what such an output is compared with in the loss: the
+clean data, or something that is made from the noise, such as a velocity or the noise itself.
+
+## Why it matters
+Velocity, noise and clean data are different things, and each needs its own output. Held to the wrong one, the
+inner network must undo the preconditioning, by factors that grow without bound at small noise. The loss falls
+at first, is heavy-tailed, and the samples are never right.
+
+## When it is harmless
+A raw network without preconditioning may be held to any of the three. A residual block, `x + body(x)` without
+scales, is not a denoiser. A target that is data alone fits a denoised output.
+
+## References
+- Karras et al., Elucidating the Design Space of Diffusion-Based Generative Models, 2022
+- Salimans and Ho, Progressive Distillation for Fast Sampling of Diffusion Models, 2022
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.signals.denoising import DenoisingObjective
+
+RULE = Rule(code="OBJ106", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+
+def examine(objective: DenoisingObjective) -> Iterator[Finding]:
+    """Report each denoised output whose target is made from noise."""
+    for held in objective.seen.held:
+        if not held.target_is_clean:
+            yield Finding(
+                where=(held.compared.where, held.output.where),
+                message=f"{held.network} returns a denoised output, and the target has noise in it: "
+                f"{held.target}",
+                evidence={"output": held.output.text, "target": held.target},
+                proof="the output joins the noisy input with a scaled prediction: it estimates the clean data",
+            )

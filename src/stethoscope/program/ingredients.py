@@ -1,0 +1,89 @@
+"""What a value was made from: looking for something in all that leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from stethoscope.program.calls import is_network_pass
+from stethoscope.program.execution import Execution
+from stethoscope.program.values import Applied, Choice, Delayed, Items, Part, Value, inputs
+
+MOST_VISITED = 600
+# fmt: off
+DRAWING = frozenset({
+    "randn", "randn_like", "rand", "rand_like", "normal", "normal_", "standard_normal", "randint",
+    "bernoulli", "multinomial", "uniform_", "poisson", "sample", "rsample", "random",
+})
+# fmt: on
+
+
+def ingredients(run: Execution, value: Value, through_networks: bool = False) -> Iterator[Value]:
+    """A value and everything it was made from; functions of the repository are followed."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting and len(seen) < MOST_VISITED:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if isinstance(current, Delayed):
+            is_network = is_network_pass(run.index, current)
+            if not is_network or through_networks:
+                waiting.append(run.expand(current))
+            if is_network:
+                continue
+        waiting.extend(inputs(current))
+
+
+def has(
+    run: Execution, value: Value, wanted: Callable[[Value], bool], through_networks: bool = False
+) -> bool:
+    """Whether something among the ingredients is wanted."""
+    return any(wanted(one) for one in ingredients(run, value, through_networks))
+
+
+def is_drawn(value: Value) -> bool:
+    """Whether a value is drawn at random."""
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in DRAWING
+
+
+def returned(run: Execution, value: Value) -> tuple[Value, ...]:
+    """What a call of the repository gives back, every alternative of it; other values are themselves."""
+    while isinstance(value, Delayed):
+        value = run.expand(value)
+    return value.options if isinstance(value, Choice) else (value,)
+
+
+def peeled(value: Value) -> Value:
+    """A value without the views, casts and moves around it."""
+    while True:
+        match value:
+            case Applied(callee=callee, args=[first, *_]) if (
+                callee.rpartition(".")[2] in LAYOUT or callee == "[]"
+            ):
+                value = first
+            case Items(items=[only]):
+                value = only
+            case _:
+                return value
+
+
+def part_path(value: Value) -> tuple[Value, tuple[str | int, ...]]:
+    """What a part is a part of in the end, and the keys that lead to it."""
+    keys: list[str | int] = []
+    while isinstance(value, Part):
+        keys.append(value.key)
+        value = value.base
+    return value, tuple(reversed(keys))
+
+
+# Calls that move, cast or pick values and leave them what they are.
+# fmt: off
+LAYOUT = frozenset({
+    "view", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "contiguous", "flatten", "unflatten",
+    "float", "double", "half", "to", "type_as", "clone", "cuda", "cpu", "movedim", "rearrange", "swapaxes",
+    "t", "view_as", "expand", "expand_as", "chunk", "split", "gather_for_metrics", "detach", "long",
+    "bfloat16",
+})
+# fmt: on
