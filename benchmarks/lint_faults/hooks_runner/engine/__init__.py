@@ -1,0 +1,4 @@
+from .hooks import HOOKS, build_hook
+from .runner import Runner
+
+__all__ = ["HOOKS", "Runner", "build_hook"]
