@@ -183,7 +183,7 @@ def _fix(
 
     fixed = fix(files, tuple(paths), rules, unsafe=telling.unsafe)
     if as_diff:
-        _put(_diff(fixed.changes), telling)
+        _put(_diff(fixed.changes, telling), telling)
         _say(*fixed.refused)
         return SOMETHING_FOUND if fixed.changes else NOTHING_FOUND
     if STDIN in paths:
@@ -214,10 +214,15 @@ def _fixed_stdin(files: Files, fixed: Fixed, telling: _Telling) -> int:
     return _status(fixed.report)
 
 
-def _diff(changes: Sequence[Change]) -> str:
+def _diff(changes: Sequence[Change], telling: _Telling) -> str:
+    """The changes for `patch`, byte for byte; on a terminal in colour, and with nothing in it that acts."""
     from stethoscope.prescription.edits.diff import diff
+    from stethoscope.report import lint_diff
+    from stethoscope.report.terminal import console
 
-    return "".join(diff(change.file, *change.texts) for change in changes)
+    shown = "".join(diff(change.file, *change.texts) for change in changes)
+    target = console(widest=None)
+    return lint_diff.render(shown, target) if telling.output is None and target.is_terminal else shown
 
 
 def _rendered(report: LintReport, telling: _Telling, mended: Sequence[Linted] = ()) -> str:

@@ -22,6 +22,8 @@ from stethoscope.lint.settings import LintSettings
 from stethoscope.run import Run, Unread, Where
 from stethoscope.signals import Missing, measure
 
+Outcome = tuple[Finding, ...] | Missing
+
 __all__ = ["LintReport", "Linted", "examined", "gather", "lint", "rules_asked_for"]
 
 
@@ -88,18 +90,24 @@ def examined(
 
 
 def _outcomes(
-    rules: Iterable[RuleEntry], read: Patients
+    rules: Sequence[RuleEntry], read: Patients
 ) -> tuple[list[Found], tuple[RuleEntry, ...], tuple[NotExamined, ...]]:
     """What every rule says about every program under every settings."""
-    signals = {id(run): measure(run) for run in read.runs}
+    outcomes: dict[str, list[tuple[Outcome, Run]]] = {rule.code: [] for rule in rules}
+    in_source = frozenset(map(id, read.source_runs or read.runs[:1]))
+    for (
+        run
+    ) in read.runs:  # run by run, because the facts of one program are remembered and shared by its rules
+        signals = measure(run)
+        for rule in rules:
+            if rule.subject is Subject.SETTINGS or id(run) in in_source:
+                outcomes[rule.code].append((apply(rule, signals), run))
     found: list[Found] = []
     clear: list[RuleEntry] = []
     not_examined: list[NotExamined] = []
     for rule in rules:
-        runs = read.runs if rule.subject is Subject.SETTINGS else read.source_runs or read.runs[:1]
-        outcomes = [apply(rule, signals[id(run)]) for run in runs]
-        findings = list(_joined(outcomes))
-        missing = _why_not(outcomes, runs)
+        findings = list(_joined(outcome for outcome, _ in outcomes[rule.code]))
+        missing = _why_not(outcomes[rule.code])
         found += [Found(rule, finding) for finding in findings]
         if missing is not None:
             not_examined.append(NotExamined(rule, missing))
@@ -108,7 +116,7 @@ def _outcomes(
     return found, tuple(clear), tuple(not_examined)
 
 
-def _joined(outcomes: Iterable[tuple[Finding, ...] | Missing]) -> Iterator[Finding]:
+def _joined(outcomes: Iterable[Outcome]) -> Iterator[Finding]:
     """The findings under all settings; a place told about under one is not told again under another."""
     seen: set[Where] = set()
     for outcome in outcomes:
@@ -118,9 +126,9 @@ def _joined(outcomes: Iterable[tuple[Finding, ...] | Missing]) -> Iterator[Findi
             yield from fresh
 
 
-def _why_not(outcomes: Sequence[tuple[Finding, ...] | Missing], runs: Sequence[Run]) -> Missing | None:
+def _why_not(outcomes: Sequence[tuple[Outcome, Run]]) -> Missing | None:
     """Why a rule could look at nothing at all, as the largest program tells; or that it failed somewhere."""
-    missing = [(one, run) for one, run in zip(outcomes, runs, strict=True) if isinstance(one, Missing)]
+    missing = [(one, run) for one, run in outcomes if isinstance(one, Missing)]
     failed = [one for one, _ in missing if one.why.startswith("the rule itself failed")]
     if failed:
         return failed[0]

@@ -157,8 +157,8 @@ def _look_below(given: _Given, found: _Found) -> None:
                 found.records.add(os.path.normpath(given.shown))
         return
     folder = walk(given.path, given.shown, wanted=_may_matter)
-    found.unread.extend(folder.unread)
-    found.passed.extend(Unread(name, "never holds a training") for name in folder.passed)
+    found.unread.extend(replace(one, file=os.path.normpath(one.file)) for one in folder.unread)
+    found.passed.extend(Unread(os.path.normpath(name), "never holds a training") for name in folder.passed)
     root = found.project or given.path
     in_run = _is_record(Entry(given.path / "train.py", "", 0, 0.0), root, found)
     for entry in map(_normal, folder.files):

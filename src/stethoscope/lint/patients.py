@@ -24,6 +24,9 @@ from stethoscope.run.folder import Entry
 
 MOST_SOURCES = 5_000  # of one program, nearest to what was asked about first
 MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings themselves always are
+MOST_LINES = (
+    20_000  # of a program, times its alternatives: following one through a loop costs a second or more
+)
 
 Kept = dict[str, tuple[bytes, Source]]
 
@@ -58,7 +61,7 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
         under: list[Recipe | None] = [*alternatives] or [None]
         each = [_run(program, recipe, files) for recipe in under]
         runs += each
-        source_runs += each[:MOST_ALTERNATIVES] if program else []
+        source_runs += each[: _most_alternatives(program)] if program else []
     sources = tuple(source for program in programs for source in program)
     texts = {source.file: source.text for source in sources}
     texts |= {config.file: config.text for recipe in recipes for config in recipe.files}
@@ -72,6 +75,11 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
         tuple(dict.fromkeys(config.file for recipe in recipes for config in recipe.files)),
         tuple(reading.unread),
     )
+
+
+def _most_alternatives(program: Program) -> int:
+    lines = sum(source.text.count("\n") for source in program) + 1
+    return min(max(MOST_LINES // lines, 1), MOST_ALTERNATIVES)
 
 
 @dataclass(slots=True)

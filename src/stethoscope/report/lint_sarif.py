@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -153,7 +154,7 @@ def _location(place: Where, report: LintReport) -> Json:
 
 
 def _artifact(file: str, report: LintReport) -> Json:
-    return {"uri": quote(relative_path(file, report.root)), "uriBaseId": ROOT}
+    return {"uri": quote(os.fsencode(relative_path(file, report.root))), "uriBaseId": ROOT}
 
 
 def _fix(title: str, splices: Iterable[Splice], report: LintReport) -> Json:
