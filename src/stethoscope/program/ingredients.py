@@ -27,13 +27,11 @@ def ingredients(run: Execution, value: Value, through_networks: bool = False) ->
             continue
         seen.add(id(current))
         yield current
-        if isinstance(current, Delayed):
-            is_network = is_network_pass(run.index, current)
-            if not is_network or through_networks:
-                waiting.append(run.expand(current))
-            if is_network:
-                continue
-        waiting.extend(inputs(current))
+        is_network = is_network_pass(run.index, current)
+        if isinstance(current, Delayed) and (through_networks or not is_network):
+            waiting.append(run.expand(current))
+        if not is_network:
+            waiting.extend(inputs(current))
 
 
 def has(

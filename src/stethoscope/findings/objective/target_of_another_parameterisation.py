@@ -38,5 +38,5 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
                 message=f"{held.network} returns a denoised output, and the target has noise in it: "
                 f"{held.target}",
                 evidence={"output": held.output.text, "target": held.target},
-                proof="the output joins the noisy input with a scaled prediction: it estimates the clean data",
+                proof="an output that joins the noisy input with a scaled prediction estimates the data",
             )
