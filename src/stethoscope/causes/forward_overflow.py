@@ -15,7 +15,7 @@ Run the overflowing module in fp32 (cast its inputs and switch autocast off arou
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -41,6 +41,14 @@ CAUSE = Cause(
         Evidence(
             "non-finite-values", MODERATE, "values are not finite in half precision", when=_in_half_precision
         ),
+        Evidence("fft-in-half", STRONG, "a Fourier transform runs in float16"),
+        Evidence("overflowing-sum-in-half", STRONG, "an exponential or a sum of squares runs in float16"),
+        Evidence(
+            "upcast-undone-by-autocast",
+            WEAK,
+            "a step that was meant to run in float32 runs in half precision",
+        ),
+        Evidence("gated-product-in-half", WEAK, "a product of two activations runs in float16"),
         Evidence("loss-scale-collapse", -STRONG, "the scale does not collapse", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay a recorded bad batch in fp32: finite there and not in fp16 means forward overflow",

@@ -1,0 +1,1 @@
+"""Rules about the precision that training runs in."""

@@ -1,0 +1,177 @@
+"""Weights in half precision are trained by a plain optimizer, without a float32 copy of them.
+
+## What it checks
+Networks whose weights are cast to half (`model.half()`, `.bfloat16()`, `.to(torch.float16)`, or loaded with
+`torch_dtype=`) and whose parameters go to an optimizer of torch that a training loop steps.
+
+## Why it matters
+bfloat16 keeps 8 bits of a number: an update smaller than 1/256 of a weight is rounded away, which is nearly
+every update at usual learning rates. In float16, Adam's epsilon of 1e-8 is 0 and its squared gradients
+vanish, so the first step divides by zero and the weights become inf or NaN.
+
+## When it is harmless
+Frozen half networks (teachers, encoders) are not trained. Adapters (peft) hold their own float32 weights.
+Optimizers that keep float32 copies or round stochastically, deepspeed and FSDP are left alone, and so is a
+network that is cast back with `.float()`. Full fine-tuning in bfloat16 is sometimes chosen for memory, at
+the price of these updates.
+
+## References
+- Zamirai et al., "Revisiting BFloat16 Training"
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import DType
+from stethoscope.program.events import Assignment, Call
+from stethoscope.program.half_sections import half_made, weights_cast
+from stethoscope.program.moves import full_name, same_object
+from stethoscope.program.precision import networks
+from stethoscope.program.roles import Role, role_of
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Instance, Part, Value, inputs
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="PRC109", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+DEEPEST = 8  # values looked through from an optimizer's argument to the network
+# Words in the names of what keeps float32 copies, or trains other weights than those of the network.
+KEEPING = ("fp16_optimizer", "fp16optimizer", "bf16optimizer", "master", "deepspeed", "fsdp", "fullysharded")
+ADAPTING = ("peft", "lora", "adapter", "stochastic", "kahan")
+COPYING = frozenset({".float", ".clone", ".type", ".double", "copy.deepcopy"})
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each optimizer of torch that trains half weights."""
+    reported: set[ast.AST] = set()
+    for loop in loops:
+        updates = [move for move in loop.moves if move.updates and not move.by_engine]
+        if not updates or _keeps_copies(loop):
+            continue
+        for made in _optimizers(loop):
+            if not any(same_object(move.subject, _result(loop, made)) for move in updates):
+                continue
+            for where, dtype in _half_networks(loop, made):
+                if where.site.node not in reported:
+                    reported.add(where.site.node)
+                    yield _finding(where, dtype, made)
+
+
+def _finding(cast: Call, dtype: DType, made: Call) -> Finding:
+    adaptive = "adam" in made.name.lower() and dtype is DType.FLOAT16
+    lost = (
+        "Adam's epsilon and squared gradients are 0 there, and the weights become inf or NaN"
+        if adaptive
+        else "updates much smaller than a weight are rounded away"
+    )
+    return Finding(
+        where=(cast.site.where, made.site.where),
+        message=f"the weights are {dtype} and {made.name} trains them without a float32 copy: {lost}",
+        evidence={"cast": cast.site.text, "optimizer": made.site.text},
+        strength=0.9 if dtype is DType.FLOAT16 else 0.7,
+        severity=Severity.CRITICAL if adaptive else None,
+    )
+
+
+def _optimizers(loop: TrainingLoop) -> Iterator[Call]:
+    for event in loop.trace.events:
+        if not isinstance(event, Call) or not event.args:
+            continue
+        name = full_name(event)
+        made = Applied(name, (), {}, event.site)
+        if name.startswith(("torch.optim.", "transformers.")) and role_of(loop.run, made) is Role.OPTIMIZER:
+            yield event
+
+
+def _result(loop: TrainingLoop, made: Call) -> Value | None:
+    """The optimizer that a call made, as the walk knows it; None where it cannot be told."""
+    for record in loop.run.records:
+        if record.value.site.node is made.site.node:
+            return record.value
+    return None
+
+
+def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Call, DType]]:
+    trained = _tree(made.args[0])
+    if any(isinstance(value, Applied) and value.callee in COPYING for value in trained):
+        return
+    for event in loop.trace.events:
+        if not isinstance(event, Call):
+            continue
+        dtype = weights_cast(event)
+        if dtype is not None and _is_network(loop, event.receiver) and _is_trained(event.receiver, trained):
+            if not _is_undone(loop, event):
+                yield event, dtype
+        elif event.name.startswith("from_"):
+            for value in trained:
+                if isinstance(value, Applied) and value.site.node is event.site.node:
+                    loaded = half_made(value)
+                    if loaded is not None and not _is_cast_back(loop, value):
+                        yield event, loaded
+
+
+def _tree(value: Value) -> list[Value]:
+    """A value and what it was made of."""
+    found: list[Value] = []
+    waiting = [(value, 0)]
+    while waiting:
+        current, depth = waiting.pop()
+        found.append(current)
+        if depth < DEEPEST and not isinstance(current, Instance):
+            waiting.extend((one, depth + 1) for one in inputs(current))
+    return found
+
+
+def _is_network(loop: TrainingLoop, receiver: Value | None) -> bool:
+    return any(networks(receiver)) or role_of(loop.run, receiver) is Role.MODEL
+
+
+def _is_trained(receiver: Value | None, trained: list[Value]) -> bool:
+    own: list[Value | None] = [*networks(receiver)] or [receiver]
+    return any(one is value for one in own for value in trained)
+
+
+def _is_undone(loop: TrainingLoop, cast: Call) -> bool:
+    """Whether the network is frozen, or cast back later."""
+    after = False
+    for event in loop.trace.events:
+        after = after or event is cast
+        if isinstance(event, Assignment) and _freezes(event, cast):
+            return True
+        if not isinstance(event, Call) or event.receiver is None:
+            continue
+        undoes = event.name == "requires_grad_" or (event.name in {"float", "double"} and after)
+        if undoes and same_object(event.receiver, cast.receiver):
+            return True
+    return False
+
+
+def _freezes(event: Assignment, cast: Call) -> bool:
+    """`for p in teacher.parameters(): p.requires_grad = False`."""
+    is_flag = isinstance(event.target, ast.Attribute) and event.target.attr == "requires_grad"
+    if not is_flag:
+        return False
+    over = next((scope.value for scope in event.scopes() if scope.kind == "loop"), None)
+    return over is not None and _is_trained(cast.receiver, _tree(over))
+
+
+def _is_cast_back(loop: TrainingLoop, value: Value) -> bool:
+    casts = (event for event in loop.trace.events if isinstance(event, Call) and event.name == "float")
+    return any(event.receiver is value for event in casts)
+
+
+def _keeps_copies(loop: TrainingLoop) -> bool:
+    """Whether something in the walk keeps float32 copies, or trains adapters."""
+    for event in loop.trace.events:
+        if isinstance(event, Call):
+            written = f"{full_name(event)} {event.name}".lower()
+            if any(word in written for word in (*KEEPING, *ADAPTING)):
+                return True
+            if any(
+                word in key.lower() for key in event.keywords for word in ("master", "stochastic", "kahan")
+            ):
+                return True
+    return any(isinstance(move.subject, Part) for move in loop.moves if move.by_engine and move.updates)

@@ -1,0 +1,137 @@
+"""A hand-written norm computes its variance in float16, where it overflows and silences the layer.
+
+## What it checks
+In code that runs under float16 autocast or on float16 weights: a variance or mean of squares that is itself
+float16 (`x.var()`, `torch.var_mean`, `(x * x).mean()`) and that a square root turns into a divisor. Types
+are followed from the layers: a convolution gives half, `.float()` and `pow` give float32.
+
+## Why it matters
+float16 ends at 65504, so a variance above it, which is a spread of only 256, becomes inf. The layer then
+divides by inf: its output is zero and so are its gradients, with no NaN that anybody would notice. `var`,
+`sqrt` and `mean` are not on autocast's float32 list; `F.layer_norm` and `F.group_norm` are.
+
+## When it is harmless
+Statistics of `x.float()`, inside a region with autocast off, or by operations that autocast runs in float32
+(`x.pow(2).mean()`, `x ** 2`, `x.norm()`) are not reported, nor is anything in bfloat16, whose range is that
+of float32. A divisor from `x.std()` cannot overflow. Activations that stay small never reach the limit.
+
+## References
+- torch.amp, "CUDA Ops that can autocast to float32"
+- Restormer and FFTformer, whose layer norms have this form
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.half_sections import HalfSections
+from stethoscope.program.tensor_calls import Body
+from stethoscope.run import Fix, Level
+from stethoscope.signals.half_precision import HalfPrecision
+
+RULE = Rule(code="PRC101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+VARIANCES = frozenset({"var", "var_mean"})
+AVERAGES = frozenset({"mean", "sum", "reduce", "nanmean", "einsum"})
+SQUARES = frozenset({"square", "pow", "square_", "pow_", "mul"})
+
+
+def examine(half: HalfPrecision) -> Iterator[Finding]:
+    """Report each variance in float16 that becomes a divisor."""
+    for body in half.sections.bodies():
+        for statistic, operand in _statistics(half.sections, body):
+            certain = half.sections.is_certain(statistic)
+            splice = body.upcast(operand)
+            yield Finding(
+                where=body.source.where(statistic),
+                message=f"the variance in {body.spoken} is float16: above 65504 it is inf and the output 0",
+                evidence={
+                    "statistic": body.text(statistic),
+                    "of": body.text(operand),
+                    "function": body.spoken,
+                },
+                strength=0.8 if certain else 0.4,
+                severity=None if certain else Severity.NOTE,
+                fix=Fix("compute the variance in float32", Level.UNSAFE, (splice,)) if splice else None,
+            )
+
+
+def _statistics(half: HalfSections, body: Body) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The float16 statistics below a square root that divides, each with the tensor to cast."""
+    seen: set[ast.expr] = set()
+    for root, inside in _roots(body):
+        if not _divides(body, root):
+            continue
+        for node in body.reach(inside):
+            found = _statistic(half, body, node)
+            if found is not None and node not in seen:
+                seen.add(node)
+                yield node, found
+
+
+def _roots(body: Body) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Square roots, written as a call or as a power, with what is below them."""
+    for node in body.nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and _is_half_power(node.right):
+            yield node, node.left
+        call = body.call(node)
+        if call is None:
+            continue
+        is_power = call.name == "pow" and call.args and _is_half_power(call.args[0])
+        if is_power or call.name in {"sqrt", "rsqrt", "sqrt_", "rsqrt_"}:
+            yield call.node, call.operand
+
+
+def _is_half_power(node: ast.expr) -> bool:
+    try:
+        return bool(abs(ast.literal_eval(node)) == 0.5)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+
+
+def _divides(body: Body, root: ast.expr) -> bool:
+    """Whether a root ends up as a divisor, or is a reciprocal already."""
+    call = body.call(root)
+    is_reciprocal = call is not None and call.name.startswith("rsqrt")
+    if is_reciprocal or (isinstance(root, ast.BinOp) and isinstance(root.right, ast.UnaryOp)):
+        return True
+    for node in body.nodes:
+        match node:
+            case ast.BinOp(op=ast.Div(), right=right) | ast.AugAssign(op=ast.Div(), value=right):
+                if any(part is root for part in body.reach(right)):
+                    return True
+            case ast.Call():
+                divided = body.call(node)
+                if divided is not None and divided.name in {"div", "div_", "true_divide", "reciprocal"}:
+                    parts = (divided.operand, *divided.args)
+                    if any(part is root for arg in parts for part in body.reach(arg)):
+                        return True
+    return False
+
+
+def _statistic(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
+    """The tensor whose float16 variance or mean of squares a node is."""
+    call = body.call(node)
+    if call is None:
+        return None
+    if call.name in VARIANCES:
+        return call.operand if half.is_float16(node) and half.is_float16(call.operand) else None
+    if call.name in AVERAGES:
+        squared = body.definition(call.operand)
+        return _squared(half, body, squared) if half.is_float16(squared) else None
+    return None
+
+
+def _squared(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right) if ast.dump(left) == ast.dump(right):
+            return left
+        case ast.BinOp(left=left, op=ast.Pow()):
+            return left
+    call = body.call(node)
+    if call is None or call.name not in SQUARES or not half.is_float16(call.operand):
+        return None
+    is_square = call.name != "mul" or (call.args and ast.dump(call.args[0]) == ast.dump(call.operand))
+    return call.operand if is_square else None

@@ -1,0 +1,146 @@
+"""The gradient norm is measured by clipping to infinity, which changes gradients when one is not finite.
+
+## What it checks
+`clip_grad_norm_(parameters, inf)` between the backward pass and an update of the weights, where nothing
+stops a norm that is not finite, and with a gradient scaler where the gradients are still scaled.
+
+## Why it matters
+The call looks like a measurement, but it multiplies every gradient by `inf / norm`, held to at most 1. Where
+a single gradient is inf the factor is inf / inf: all gradients of all layers become NaN, and the update
+destroys the weights. Before `unscale_` the number it gives is too large by the loss scale, 65536 times at
+first.
+
+## When it is harmless
+After `scaler.unscale_`, `scaler.step` skips the update. A check of the norm, `error_if_nonfinite=True`, and
+a measurement after the step, before the gradients are cleared, are fine as well. `max_norm` that is only
+sometimes infinite (`args.clip or inf`) is a way to switch clipping off and is not reported.
+
+## References
+- torch.nn.utils.clip_grad_norm_ and torch.nn.utils.get_total_norm
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.events import Call
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Constant, Outside, Value, span_of
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="PRC110", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
+
+CHECKS = frozenset({"isfinite", "isnan", "isinf"})
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each clip to infinity that an update follows."""
+    reported: set[ast.AST] = set()
+    for loop in loops:
+        for clip in loop.of(Kind.CLIP):
+            call = clip.event
+            if (
+                not isinstance(call, Call)
+                or call.site.node in reported
+                or clip.by_engine
+                or not _measures(call)
+            ):
+                continue
+            reach = _reach(loop, clip)
+            if reach and not _is_checked(loop, call):
+                reported.add(call.site.node)
+                yield _finding(loop, call, reach)
+
+
+def _finding(loop: TrainingLoop, call: Call, reach: str) -> Finding:
+    scaled = reach == "scaled"
+    said = (
+        "the norm is measured before unscale_, so it is too large by the loss scale"
+        if scaled
+        else "clipping to infinity is no mere measurement: one infinite gradient makes it turn all into NaN"
+    )
+    return Finding(
+        where=call.site.where,
+        message=said,
+        evidence={"call": call.site.text},
+        proof="" if scaled else "inf / inf is NaN, and every gradient is multiplied by it",
+        severity=Severity.WARNING if scaled else None,
+        fix=None if scaled else _fix(loop, call),
+    )
+
+
+def _measures(call: Call) -> bool:
+    if call.name != "clip_grad_norm_":
+        return False
+    certain = call.keywords.get("error_if_nonfinite")
+    if isinstance(certain, Constant) and certain.value is True:
+        return False
+    return _is_infinite(call.argument(1, "max_norm"))
+
+
+def _is_infinite(value: Value | None) -> bool:
+    match value:
+        case Constant(value=float() as number):
+            return math.isinf(number)
+        case Applied(callee="float", args=[Constant(value=str() as text)]):
+            return text.strip().lower().lstrip("+") in {"inf", "infinity"}
+        case Outside(name=name):
+            return name.rpartition(".")[2].lower() in {"inf", "infty", "infinity"}
+    return False
+
+
+def _reach(loop: TrainingLoop, clip: Move) -> str:
+    """How a clip reaches an update: "scaled", "plain", or "" where it does not."""
+    found = ""
+    for path in loop.paths:
+        if clip not in path.moves:
+            continue
+        at = path.moves.index(clip)
+        before, after = path.moves[:at], path.moves[at + 1 :]
+        scaled = any(move.kind is Kind.BACKWARD and move.scaled for move in before)
+        if any(move.kind is Kind.UNSCALE for move in before):
+            continue
+        for move in after:
+            if move.kind is Kind.ZERO_GRAD:
+                break
+            if move.updates:
+                found = "scaled" if scaled else found or "plain"
+                break
+    return found
+
+
+def _is_checked(loop: TrainingLoop, call: Call) -> bool:
+    """Whether something in the loop looks at a norm that is not finite, or decides by the norm."""
+    if any(isinstance(event, Call) and event.name in CHECKS for event in loop.events):
+        return True
+    home = call.within[-1].node if call.within else call.site.source.tree
+    names = {
+        target.id
+        for node in ast.walk(home)
+        if isinstance(node, ast.Assign) and any(inner is call.site.node for inner in ast.walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    tests = [node.test for node in ast.walk(home) if isinstance(node, ast.If | ast.Assert | ast.IfExp)]
+    return any(isinstance(n, ast.Name) and n.id in names for test in tests for n in ast.walk(test))
+
+
+def _fix(loop: TrainingLoop, call: Call) -> Fix | None:
+    node, source = call.site.node, call.site.source
+    span = span_of(source, node)
+    if span is None or not isinstance(node, ast.Call) or not node.args or len(node.keywords) > 1:
+        return None
+    if loop.run.index.module_of(source).imports.get("torch") != "torch":
+        return None
+    parameters = span_of(source, node.args[0])
+    if parameters is None:
+        return None
+    written = source.text[parameters[0] : parameters[1]]
+    text = f"torch.nn.utils.get_total_norm([p.grad for p in {written} if p.grad is not None])"
+    splice = Splice(source.file, span[0], span[1], text)
+    return Fix("measure without touching the gradients (torch 2.6)", Level.UNSAFE, (splice,))

@@ -1,0 +1,88 @@
+"""A gradient scaler is at work although the forward pass runs in bfloat16.
+
+## What it checks
+Training loops that step through a `GradScaler` which is switched on, while every autocast region of the loop
+is bfloat16 and nothing else.
+
+## Why it matters
+bfloat16 has the range of float32, so nothing underflows that a scale could save. The scaler still reads
+every gradient on each step and waits for the device, its scale doubles every 2000 steps for no reason, and a
+logged scale misleads whoever reads it.
+
+## When it is harmless
+A scaler with `enabled=False`, or one whose switch depends on the dtype, does nothing. A scaler that is
+switched on costs time, not accuracy; some keep it because it skips steps with NaN gradients.
+
+## References
+- torch.amp.GradScaler
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import DType
+from stethoscope.program.moves import Kind
+from stethoscope.program.precision import LoopPrecision, Region
+from stethoscope.program.values import Applied, Constant, span_of
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.loop_precisions import LoopPrecisions
+
+RULE = Rule(code="PRC107", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
+
+
+def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
+    """Report each scaler that works under bfloat16."""
+    reported: set[ast.AST] = set()
+    for precision in precisions:
+        if not precision.regions or not precision.loop.of(Kind.SCALER_STEP):
+            continue
+        if not all(region.autocast.only(DType.BFLOAT16) for region in precision.regions):
+            continue
+        for scaler in precision.scalers:
+            if _is_on(precision, scaler) and scaler.site.node not in reported:
+                reported.add(scaler.site.node)
+                yield _finding(scaler, precision.regions[0])
+
+
+def _finding(scaler: Applied, region: Region) -> Finding:
+    return Finding(
+        where=(scaler.site.where, region.site.where),
+        message="the gradient scaler is on although autocast is bfloat16, which needs no scale",
+        evidence={"scaler": scaler.site.text, "region": region.site.text},
+        fix=_fix(scaler),
+    )
+
+
+def _is_on(precision: LoopPrecision, scaler: Applied) -> bool:
+    """Whether the scaler works wherever autocast does."""
+    enabled = scaler.keywords.get("enabled")
+    if enabled is None:
+        return True
+    if isinstance(enabled, Constant):
+        return enabled.value is True
+    written = _switch(scaler.site.node)
+    return bool(written) and any(_switch(region.site.node) == written for region in precision.regions)
+
+
+def _switch(node: ast.AST) -> str:
+    words = node.keywords if isinstance(node, ast.Call) else []
+    return next((ast.unparse(word.value) for word in words if word.arg == "enabled"), "")
+
+
+def _fix(scaler: Applied) -> Fix | None:
+    node, source = scaler.site.node, scaler.site.source
+    if not isinstance(node, ast.Call):
+        return None
+    given = next((word.value for word in node.keywords if word.arg == "enabled"), None)
+    span = span_of(source, given if given is not None else node)
+    if span is None:
+        return None
+    if given is not None:
+        splice = Splice(source.file, span[0], span[1], "False")
+    else:
+        comma = ", " if node.args or node.keywords else ""
+        splice = Splice(source.file, span[1] - 1, span[1] - 1, f"{comma}enabled=False")
+    return Fix("switch the scaler off", Level.UNSAFE, (splice,))

@@ -1,0 +1,160 @@
+"""A value is cast to float32, and the next operation casts it back to half.
+
+## What it checks
+Inside an autocast region: `.float()` or `.to(torch.float32)` of a half value that goes straight, or through
+views only, into a convolution, a linear layer, a matrix product, an einsum or attention.
+
+## Why it matters
+Autocast runs these in half whatever they get, so the cast costs memory and time and changes nothing: whoever
+wrote it meant this step to be in float32, and it is not. Products of large values still overflow.
+
+## When it is harmless
+Inside `torch.autocast(..., enabled=False)` the cast holds. Where the float32 value also goes into
+arithmetic, a norm, an FFT, a loss or anything else that keeps it, it has its use and is not reported. A cast
+of integers or of data that was float32 before is not reported either.
+
+## References
+- torch.amp, "CUDA Ops that can autocast to float16"
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import HALVES, DType
+from stethoscope.program.half_sections import HalfSections
+from stethoscope.program.tensor_calls import Body
+from stethoscope.program.values import span_of
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.half_precision import HalfPrecision
+
+RULE = Rule(code="PRC104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+# fmt: off
+VIEWS = frozenset({
+    "transpose", "permute", "reshape", "view", "contiguous", "flatten", "unsqueeze", "squeeze", "expand", "t",
+    "unflatten", "swapaxes", "movedim", "rearrange", "clone", "detach",
+})
+# fmt: on
+
+
+def examine(half: HalfPrecision) -> Iterator[Finding]:
+    """Report each cast that the next operation undoes."""
+    for body in half.sections.bodies():
+        reported: set[ast.expr] = set()
+        for node in body.nodes:
+            operand = _upcast(half.sections, body, node)
+            if operand is None or not isinstance(node, ast.expr):
+                continue
+            undone = _undone_by(half.sections, body, node)
+            if undone is None or undone in reported:
+                continue
+            reported.add(undone)
+            yield Finding(
+                where=(body.source.where(node), body.source.where(undone)),
+                message=f"`{body.text(node)}` is cast back to half at once: autocast runs "
+                f"`{_shown(body, undone)}` in half whatever it gets",
+                evidence={"cast": body.text(node), "undone_by": body.text(undone), "function": body.spoken},
+                proof="the operation is on autocast's list of those that run in half",
+                strength=0.8 if half.sections.is_certain(node) else 0.5,
+                fix=_fix(half.sections, body, undone),
+            )
+
+
+def _upcast(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:
+    """The half value that a node casts to float32 inside autocast."""
+    call = body.call(node)
+    if call is None or call.full.startswith("torch"):
+        return None
+    asks = call.name == "float" and not call.args
+    if call.name in {"to", "type"}:
+        given = (*call.args, *call.keywords.values())
+        asks = any(body.outside(one) in {"torch.float32", "torch.float"} for one in given)
+    noted = half.of(call.operand)
+    here = half.of(call.node)
+    if not asks or noted is None or here is None or not noted.dtypes & HALVES:
+        return None
+    inside = all(mode.half is not None for mode in here.modes)
+    return call.operand if inside and here.dtypes == {DType.FLOAT32} else None
+
+
+def _undone_by(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
+    """The operation that casts a value back, where that is all that becomes of it."""
+    current = _through_views(body, node)
+    parent = body.parents.get(current)
+    if isinstance(parent, ast.keyword):
+        parent = body.parents.get(parent)
+    if isinstance(parent, ast.expr) and parent in half.lowered:
+        return parent
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is current:
+            return _undone_uses(half, body, parent, name)
+    return None
+
+
+def _through_views(body: Body, node: ast.expr) -> ast.expr:
+    """The outermost view of a value: `x.float().transpose(1, 2)`."""
+    while True:
+        parent = body.parents.get(node)
+        match parent:
+            case ast.Attribute(attr=attr) if attr in VIEWS or attr in {"T", "mT"}:
+                around = body.parents.get(parent)
+                node = around if isinstance(around, ast.Call) and attr in VIEWS else parent
+            case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in VIEWS and first is node:
+                node = parent
+            case _:
+                return node
+
+
+def _undone_uses(half: HalfSections, body: Body, assigned: ast.Assign, name: str) -> ast.expr | None:
+    """The first operation that casts back, where every use of the name until its next assignment does."""
+    ends = [line for line, value in body.definitions.get(name, ()) if value is not assigned.value]
+    end = min((line for line in ends if line > assigned.lineno), default=None)
+    found: list[ast.expr] = []
+    for node in body.nodes:
+        is_use = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        if not is_use or node.lineno <= assigned.lineno or (end is not None and node.lineno > end):  # type: ignore[attr-defined]
+            continue
+        outer = _through_views(body, node)  # type: ignore[arg-type]
+        parent = body.parents.get(outer)
+        if isinstance(parent, ast.Attribute) and parent.attr in {"shape", "dtype", "device", "ndim"}:
+            continue
+        if not isinstance(parent, ast.expr) or parent not in half.lowered:
+            return None
+        found.append(parent)
+    return found[0] if found else None
+
+
+def _shown(body: Body, node: ast.expr) -> str:
+    return body.text(node.func) if isinstance(node, ast.Call) else body.text(node)
+
+
+def _fix(half: HalfSections, body: Body, undone: ast.expr) -> Fix | None:
+    """Autocast switched off around the statement, where all that goes into the operation is float32."""
+    statement = body.statement(undone)
+    span = span_of(body.source, statement) if statement is not None else None
+    if span is None or not isinstance(statement, ast.Assign | ast.Return | ast.Expr):
+        return None
+    given = (
+        [undone.left, undone.right] if isinstance(undone, ast.BinOp) else list(getattr(undone, "args", ()))
+    )
+    if (
+        not all(_is_single(half, one) for one in given)
+        or body.outside(ast.Name("torch", ast.Load())) != "torch"
+    ):
+        return None
+    before = body.source.text[: span[0]].rpartition("\n")[2]
+    written = body.source.text[span[0] : span[1]]
+    if before.strip() or '"""' in written:
+        return None
+    inner = written.replace("\n", "\n    ")
+    text = f'with torch.autocast("cuda", enabled=False):\n{before}    {inner}'
+    splice = Splice(body.source.file, span[0], span[1], text)
+    return Fix("switch autocast off for this statement", Level.UNSAFE, (splice,))
+
+
+def _is_single(half: HalfSections, node: ast.expr) -> bool:
+    noted = half.of(node)
+    return noted is not None and noted.dtypes <= {DType.FLOAT32, DType.NUMBER}

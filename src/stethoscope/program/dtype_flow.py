@@ -1,0 +1,978 @@
+"""The type of every value in functions that run under autocast, or on half-precision weights.
+
+A `Flow` follows a function statement by statement with one thing in mind: what is the dtype of this value?
+Convolutions and matrix products inside a region give half, the operations of autocast's float32 list give
+float32, arithmetic gives the wider type, and what is not known stays unknown. Beside the dtype it counts
+how many learned layers a value went through since it was last normalised.
+
+What each operation gives on CUDA was measured on a GPU with torch 2.11, inside and outside of autocast; the
+lists of operations are those of torch's header.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of, named_dtype
+from stethoscope.program.autocast_lists import LOWER, SINGLE
+from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.index import Class, External, Function, FunctionNode, Module, dotted
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    Instance,
+    Items,
+    LambdaValue,
+    Leaf,
+    Outside,
+    PartialValue,
+    Site,
+    Table,
+    Value,
+)
+
+STEPS = 120_000  # nodes visited for one program
+DEPTH = 24
+MOST_LAYERS = 3  # counted since the last norm; more is the same
+MOST_ELEMENTS = 8  # of a ModuleList that a loop visits
+OBJECT_STEPS = 4_000  # for looking up one attribute of an object
+
+# fmt: off
+# Calls that autocast does not list but that come down to one it lists.
+ALSO_SINGLE = frozenset({
+    "square", "normalize", "cross_entropy", "interpolate", "upsample", "trapz", "vector_norm",
+    "matrix_norm", "gumbel_softmax", "__pow__", "softmin", "gaussian_nll_loss",
+    "triplet_margin_with_distance_loss", "multilabel_soft_margin_loss", "ctc_loss", "log_softmax",
+})
+ALSO_LOWER = frozenset({
+    "__matmul__", "multi_head_attention_forward", "dot_product_attention",
+})
+LOWER_LAYERS = (
+    "Conv", "Linear", "Bilinear", "LSTM", "GRU", "RNN", "MultiheadAttention", "PReLU", "LazyConv",
+    "LazyLinear",
+)
+SINGLE_LAYERS = frozenset({
+    "LayerNorm", "GroupNorm", "Softmax", "LogSoftmax", "Softmax2d", "Softmin", "Softplus", "Upsample",
+    "UpsamplingBilinear2d", "UpsamplingNearest2d", "TransformerEncoderLayer", "TransformerDecoderLayer",
+    "TransformerEncoder", "TransformerDecoder", "Transformer", "CosineSimilarity", "PairwiseDistance",
+})
+NORMS = (
+    "LayerNorm", "GroupNorm", "BatchNorm", "InstanceNorm", "RMSNorm", "SyncBatchNorm", "LocalResponseNorm",
+)
+NORM_CALLS = frozenset({
+    "layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm", "normalize",
+    "local_response_norm",
+})
+BOUNDED = frozenset({
+    "sigmoid", "tanh", "softmax", "log_softmax", "hardsigmoid", "hardtanh", "relu6", "clamp", "clip", "sin",
+    "cos", "Sigmoid", "Tanh", "Softmax", "Hardsigmoid", "ReLU6", "Hardtanh", "erf", "sign", "nan_to_num",
+    "atan",
+})
+CREATING = frozenset({
+    "zeros", "ones", "empty", "rand", "randn", "full", "eye", "linspace", "logspace", "normal",
+    "hann_window", "hamming_window", "blackman_window", "from_numpy", "FloatTensor", "Tensor",
+})
+COUNTING = frozenset({
+    "arange", "randint", "randperm", "LongTensor", "IntTensor", "argmax", "argmin", "argsort", "one_hot",
+    "bincount", "numel", "size", "dim", "item", "nonzero", "isnan", "isinf", "isfinite", "eq", "ne", "gt",
+    "lt", "ge", "le", "any", "all", "len", "int", "float", "bool", "range", "long", "tolist", "data_ptr",
+    "get_device", "floor_divide",
+})
+SAME = frozenset({
+    "rearrange", "repeat", "reduce", "pack", "unpack", "chunk", "split", "unbind", "view", "reshape",
+    "permute", "transpose", "contiguous", "flatten", "unsqueeze", "squeeze", "expand", "clone", "detach",
+    "mean", "var", "std", "abs", "sqrt", "neg", "relu", "gelu", "silu", "mish", "leaky_relu", "elu", "max",
+    "min", "amax", "amin",
+})
+# fmt: on
+UNARY_ATTRIBUTES = frozenset({"T", "mT", "H", "real", "imag", "data", "grad"})
+SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "device", "requires_grad", "is_cuda", "itemsize"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How code runs: the half type that autocast gives (None where it is off), and the type of weights.
+
+    `certain` is false where the region is half only under some of the settings it can have.
+    """
+
+    half: DType | None = None
+    weights: DType = DType.FLOAT32
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """What is known of a value: its type, the learned layers since its last norm, its parts, its object."""
+
+    dtype: DType = DType.UNKNOWN
+    layers: int = 0
+    items: tuple[Held, ...] | None = None
+    value: Value | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Noted:
+    """What was seen at an expression, over all the ways it was reached."""
+
+    dtypes: set[DType] = field(default_factory=set)
+    modes: set[Mode] = field(default_factory=set)
+    layers: int = 0
+    number: float | None = None
+
+    def is_half(self, dtype: DType = DType.FLOAT16) -> bool:
+        """Whether the value was of this half type on some way."""
+        return dtype in self.dtypes
+
+
+UNKNOWN = Held()
+NUMBER = Held(DType.NUMBER)
+
+
+class Flow:
+    """One walk over all functions that run in half precision; `noted` holds what each expression was."""
+
+    def __init__(
+        self,
+        run: Execution,
+        contexts: Mapping[int, Value],
+        callees: Mapping[int, Value],
+        others: Sequence[Execution] = (),
+    ) -> None:
+        self.run = run
+        self.others = others  # the walks that made objects met here: each can look into its own
+        self._looked_into: set[Instance] = set()
+        self.contexts = contexts  # what a `with` enters, by its expression
+        self.callees = callees  # what a call leads to, by its expression
+        self.noted: dict[ast.expr, Noted] = {}
+        self.lowered: set[ast.expr] = set()  # what autocast runs in half, whatever it gets
+        self.functions: dict[Function | Module, None] = {}
+        self.left = STEPS
+        self._known: dict[object, Held] = {}
+        self._depth = 0
+
+    def follow(
+        self,
+        function: Function,
+        bound: Value | None,
+        args: Sequence[Held],
+        keywords: Mapping[str, Held],
+        mode: Mode,
+    ) -> Held:
+        """The result of a function of the repository."""
+        key = (function, _signature(bound), tuple(map(_key, args)), _keys(keywords), mode)
+        if key in self._known:
+            return self._known[key]
+        self._known[key] = UNKNOWN  # while it is being followed
+        if self._depth >= DEPTH or self.left <= 0:
+            return UNKNOWN
+        self.functions[function] = None
+        module = self.run.index.module_of(function.source)
+        names = self._parameters(function, bound, args, keywords)
+        for entered in self._decorators(function, module):
+            mode, names = entered(mode, names)
+        frame = _Frame(self, module, names, mode, function.owner)
+        self._depth += 1
+        try:
+            frame.block(function.node.body)
+        finally:
+            self._depth -= 1
+        result = _joined(frame.returned) if frame.returned else NUMBER
+        if _is_norm_name(
+            function.owner.name if function.owner and function.name == "forward" else function.name
+        ):
+            result = replace(result, layers=0)
+        self._known[key] = result
+        return result
+
+    def follow_module(self, module: Module) -> None:
+        """Follow the statements of a script."""
+        self.functions[module] = None
+        own = [node for node in module.source.tree.body if not isinstance(node, FunctionNode)]
+        _Frame(self, module, {}, Mode(), None).block(own)
+
+    def call(
+        self, callee: Value | None, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode
+    ) -> Held:
+        """The result of calling an object that is known."""
+        match callee:
+            case FunctionValue(function=function, bound=bound):
+                return self.follow(function, bound, args, keywords, mode)
+            case Instance(cls=cls):
+                method = self.run.index.method(cls, "forward") or self.run.index.method(cls, "__call__")
+                if method is not None:
+                    return self.follow(method, callee, args, keywords, mode)
+            case Choice(options=options):
+                return _joined([self.call(option, args, keywords, mode) for option in options[:4]])
+            case PartialValue(callee=inner):
+                return self.call(inner, args, keywords, mode)
+            case Applied():
+                return self._layer(callee, args, keywords, mode)
+            case Outside(name=name):
+                return self.operation(name.rpartition(".")[2], name, args, keywords, mode)
+            case Items(items=items):
+                return self._chain(items, args, mode)
+            case ClassValue(cls=cls):
+                return Held(value=self._construct(cls, args))
+        return UNKNOWN
+
+    def operation(
+        self, name: str, full: str, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode
+    ) -> Held:
+        """The result of an operation of torch, or of a method of a tensor (which comes first in `args`)."""
+        operands = [part for arg in args for part in _flat(arg)]
+        dtype = keywords.get("dtype")
+        asked = named_dtype(dtype.value) if dtype is not None else None
+        if dtype is not None and asked is None and not _is_none(dtype):
+            return UNKNOWN
+        layers = max((held.layers for held in operands), default=0)
+        if name in NORM_CALLS or name in BOUNDED:
+            layers = 0
+        if name in CREATING and full.startswith("torch"):
+            return Held(asked or mode.weights)
+        if name in COUNTING or (name == "tensor" and asked is None):
+            return NUMBER
+        if asked is not None:
+            return Held(asked, layers)
+        if name.endswith("_like") and args:
+            return Held(args[0].dtype)
+        in_place = name.endswith("_") and not name.endswith("__")
+        if mode.half is not None and not in_place:
+            if name in LOWER or name in ALSO_LOWER:
+                return Held(mode.half, min(layers + 1, MOST_LAYERS))
+            if name in SINGLE or name in ALSO_SINGLE:
+                return Held(DType.FLOAT32, layers)
+        if mode.half is None and name in LOWER and operands:
+            return Held(operands[0].dtype, min(layers + 1, MOST_LAYERS))
+        if in_place and operands:
+            return Held(operands[0].dtype, layers)
+        if not operands:
+            return UNKNOWN
+        if full.startswith(("torch", "einops", ".")) or name in SAME:
+            return Held(promoted(held.dtype for held in operands), layers)
+        return UNKNOWN
+
+    def _layer(self, made: Applied, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode) -> Held:
+        """The result of a layer of torch, by the call that made it."""
+        last = made.callee.rpartition(".")[2]
+        first = args[0] if args else UNKNOWN
+        if last == "Sequential":
+            inside = [item for arg in made.args for item in _modules(arg)]
+            return self._chain(inside, args, mode)
+        if not (made.callee.startswith("torch") or ".nn." in made.callee):
+            return UNKNOWN
+        if last.startswith(NORMS) or last in BOUNDED:
+            first = replace(first, layers=0)
+        if last.startswith("Embedding"):
+            return Held(mode.weights)
+        if last.startswith(LOWER_LAYERS):
+            dtype = mode.half or (mode.weights if mode.weights in HALVES else first.dtype)
+            held = Held(dtype, min(first.layers + 1, MOST_LAYERS))
+            return (
+                replace(held, items=(held, held))
+                if last.startswith(("LSTM", "GRU", "RNN", "Multi"))
+                else held
+            )
+        if mode.half is not None and (last in SINGLE_LAYERS or last.endswith("Loss")):
+            return Held(DType.FLOAT32, 0 if last.startswith("Transformer") else first.layers)
+        if last == "RMSNorm":
+            return Held(DType.UNKNOWN, 0)  # half or float32, by the release of torch
+        return Held(first.dtype if last[:1].isupper() else DType.UNKNOWN, first.layers)
+
+    def _chain(self, items: Sequence[Value], args: Sequence[Held], mode: Mode) -> Held:
+        held = args[0] if args else UNKNOWN
+        for item in items:
+            held = self.call(item, [held], {}, mode)
+        return held
+
+    def attribute(self, base: Value, name: str, site: Site) -> Value | None:
+        """An attribute of an object, None where that takes too long."""
+        self.run.steps = OBJECT_STEPS
+        try:
+            self._look_into(base)
+            return self.run.attribute(base, name, site)
+        except (Exhausted, RecursionError):
+            return None
+
+    def _look_into(self, base: Value) -> None:
+        if not isinstance(base, Instance) or base in self._looked_into:
+            return
+        self._looked_into.add(base)
+        for other in self.others:
+            other.steps = OBJECT_STEPS
+            other.initialise(base)
+
+    def evaluate(self, node: ast.expr, module: Module) -> Value | None:
+        """What an expression of names from a module's top level stands for."""
+        self.run.steps = OBJECT_STEPS
+        try:
+            return self.run.evaluate(node, Frame(module, {}))
+        except (Exhausted, RecursionError):
+            return None
+
+    def elements(self, value: Value) -> list[Value]:
+        """What a loop over an object visits."""
+        if isinstance(value, Items):
+            return value.items[:MOST_ELEMENTS]
+        if isinstance(value, Table):
+            return list(value.entries.values())[:MOST_ELEMENTS]
+        if isinstance(value, Applied) and value.callee.endswith(("Sequential", "ModuleList")):
+            return [item for arg in value.args for item in _modules(arg)][:MOST_ELEMENTS]
+        return []
+
+    def note(self, node: ast.expr, held: Held, mode: Mode) -> None:
+        """Remember what an expression was."""
+        noted = self.noted.setdefault(node, Noted())
+        noted.dtypes.add(held.dtype)
+        noted.modes.add(mode)
+        noted.layers = max(noted.layers, held.layers)
+        if isinstance(held.value, Constant) and isinstance(held.value.value, int | float):
+            noted.number = float(held.value.value)
+
+    def _construct(self, cls: Class, args: Sequence[Held]) -> Value | None:
+        self.run.steps = OBJECT_STEPS
+        try:
+            return self.run.construct(cls, [held.value or Leaf("argument") for held in args], {}, open_=True)
+        except (Exhausted, RecursionError):
+            return None
+
+    def _parameters(
+        self, function: Function, bound: Value | None, args: Sequence[Held], keywords: Mapping[str, Held]
+    ) -> dict[str, Held]:
+        spec = function.node.args
+        positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+        is_method = function.owner is not None and "staticmethod" not in function.decorators
+        given = [Held(value=bound), *args] if is_method or bound is not None else list(args)
+        names = dict(zip(positional, given, strict=False))
+        if spec.vararg is not None:
+            rest = tuple(given[len(positional) :])
+            names[spec.vararg.arg] = Held(items=rest or None)
+        names.update({name: held for name, held in keywords.items() if name in function.parameters})
+        defaults = dict(zip(reversed(positional), reversed(spec.defaults), strict=False))
+        named = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+        defaults |= {arg.arg: default for arg, default in named if default is not None}
+        for name, default in defaults.items():
+            if name not in names and isinstance(default, ast.Constant):
+                names[name] = Held(DType.NUMBER, value=Constant(default.value))
+        return names
+
+    def _decorators(self, function: Function, module: Module) -> Iterator[_Entering]:
+        for decorator in function.node.decorator_list:
+            call = decorator if isinstance(decorator, ast.Call) else None
+            written = dotted(call.func if call else decorator) or ""
+            last = written.rpartition(".")[2]
+            if last == "autocast":
+                called = call or ast.copy_location(ast.Call(decorator, [], []), decorator)
+                yield _Entering(autocast_of(self.evaluate(called, module)), None)
+            elif last in {"custom_fwd", "float32_input", "force_fp32"}:
+                keywords = {keyword.arg: keyword.value for keyword in call.keywords} if call else {}
+                cast = keywords.get("cast_inputs")
+                dtype = named_dtype(self.evaluate(cast, module)) if cast is not None else None
+                if dtype is not None or last == "force_fp32":
+                    yield _Entering(Autocast(frozenset(), False), dtype or DType.FLOAT32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entering:
+    """What a decorator does before its function begins."""
+
+    region: Autocast | None
+    cast: DType | None
+
+    def __call__(self, mode: Mode, names: dict[str, Held]) -> tuple[Mode, dict[str, Held]]:
+        if self.cast is not None:
+            cast = self.cast
+            names = {
+                name: replace(held, dtype=cast) if held.dtype in HALVES | {DType.UNKNOWN} else held
+                for name, held in names.items()
+            }
+        return entered(mode, self.region), names
+
+
+def entered(mode: Mode, region: Autocast | None) -> Mode:
+    """The mode inside a region."""
+    if region is None:
+        return mode
+    if region.is_off:
+        return replace(mode, half=None)
+    dtypes = region.dtypes & HALVES
+    if not dtypes:
+        return replace(mode, half=None)  # a type that could not be resolved: nothing is claimed
+    half = DType.FLOAT16 if DType.FLOAT16 in dtypes else DType.BFLOAT16
+    return replace(mode, half=half, certain=mode.certain and region.known and len(dtypes) == 1)
+
+
+class _Frame:
+    """One function being followed."""
+
+    def __init__(
+        self, flow: Flow, module: Module, names: dict[str, Held], mode: Mode, cls: Class | None
+    ) -> None:
+        self.flow = flow
+        self.module = module
+        self.names = names
+        self.mode = mode
+        self.cls = cls
+        self.returned: list[Held] = []
+        self.local: dict[str, FunctionNode] = {}
+
+    # Statements: each block says whether it falls through
+
+    def block(self, body: Sequence[ast.stmt]) -> bool:
+        """Follow statements in order."""
+        return all(self._statement(statement) for statement in body)
+
+    def _statement(self, node: ast.stmt) -> bool:
+        match node:
+            case ast.Return(value=value):
+                self.returned.append(self.evaluate(value) if value is not None else NUMBER)
+                return False
+            case ast.Raise() | ast.Break() | ast.Continue():
+                return False
+            case ast.Expr(value=value):
+                self._expression(value)
+            case ast.Assign(targets=targets, value=value):
+                held = self.evaluate(value)
+                for target in targets:
+                    self._assign(target, held)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._assign(target, self.evaluate(value))
+            case ast.AugAssign(target=target, value=value):
+                # In place: the type of what is changed stays.
+                before, after = self.evaluate(target), self.evaluate(value)
+                layers = max(before.layers, after.layers)
+                self._assign(target, Held(before.dtype, layers))
+            case ast.If():
+                return self._if(node)
+            case ast.For() | ast.AsyncFor():
+                self._for(node)
+            case ast.While(test=test, body=body):
+                self.evaluate(test)
+                self._branches([body, []])
+            case ast.With() | ast.AsyncWith():
+                return self._with(node)
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+                falls = self._branches([[*body, *orelse], *(handler.body for handler in handlers)])
+                return self.block(final) and falls
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self.local[node.name] = node
+        return True
+
+    def _expression(self, node: ast.expr) -> None:
+        held = self.evaluate(node)
+        match node:
+            # `x.float_()`, `model.half()`: a module changes in place, a tensor does not.
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr.endswith("_"):
+                if name in self.names:
+                    self.names[name] = replace(self.names[name], layers=held.layers)
+
+    def _if(self, node: ast.If) -> bool:
+        tested = self.evaluate(node.test).value
+        known = tested.value if isinstance(tested, Constant) else None
+        if isinstance(known, bool):
+            return self.block(node.body if known else node.orelse)
+        return self._branches([node.body, node.orelse])
+
+    def _branches(self, blocks: Iterable[Sequence[ast.stmt]]) -> bool:
+        before = self.names
+        ends: list[dict[str, Held]] = []
+        for block in blocks:
+            self.names = dict(before)
+            if self.block(block):
+                ends.append(self.names)
+        names = {name for end in ends for name in end}
+        self.names = (
+            {name: _joined([end[name] for end in ends if name in end]) for name in names} if ends else before
+        )
+        return bool(ends)
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        over = self.evaluate(node.iter)
+        # Twice over: what the first round leaves is what the second begins with.
+        elements = list(_elements(self.flow, over)) or [UNKNOWN if over.items is None else over]
+        for element in elements if len(elements) > 1 else elements * 2:
+            self._assign(node.target, element)
+            self._branches([node.body, []]) if len(elements) == 1 else self.block(node.body)
+        self.block(node.orelse)
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> bool:
+        before = self.mode
+        for item in node.items:
+            self.mode = entered(self.mode, self._region(item.context_expr))
+        falls = self.block(node.body)
+        self.mode = before
+        return falls
+
+    def _region(self, node: ast.expr) -> Autocast | None:
+        value = self.flow.contexts.get(id(node))
+        region = autocast_of(value)
+        if region is not None:
+            return region
+        held = self.evaluate(node)
+        return autocast_of(held.value)
+
+    def _assign(self, target: ast.expr, held: Held) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.names[name] = held
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                for position, element in enumerate(elements):
+                    self._assign(element, _item(held, position))
+            case ast.Starred(value=inner):
+                self._assign(inner, held)
+
+    # Expressions
+
+    def evaluate(self, node: ast.expr) -> Held:
+        """What is known of an expression's value."""
+        self.flow.left -= 1
+        if self.flow.left <= 0:
+            return UNKNOWN
+        held = self._evaluate(node)
+        self.flow.note(node, held, self.mode)
+        return held
+
+    def _evaluate(self, node: ast.expr) -> Held:
+        match node:
+            case ast.Constant(value=value):
+                return Held(DType.NUMBER, value=Constant(value))
+            case ast.Name(id=name):
+                return self._name(node, name)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                if isinstance(op, ast.MatMult) and self.mode.half is not None:
+                    self.flow.lowered.add(node)
+                return self._binary(self.evaluate(left), op, self.evaluate(right))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                tested = self.evaluate(operand).value
+                known = tested.value if isinstance(tested, Constant) else None
+                return Held(DType.NUMBER, value=Constant(not known) if isinstance(known, bool) else None)
+            case ast.UnaryOp(op=op, operand=operand):
+                held = self.evaluate(operand)
+                if isinstance(held.value, Constant) and isinstance(held.value.value, int | float):
+                    sign = -1 if isinstance(op, ast.USub) else 1
+                    return Held(DType.NUMBER, value=Constant(sign * held.value.value))
+                return replace(held, value=None)
+            case ast.BoolOp(values=values):
+                return _joined([self.evaluate(value) for value in values])
+            case ast.Compare(left=left, comparators=others):
+                for part in (left, *others):
+                    self.evaluate(part)
+                return NUMBER
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.evaluate(test)
+                return _joined([self.evaluate(body), self.evaluate(orelse)])
+            case ast.Subscript(value=base, slice=key):
+                return self._subscript(self.evaluate(base), key)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                parts = tuple(map(self.evaluate, elements))
+                return Held(promoted(one.dtype for one in parts), _most(parts), parts)
+            case (
+                ast.ListComp(elt=element, generators=generators)
+                | ast.GeneratorExp(elt=element, generators=generators)
+            ):
+                return self._comprehension(element, generators)
+            case ast.NamedExpr(target=target, value=value):
+                held_value = self.evaluate(value)
+                self._assign(target, held_value)
+                return held_value
+            case ast.Starred(value=value):
+                return self.evaluate(value)
+            case ast.Dict(values=values):
+                for value in values:
+                    self.evaluate(value)
+        return UNKNOWN
+
+    def _comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> Held:
+        before = dict(self.names)
+        over = self.evaluate(generators[0].iter)
+        found = []
+        for one in list(_elements(self.flow, over)) or [UNKNOWN]:
+            self._assign(generators[0].target, one)
+            found.append(self.evaluate(element))
+        self.names = before
+        held = _joined(found)
+        return Held(held.dtype, held.layers, tuple(found))
+
+    def _name(self, node: ast.Name, name: str) -> Held:
+        if name in self.names:
+            return self.names[name]
+        value = self.flow.evaluate(node, self.module)
+        return _held(value, self.mode)
+
+    def _attribute(self, node: ast.Attribute) -> Held:
+        base = self.evaluate(node.value)
+        if node.attr == "dtype" and base.value is None:
+            known = base.dtype in HALVES or base.dtype is DType.FLOAT32
+            return Held(value=Outside(f"torch.{base.dtype}") if known else None)
+        if node.attr in SHAPE_ATTRIBUTES and not isinstance(base.value, Instance):
+            return NUMBER
+        if isinstance(base.value, Instance | Outside | Choice | ClassValue | Table):
+            site = Site(self.module.source, node)
+            return _held(self.flow.attribute(base.value, node.attr, site), self.mode)
+        if node.attr in UNARY_ATTRIBUTES:
+            return replace(base, value=None)
+        return UNKNOWN
+
+    def _subscript(self, base: Held, key: ast.expr) -> Held:
+        index = self.evaluate(key)
+        if (
+            base.items is not None
+            and isinstance(index.value, Constant)
+            and isinstance(index.value.value, int)
+        ):
+            return _item(base, index.value.value)
+        if isinstance(base.value, Items | Table) and isinstance(index.value, Constant):
+            try:
+                return _held(self.flow.run.item(base.value, index.value), self.mode)
+            except (Exhausted, RecursionError):
+                return UNKNOWN
+        if isinstance(base.value, Applied):
+            inside = self.flow.elements(base.value)
+            position = index.value.value if isinstance(index.value, Constant) else None
+            if isinstance(position, int) and -len(inside) <= position < len(inside):
+                return _held(inside[position], self.mode)
+        return Held(base.dtype, base.layers)
+
+    def _binary(self, left: Held, op: ast.operator, right: Held) -> Held:
+        layers = max(left.layers, right.layers)
+        if isinstance(op, ast.MatMult):
+            return self.flow.operation("matmul", "torch.matmul", [left, right], {}, self.mode)
+        if isinstance(op, ast.Pow) and DType.NUMBER not in {left.dtype}:
+            return self.flow.operation("pow", "torch.pow", [left, right], {}, self.mode)
+        if isinstance(op, ast.Div) and left.dtype is DType.NUMBER and right.dtype is not DType.NUMBER:
+            return self.flow.operation("reciprocal", "torch.reciprocal", [right], {}, self.mode)
+        both = isinstance(op, ast.Mult) and DType.NUMBER not in {left.dtype, right.dtype}
+        if both:  # the product of two values grows as their layers together
+            layers = min(left.layers + right.layers, MOST_LAYERS)
+        return Held(promoted((left.dtype, right.dtype)), layers, value=_folded(left.value, op, right.value))
+
+    def _call(self, node: ast.Call) -> Held:
+        args = [self.evaluate(arg.value if isinstance(arg, ast.Starred) else arg) for arg in node.args]
+        keywords = {word.arg: self.evaluate(word.value) for word in node.keywords if word.arg is not None}
+        func = node.func
+        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if name == "super" or (isinstance(func, ast.Attribute) and _is_super(func.value)):
+            return self._super(node, args, keywords)
+        if isinstance(func, ast.Name) and func.id in self.local:
+            return self._nested(self.local[func.id], args, keywords)
+        callee = self._callee(func)
+        if callee is None:
+            callee = self.flow.callees.get(id(node))
+        if self.mode.half is not None and _lowers(callee):
+            self.flow.lowered.add(node)
+        if isinstance(callee, Outside):
+            return self._outside(callee.name, node, args, keywords)
+        if _is_callable(callee):
+            return self.flow.call(callee, args, keywords, self.mode)
+        if isinstance(func, ast.Attribute):
+            base = self.evaluate(func.value)
+            if base.value is None or isinstance(base.value, Applied):
+                if self.mode.half is not None and func.attr in LOWER:
+                    self.flow.lowered.add(node)
+                return self._method(node, base, func.attr, args, keywords)
+        return UNKNOWN
+
+    def _callee(self, func: ast.expr) -> Value | None:
+        """The object that is called, None for a method of a tensor and for what is not known."""
+        match func:
+            case ast.Name(id=name) if name in self.names:
+                return self.names[name].value
+            case ast.Name():
+                value = self.flow.evaluate(func, self.module)
+                return value if not isinstance(value, Leaf) else None
+            case ast.Attribute(value=base_node, attr=attr):
+                base = self.evaluate(base_node).value
+                if isinstance(base, Instance | Outside | ClassValue | Choice | Table):
+                    found = self.flow.attribute(base, attr, Site(self.module.source, func))
+                    return found if _is_callable(found) or isinstance(found, Outside) else None
+                full = dotted(func)
+                if full is not None and full.partition(".")[0] not in self.names:
+                    target = self.flow.run.index.resolve(self.module, full)
+                    if isinstance(target, External):
+                        return Outside(target.name)
+                    if isinstance(target, Function):
+                        return FunctionValue(target)
+            case ast.Subscript() | ast.Call() | ast.IfExp():
+                return self.evaluate(func).value
+        return None
+
+    def _outside(self, name: str, node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
+        last = name.rpartition(".")[2]
+        if last == "checkpoint" and args:
+            return self.flow.call(args[0].value, args[1:], {}, self.mode)
+        if last in {"enumerate", "zip", "list", "tuple", "reversed", "sorted", "iter", "tqdm"}:
+            return _paired(
+                last, [Held(items=tuple(_elements(self.flow, arg))) if arg.value else arg for arg in args]
+            )
+        if last[:1].isupper() and last not in CREATING:
+            # A layer that is made on the spot, `nn.Softmax(dim=-1)(x)`: the object, not a number.
+            values = tuple(held.value or Leaf("argument") for held in args)
+            given = {key: held.value or Leaf(key) for key, held in keywords.items()}
+            return Held(value=Applied(name, values, given, Site(self.module.source, node)))
+        if last == "autocast" or last == "nullcontext":
+            values = tuple(held.value or Leaf("argument") for held in args)
+            given = {key: held.value or Leaf(key) for key, held in keywords.items()}
+            return Held(value=Applied(name, values, given, Site(self.module.source, node)))
+        return self.flow.operation(last, name, args, keywords, self.mode)
+
+    def _method(
+        self, node: ast.Call, base: Held, name: str, args: list[Held], keywords: dict[str, Held]
+    ) -> Held:
+        """A method of a tensor."""
+        cast = _cast(name, node, args, keywords)
+        if cast is not None:
+            if isinstance(cast, DType):
+                base = replace(base, dtype=cast, items=None)
+            return replace(base, value=None)
+        if name in {"new_zeros", "new_ones", "new_full", "new_empty", "new_tensor"}:
+            return Held(base.dtype)
+        if name in {"chunk", "split", "unbind", "tensor_split"}:
+            return replace(base, value=None)
+        return self.flow.operation(name, f".{name}", [replace(base, value=None), *args], keywords, self.mode)
+
+    def _super(self, node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
+        func = node.func
+        if not isinstance(func, ast.Attribute) or self.cls is None:
+            return UNKNOWN
+        for ancestor in self.flow.run.index.lineage(self.cls)[1:]:
+            if func.attr in ancestor.methods:
+                bound = self.names.get("self", UNKNOWN).value
+                return self.flow.follow(ancestor.methods[func.attr], bound, args, keywords, self.mode)
+        outside = self.flow.run.index.outside_bases(self.cls)
+        made = Applied(outside[0] if outside else "", (), {}, Site(self.module.source, node))
+        return self.flow.call(made, args, keywords, self.mode) if func.attr == "forward" else UNKNOWN
+
+    def _nested(self, node: FunctionNode, args: list[Held], keywords: dict[str, Held]) -> Held:
+        """A function defined inside this one."""
+        if self.flow._depth >= DEPTH:
+            return UNKNOWN
+        names = dict(self.names)
+        names.update(zip((arg.arg for arg in node.args.args), args, strict=False))
+        names.update(keywords)
+        frame = _Frame(self.flow, self.module, names, self.mode, self.cls)
+        frame.local = {name: other for name, other in self.local.items() if other is not node}
+        self.flow._depth += 1
+        try:
+            frame.block(node.body)
+        finally:
+            self.flow._depth -= 1
+        return _joined(frame.returned) if frame.returned else NUMBER
+
+
+KEPT = "kept"
+
+
+def _cast(
+    name: str, node: ast.Call, args: Sequence[Held], keywords: Mapping[str, Held]
+) -> DType | str | None:
+    """The type that a cast gives; KEPT where it moves without casting; None where it is no cast."""
+    simple = {
+        "float": DType.FLOAT32,
+        "double": DType.FLOAT32,
+        "half": DType.FLOAT16,
+        "bfloat16": DType.BFLOAT16,
+    }
+    if name in simple:
+        return simple[name]
+    if name == "type_as" and args:
+        return args[0].dtype
+    if name in {"cuda", "cpu", "contiguous", "clone", "detach"}:
+        return KEPT
+    if name not in {"to", "type"}:
+        return None
+    given = [*args, *(held for key, held in keywords.items() if key in {"dtype", "other"})]
+    for held in given:
+        dtype = named_dtype(held.value)
+        if dtype is not None:
+            return dtype
+    if any("dtype" in ast.dump(arg) for arg in (*node.args, *(word.value for word in node.keywords))):
+        return DType.UNKNOWN
+    tensors = [held for held in given if held.dtype in HALVES | {DType.FLOAT32}]
+    if tensors:
+        return tensors[0].dtype
+    if "dtype" in keywords or name == "type":
+        return DType.UNKNOWN
+    return KEPT
+
+
+def promoted(dtypes: Iterable[DType]) -> DType:
+    """The type of arithmetic between these types."""
+    given = set(dtypes) - {DType.NUMBER}
+    if not given:
+        return DType.NUMBER
+    if DType.FLOAT32 in given or len(given & HALVES) > 1:
+        return DType.FLOAT32
+    return DType.UNKNOWN if DType.UNKNOWN in given else given.pop()
+
+
+def _joined(options: Sequence[Held]) -> Held:
+    """What holds of one of several values, whichever it is."""
+    if not options:
+        return UNKNOWN
+    first = options[0]
+    if len(options) == 1:
+        return first
+    dtypes = {held.dtype for held in options}
+    dtype = dtypes.pop() if len(dtypes) == 1 else DType.UNKNOWN
+    items = None
+    if first.items is not None and all(
+        h.items is not None and len(h.items) == len(first.items) for h in options
+    ):
+        columns = zip(*(held.items or () for held in options), strict=True)
+        items = tuple(_joined(column) for column in columns)
+    values = [held.value for held in options if held.value is not None]
+    same = len(values) == len(options) and all(value is values[0] for value in values)
+    distinct = Choice(tuple(values)) if values and all(_is_callable(value) for value in values) else None
+    return Held(dtype, _most(options), items, values[0] if same else distinct)
+
+
+def _most(held: Iterable[Held]) -> int:
+    return max((one.layers for one in held), default=0)
+
+
+def _item(held: Held, position: int) -> Held:
+    if held.items is not None and -len(held.items) <= position < len(held.items):
+        return held.items[position]
+    return Held(held.dtype, held.layers)
+
+
+def _flat(held: Held) -> Iterator[Held]:
+    if held.items is not None:
+        for item in held.items:
+            yield from _flat(item)
+    else:
+        yield held
+
+
+def _elements(flow: Flow, over: Held) -> Iterator[Held]:
+    if over.items is not None:
+        yield from over.items
+    elif over.value is not None:
+        yield from (Held(value=element) for element in flow.elements(over.value))
+    elif over.dtype in HALVES | {DType.FLOAT32}:
+        yield Held(over.dtype, over.layers)
+
+
+def _paired(name: str, args: Sequence[Held]) -> Held:
+    columns = [arg.items for arg in args if arg.items is not None]
+    if name == "enumerate" and columns:
+        return Held(items=tuple(Held(items=(NUMBER, item)) for item in columns[0]))
+    if name == "zip" and columns and len(columns) == len(args):
+        return Held(items=tuple(Held(items=row) for row in zip(*columns, strict=False)))
+    return args[0] if args and name not in {"zip", "enumerate"} else UNKNOWN
+
+
+def _held(value: Value | None, mode: Mode) -> Held:
+    """What is known of an object: parameters and buffers are of the weights' type."""
+    match value:
+        case Constant(value=int() | float()):
+            return Held(DType.NUMBER, value=value)
+        case Applied(callee=callee) if callee.rpartition(".")[2] in CREATING and callee.startswith("torch"):
+            return Held(mode.weights)
+        case Applied(callee=callee) if callee == "torch.tensor":
+            return NUMBER
+        case None | Leaf():
+            return UNKNOWN
+    return Held(value=value)
+
+
+def _folded(left: Value | None, op: ast.operator, right: Value | None) -> Value | None:
+    """A small sum of known numbers, as `2 * self.eps`."""
+    if not (isinstance(left, Constant) and isinstance(right, Constant)):
+        return None
+    a, b = left.value, right.value
+    if not (isinstance(a, int | float) and isinstance(b, int | float)):
+        return None
+    try:
+        match op:
+            case ast.Mult():
+                return Constant(a * b)
+            case ast.Div():
+                return Constant(a / b)
+            case ast.Sub():
+                return Constant(a - b)
+            case ast.Pow() if abs(a) <= 1024 and abs(b) <= 64:
+                return Constant(a**b)
+    except (ZeroDivisionError, OverflowError):
+        return None
+    return None
+
+
+def _modules(value: Value) -> list[Value]:
+    if isinstance(value, Items):
+        return value.items
+    if isinstance(value, Table):
+        return list(value.entries.values())
+    return [value]
+
+
+def _is_callable(value: Value | None) -> bool:
+    kinds = FunctionValue | Instance | Applied | PartialValue | Items | ClassValue | LambdaValue
+    if isinstance(value, Choice):
+        return all(_is_callable(option) for option in value.options)
+    return isinstance(value, kinds)
+
+
+def _lowers(callee: Value | None) -> bool:
+    """Whether autocast casts what a layer or function gets to half at once."""
+    match callee:
+        case Outside(name=name):
+            return name.startswith("torch") and name.rpartition(".")[2] in LOWER
+        case Applied(callee=name, args=args) if name.endswith(".Sequential"):
+            inside = [item for arg in args for item in _modules(arg)]
+            return bool(inside) and _lowers(inside[0])
+        case Applied(callee=name):
+            return name.startswith("torch.nn.") and name.rpartition(".")[2].startswith(LOWER_LAYERS)
+        case Items(items=items):
+            return bool(items) and _lowers(items[0])
+        case Choice(options=options):
+            return all(map(_lowers, options))
+    return False
+
+
+def _is_none(held: Held) -> bool:
+    return isinstance(held.value, Constant) and held.value.value is None
+
+
+def _is_norm_name(name: str) -> bool:
+    return "norm" in name.lower()
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _key(held: Held) -> object:
+    value = id(held.value) if held.value is not None and not isinstance(held.value, Constant) else None
+    known = held.value.value if isinstance(held.value, Constant) else None
+    plain = known if isinstance(known, str | int | float | bool | None) else None
+    return held.dtype, held.layers, value, plain, tuple(map(_key, held.items)) if held.items else None
+
+
+def _keys(keywords: Mapping[str, Held]) -> object:
+    return tuple(sorted((name, str(_key(held))) for name, held in keywords.items()))
+
+
+def _signature(bound: Value | None) -> object:
+    """What tells objects of one class apart: the switches, names and classes they were made with."""
+    if not isinstance(bound, Instance):
+        return id(bound) if bound is not None else None
+    made = []
+    for name, value in bound.made_with.items():
+        match value:
+            case Constant(value=bool() | str() as known):
+                made.append((name, str(known)))
+            case ClassValue(cls=cls):
+                made.append((name, cls.qualified))
+            case Outside(name=full):
+                made.append((name, full))
+    return bound.cls, tuple(made)

@@ -1,0 +1,336 @@
+"""Which functions run in half precision, and the type of every value in them.
+
+A function is reached from a region of autocast (a `with` block, a decorator, a framework's precision), from a
+network whose weights are half, or because it casts to half itself. What is called from there is followed
+through submodules, lists of layers and plain functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.autocast import (
+    HALVES,
+    Autocast,
+    DType,
+    autocast_of,
+    engine_autocast,
+    named_dtype,
+    precision_autocast,
+)
+from stethoscope.program.dtype_flow import Flow, Held, Mode, Noted, entered
+from stethoscope.program.effects import own_nodes
+from stethoscope.program.events import Call, Scope
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.index import Function, FunctionNode, Index, Module, dotted
+from stethoscope.program.precision import called, networks
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.tensor_calls import Body
+from stethoscope.program.trace import Trace, traces
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    ClassValue,
+    Constant,
+    Delayed,
+    Items,
+    Part,
+    Value,
+)
+
+MOST_ROOTS = 400  # functions that begin a walk
+CASTS = frozenset({"half", "bfloat16"})
+HALF_NAMES = frozenset({"float16", "bfloat16", "half"})
+HOOKS = ("training_step", "forward", "compute_loss")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfSections:
+    """Every function that runs in half precision, and what its expressions were.
+
+    `lowered` are the calls and products that autocast runs in half, whatever they get.
+    """
+
+    index: Index
+    functions: tuple[Function | Module, ...]
+    noted: dict[ast.expr, Noted]
+    lowered: frozenset[ast.expr] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.functions)
+
+    def of(self, node: ast.expr) -> Noted | None:
+        """What an expression was; None where it was never reached."""
+        return self.noted.get(node)
+
+    def is_float16(self, node: ast.expr) -> bool:
+        """Whether an expression's value was float16 on some way it was reached."""
+        noted = self.noted.get(node)
+        return noted is not None and DType.FLOAT16 in noted.dtypes
+
+    def is_certain(self, node: ast.expr) -> bool:
+        """Whether an expression is float16 under the settings as they are, not only under other ones."""
+        noted = self.noted.get(node)
+        return noted is not None and any(mode.certain for mode in noted.modes)
+
+    def in_autocast(self, node: ast.expr) -> bool:
+        """Whether an expression was reached inside a float16 region."""
+        noted = self.noted.get(node)
+        return noted is not None and any(mode.half is DType.FLOAT16 for mode in noted.modes)
+
+    def bodies(self) -> Iterator[Body]:
+        """The functions and scripts, ready to be searched."""
+        for function in self.functions:
+            yield Body(self.index, function, tuple(self.nodes(function)))
+
+    def nodes(self, function: Function | Module) -> Iterator[ast.AST]:
+        """The nodes of a function in order, those of functions defined inside it too."""
+        body = function.source.tree.body if isinstance(function, Module) else function.node.body
+        waiting: list[ast.AST] = list(reversed(body))
+        is_script = isinstance(function, Module)
+        while waiting:
+            node = waiting.pop()
+            if is_script and isinstance(node, FunctionNode | ast.ClassDef):
+                continue
+            yield node
+            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+@remembered
+def half_sections(index: Index, settings: SettingsTree) -> HalfSections:
+    """Follow all that runs in half precision."""
+    if not _speaks_of_half(index):
+        return HalfSections(index, (), {})
+    known = traces(index, settings)
+    contexts, callees = _met(known)
+    run = Execution(index, settings, 0)
+    flow = Flow(run, contexts, callees, [trace.run for trace in known])
+    for root in _roots(index, run, known):
+        root.follow(flow)
+    return HalfSections(index, tuple(flow.functions), flow.noted, frozenset(flow.lowered))
+
+
+def _speaks_of_half(index: Index) -> bool:
+    """Whether the program has any word about half precision: most have none, and need no walk."""
+    words = ("autocast", "half(", "float16", "bfloat16", "precision", "fp16", "bf16")
+    return any(word in source.text for source in index.program for word in words)
+
+
+def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
+    """What the walks of training met: what each `with` enters, and what each call leads to."""
+    contexts: dict[int, Value] = {}
+    callees: dict[int, Value] = {}
+    for trace in known:
+        for event in trace.events:
+            for scope in event.scopes():
+                if scope.kind == "with" and scope.value is not None:
+                    contexts.setdefault(id(scope.node), scope.value)
+            if isinstance(event, Call):
+                callee = called(trace.run, event)
+                if callee is not None:
+                    callees.setdefault(id(event.site.node), callee)
+    return contexts, callees
+
+
+# Where walks begin
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Root:
+    """A function, the object it is bound to, and the mode it begins in."""
+
+    function: Function | Module
+    bound: Value | None
+    mode: Mode
+
+    def follow(self, flow: Flow) -> None:
+        """Follow the function with arguments that are not known."""
+        if isinstance(self.function, Module):
+            flow.follow_module(self.function)
+            return
+        is_method = self.function.owner is not None and "staticmethod" not in self.function.decorators
+        count = len(self.function.node.args.args) - is_method
+        flow.follow(self.function, self.bound, [Held()] * max(count, 0), {}, self.mode)
+
+
+def _roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_Root]:
+    found: dict[tuple[object, object, Mode], _Root] = {}
+    for root in _all_roots(index, run, known):
+        found.setdefault((root.function, id(root.bound) if root.bound else None, root.mode), root)
+        if len(found) >= MOST_ROOTS:
+            break
+    yield from found.values()
+
+
+def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_Root]:
+    yield from _from_engines(index, run, known)
+    yield from _from_half_weights(index, known)
+    for module in index.modules.values():
+        if any(_opens_region(node) for node in _script_nodes(module)) or _is_entered(module, known):
+            yield _Root(module, None, Mode())
+    entered_in = {function for trace in known for function in _functions_of_regions(trace)}
+    for function in index.functions:
+        casts = function in entered_in or any(map(_opens_region, own_nodes(function.node)))
+        if casts or any("autocast" in name for name in function.decorators):
+            yield _Root(function, _bound(run, function), Mode())
+
+
+def _script_nodes(module: Module) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = list(module.source.tree.body)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, FunctionNode | ast.ClassDef):
+            yield node
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _opens_region(node: ast.AST) -> bool:
+    """Whether a node enters autocast, or casts a value to half by itself."""
+    match node:
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return any("autocast" in ast.dump(item.context_expr) for item in items)
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr in CASTS:
+            return True
+        case ast.Call(func=ast.Attribute(attr="to" | "type"), args=args, keywords=keywords):
+            given = (*args, *(word.value for word in keywords))
+            return any((dotted(one) or "").rpartition(".")[2] in HALF_NAMES for one in given)
+    return False
+
+
+def _functions_of_regions(trace: Trace) -> Iterator[Function]:
+    for event in trace.events:
+        scope = event.scope
+        if scope is not None and scope.kind == "with" and event.within and _casts(scope):
+            yield event.within[-1]
+
+
+def _is_entered(module: Module, known: tuple[Trace, ...]) -> bool:
+    for trace in known:
+        if trace.start is module:
+            for event in trace.events:
+                if not event.within and any(_casts(scope) for scope in event.scopes()):
+                    return True
+    return False
+
+
+def _casts(scope: Scope) -> bool:
+    region = autocast_of(scope.value) if scope.kind == "with" else None
+    return region is not None and not region.is_off
+
+
+def _bound(run: Execution, function: Function) -> Value | None:
+    if function.owner is None or "staticmethod" in function.decorators:
+        return None
+    run.steps = 4_000
+    try:
+        return run.make(function.owner)
+    except (Exhausted, RecursionError):
+        return None
+
+
+# Frameworks that cast by themselves
+
+
+def _from_engines(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_Root]:
+    """Networks handed to accelerate or Fabric, and what Lightning's and Hugging Face's loops call."""
+    for trace in known:
+        for event in trace.events:
+            if isinstance(event, Call) and event.name in {"prepare", "setup", "setup_module"}:
+                region = engine_autocast(event.receiver)
+                for given in event.args if region is not None else ():
+                    yield from _networks_in(index, given, region)
+    region = _framework_region(index, run)
+    if region is None or region.is_off:
+        return
+    for cls in index.classes:
+        bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
+        if not bases & {"LightningModule", "Trainer", "Seq2SeqTrainer", "SFTTrainer"}:
+            continue
+        for name in HOOKS[:1] if "LightningModule" in bases else HOOKS[2:]:
+            method = index.method(cls, name)
+            if method is not None:
+                yield _Root(method, _bound(run, method), entered(Mode(), region))
+
+
+def _networks_in(index: Index, value: Value, region: Autocast | None) -> Iterator[_Root]:
+    for instance in networks(value):
+        forward = index.method(instance.cls, "forward")
+        if forward is not None and region is not None and not region.is_off:
+            yield _Root(forward, instance, entered(Mode(), region))
+
+
+def _framework_region(index: Index, run: Execution) -> Autocast | None:
+    """The precision that a Trainer, or the arguments of one, is made with."""
+    for module in index.modules.values():
+        if "Trainer" not in module.source.text and "TrainingArguments" not in module.source.text:
+            continue
+        for node in ast.walk(module.source.tree):
+            if isinstance(node, ast.Call):
+                found = _precision_of(node, module, index, run)
+                if found is not None and not found.is_off:
+                    return found
+    return None
+
+
+def _precision_of(node: ast.Call, module: Module, index: Index, run: Execution) -> Autocast | None:
+    name = (dotted(node.func) or "").rpartition(".")[2]
+    words = {word.arg: word.value for word in node.keywords if word.arg}
+    if name == "Trainer" and "precision" in words:
+        value = words["precision"]
+        if isinstance(value, ast.Constant):
+            return precision_autocast(Constant(value.value))
+    if name.endswith("TrainingArguments") or name in {"SFTConfig", "DPOConfig", "GRPOConfig"}:
+        for word, dtype in (("fp16", DType.FLOAT16), ("bf16", DType.BFLOAT16)):
+            switch = words.get(word)
+            if isinstance(switch, ast.Constant) and switch.value is True:
+                return Autocast(frozenset({dtype}))
+    return None
+
+
+# Networks whose weights are half
+
+
+def _from_half_weights(index: Index, known: tuple[Trace, ...]) -> Iterator[_Root]:
+    for trace in known:
+        for event in trace.events:
+            if not isinstance(event, Call) or event.receiver is None:
+                continue
+            dtype = weights_cast(event)
+            if dtype is None:
+                continue
+            for instance in networks(event.receiver):
+                forward = index.method(instance.cls, "forward")
+                if forward is not None:
+                    yield _Root(forward, instance, Mode(None, dtype))
+
+
+def weights_cast(event: Call) -> DType | None:
+    """The half type that a call `model.half()` or `model.to(torch.bfloat16)` gives a network's weights."""
+    if event.name == "half" and not event.args:
+        return DType.FLOAT16
+    if event.name == "bfloat16" and not event.args:
+        return DType.BFLOAT16
+    if event.name != "to":
+        return None
+    given = (*event.args, *(value for key, value in event.keywords.items() if key == "dtype"))
+    found = {dtype for value in given if (dtype := named_dtype(value)) in HALVES}
+    return found.pop() if len(found) == 1 else None
+
+
+def half_made(value: Value | None) -> DType | None:
+    """The half type of weights that something outside gives: `from_pretrained(..., torch_dtype=...)`."""
+    if isinstance(value, Choice):
+        found = {half_made(option) for option in value.options}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(value, Part) and isinstance(value.key, int):
+        return half_made(value.base)
+    if isinstance(value, Items | ClassValue | Delayed) or not isinstance(value, Applied):
+        return None
+    asked = value.keywords.get("torch_dtype", value.keywords.get("dtype"))
+    dtype = named_dtype(asked)
+    if value.callee.rpartition(".")[2] in {"from_pretrained", "from_config", "from_single_file"}:
+        return dtype if dtype in HALVES else None
+    return None

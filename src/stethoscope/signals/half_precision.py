@@ -1,0 +1,25 @@
+"""The parts of the source that run in half precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stethoscope.program.half_sections import HalfSections, half_sections
+from stethoscope.program.index import index
+from stethoscope.program.settings_tree import settings_tree
+from stethoscope.run import Run
+from stethoscope.signals.missing import Missing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfPrecision:
+    """The functions that run in half precision, with the type of each value in them."""
+
+    sections: HalfSections
+
+
+def measure(run: Run) -> HalfPrecision | Missing:
+    """Follow the half-precision regions of the run's program."""
+    if run.program is None or not run.program.sources:
+        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+    return HalfPrecision(half_sections(index(run.program), settings_tree(run.recipe)))
