@@ -123,7 +123,7 @@ def is_mapping(node: Node | None) -> bool:
 
 
 def plain(node: Node) -> object:
-    """The values of a tree without their addresses; raises TooMuch for one that holds itself."""
+    """The values of a tree without their addresses; of one that `all_known` accepts."""
     if isinstance(node, Setting):
         return node.value
     if node.is_list:
@@ -132,8 +132,16 @@ def plain(node: Node) -> object:
 
 
 def all_known(node: Node) -> bool:
-    """Whether every value of a tree is known."""
-    return node.known if isinstance(node, Setting) else all(map(all_known, node.items.values()))
+    """Whether every value of a tree is known; a tree larger than any settings are is not."""
+    todo, seen = [node], 0
+    while todo:
+        one = todo.pop()
+        seen += 1
+        if seen > MAX_SETTINGS or (isinstance(one, Setting) and not one.known):
+            return False
+        if isinstance(one, Section):
+            todo.extend(one.items.values())
+    return True
 
 
 def _items(node: Node) -> tuple[Mapping[str | int, Node], bool] | None:

@@ -74,20 +74,17 @@ def overrides_in(text: str, file: str) -> tuple[Override, ...]:
 
 
 def overrides_of(words: Iterable[Setting]) -> Iterator[Override]:
-    """Overrides from words as they were typed; each setting's value is one word."""
+    """Overrides from words as they were typed: the value of each setting is a word, its text the word or what
+    stands behind the sign."""
     for word in words:
         found = _OVERRIDE.fullmatch(str(word.value).strip())
         if found is None or (found["value"] is None and found["sign"] != "~"):
             continue
         written = found["value"] or ""
-        start = str(word.value).index("=") + 1 if found["value"] is not None else 0
-        span = None
-        if (
-            word.span is not None
-            and word.text == word.value
-            and word.span[1] - word.span[0] == len(word.text)
-        ):
-            span = (word.span[0] + start, word.span[1])
+        span = word.span
+        if span is not None and word.text == word.value:  # the address is that of the whole word
+            start = str(word.value).index("=") + 1 if found["value"] is not None else 0
+            span = (span[0] + start, span[1]) if span[1] - span[0] == len(word.text) else None
         leaf = replace(word, key=(), text=written, span=span, plain=True)
         yield Override(found["key"].strip(), value_of(written, leaf), found["sign"] or "")
 

@@ -316,11 +316,10 @@ def _read_trees(
         inside = [entry for entry in entries if tree.holds(entry)]
         if name is None or not inside:
             continue
-        maintained = not is_record(inside[0], around.root)
+        maintained = origin == "repository" or not is_record(inside[0], around.root)
         one = _load_tree(tree, name, origin, maintained, signs, around, unread)
-        if one is not None:
-            found.append(one)
-            entries = [entry for entry in entries if not tree.holds(entry)]
+        found += [one] if one is not None else []
+        entries = [entry for entry in entries if not tree.holds(entry)]
     return found, entries
 
 

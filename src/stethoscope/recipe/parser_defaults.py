@@ -252,7 +252,9 @@ def _constants(source: Source, spans: Spans) -> Iterator[Option]:
     line = spans.source.line(cut.start())
     run_statements([s for s in source.tree.body if s.lineno < line], names, spans)
     for name, node in names.values.items():
-        if not name.startswith("_") and isinstance(node, Setting) and not callable(node.value):
+        if name.startswith("_") or not isinstance(node, Setting):
+            continue
+        if node.known or not node.text.startswith(("[", "{", "(")):  # the list of the names themselves
             yield Option(replace(node, key=(name,)), (name,))
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.recipe._files import Files, Opened
-from stethoscope.recipe._python.constants import Names
+from stethoscope.recipe._python.constants import Names, called_name
 from stethoscope.recipe._python.module import (
     MAKES_SETTINGS,
     Import,
@@ -37,10 +37,11 @@ ENDINGS = (".py",)
 
 # A variable that is the settings as a whole; what it holds is named without it.
 _WHOLE = re.compile(
-    r"^_?(?:config|cfg|conf|c|opts?|options|args|params|hparams|hps|settings|hyper_?params)$", re.I
+    r"^_?(?:config|cfg|conf|(?<=_)C|opts?|options|args|params|hparams|hps|settings|hyper_?params)$", re.I
 )
 # A file whose statements are nothing but these holds settings and no program.
 _DECLARES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Delete)
+_CALLS = frozenset({"update", "merge", "append", "extend", "insert", "pop", "setdefault", "print", "freeze"})
 _FEWEST = 2  # values below which a file is not called settings by its content
 _UP = 4  # folders above a settings file in which a module that it imports is looked for
 
@@ -75,7 +76,11 @@ def looks_like_settings(text: str) -> bool:
 
 def _is_said(statement: ast.stmt) -> bool:
     """A docstring, or a call such as `cfg.update(...)` and `print(...)`."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant | ast.Call)
+    if not isinstance(statement, ast.Expr):
+        return False
+    said = statement.value
+    calls = isinstance(said, ast.Call) and called_name(said.func).rpartition(".")[2] in _CALLS
+    return calls or isinstance(said, ast.Constant)
 
 
 def _is_of_settings(statement: ast.stmt) -> bool:

@@ -1,6 +1,6 @@
 """Record what the frameworks themselves compose from the settings kept here.
 
-    python make.py hydra|mmengine|lightning|accelerate|transformers
+    python make.py hydra|mmengine|shell|parsers|lightning
 
 Needs the framework named; tests compare our reading with what this wrote, and need none of them.
 """
@@ -38,6 +38,43 @@ def mmengine() -> None:
     for file in sorted((HERE / "mmengine").glob("*.py")):
         loaded[file.name] = Config.fromfile(file).to_dict()
     (HERE / "mmengine" / "loaded.json").write_text(json.dumps(loaded, indent=1) + "\n")
+
+
+def shell() -> None:
+    """Let bash run every script with stand-ins for the programs, which write down their words."""
+    import subprocess
+    import tempfile
+
+    programs = ("python", "torchrun", "srun", "accelerate", "deepspeed", "tee")
+    called = {}
+    for file in sorted((HERE / "shell").glob("*.sh")):
+        with tempfile.TemporaryDirectory() as work:
+            log = Path(work) / "calls"
+            stand_in = f"import json, sys; print(json.dumps(sys.argv[1:]), file=open({str(log)!r}, 'a'))"
+            (Path(work) / "bin").mkdir()
+            for program in programs:
+                path = Path(work) / "bin" / program
+                path.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{stand_in}" {program} "$@"\n')
+                path.chmod(0o755)
+            paths = f"{work}/bin:/usr/bin:/bin"
+            subprocess.run(
+                ["bash", str(file)], cwd=work, env={"PATH": paths}, check=False, capture_output=True
+            )
+            called[file.name] = [json.loads(line) for line in log.read_text().splitlines()]
+    (HERE / "shell" / "called.json").write_text(json.dumps(called, indent=1) + "\n")
+
+
+def parsers() -> None:
+    """Run every script without arguments; each prints what its parser gave."""
+    import subprocess
+
+    given = {}
+    for file in sorted((HERE / "parsers").glob("*_script.py")):
+        done = subprocess.run(
+            [sys.executable, str(file)], check=True, capture_output=True, text=True, cwd=file.parent
+        )
+        given[file.name] = json.loads(done.stdout.splitlines()[-1])
+    (HERE / "parsers" / "given.json").write_text(json.dumps(given, indent=1) + "\n")
 
 
 if __name__ == "__main__":

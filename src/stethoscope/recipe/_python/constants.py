@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stethoscope.recipe._python.spans import Spans
-from stethoscope.recipe._text import MAX_DEPTH
+from stethoscope.recipe._text import MAX_DEPTH, MAX_SETTINGS
 from stethoscope.recipe._tree import Node, Section, TooMuch, all_known, at, is_mapping, merged, plain
 from stethoscope.run import Key, Setting, Where
 
@@ -352,6 +352,8 @@ def _joined(op: ast.operator, parts: list[Node]) -> Node | None:
         return merged(first, second)
     if isinstance(op, ast.Add) and _is_list(first) and _is_list(second):
         elements = [*_elements(first), *_elements(second)]
+        if len(elements) > MAX_SETTINGS:
+            raise TooMuch
         return Section(dict(enumerate(elements)), True, first.where) if elements else first
     if isinstance(op, ast.Mult) and _is_list(first) and isinstance(second, Setting):
         times = second.value
@@ -371,6 +373,8 @@ def _elements(node: Node) -> list[Node]:
 def _is_small(node: ast.expr, parts: list[Node]) -> bool:
     """Whether computing it is cheap whatever a stranger wrote."""
     values = [part.value for part in parts if isinstance(part, Setting)]
+    if len(values) < len(parts):
+        return False
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         return all(isinstance(value, int | float) and abs(value) < 1e6 for value in values) and (
             abs(values[-1]) <= LARGEST_EXPONENT  # type: ignore[arg-type]

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from stethoscope.recipe._shell.words import Part, Word, words
+from stethoscope.recipe._text import MAX_DEPTH
 from stethoscope.recipe._tree import TooMuch
 
-LONGEST = 100_000  # characters of one expanded word; variables that double each other end here
+LONGEST = 50_000  # characters that one word expands to; variables that double each other end here
 MOST_COMMANDS = 5_000
 
 _DECLARES = frozenset({"export", "declare", "local", "readonly", "typeset"})
@@ -147,12 +148,14 @@ def _spoken(word: Word) -> str:
 
 def _control(simple: list[Word], variables: _Variables, around: list[_Branch]) -> list[Word]:
     """What is left of a command once its control words were heeded."""
-    while simple:
-        word = _spoken(simple[0])
+    for at, first in enumerate(simple):
+        word = _spoken(first)
         if word in _OPENS:
             around.append(_Branch(variables.copy()))
+            if len(around) > MAX_DEPTH:
+                raise TooMuch
             if word in {"for", "select"}:
-                _loop(simple, variables)
+                _loop(simple[at:], variables)
                 return []
             if word == "case":
                 return []
@@ -164,9 +167,8 @@ def _control(simple: list[Word], variables: _Variables, around: list[_Branch]) -
             around[-1].changed |= _changed(variables, around[-1].before)
             variables.values = dict(around[-1].before.values)
         elif word not in _TURNS | {"{", "}", "!", "time"}:
-            return simple
-        simple = simple[1:]
-    return simple
+            return simple[at:]
+    return []
 
 
 def _loop(simple: list[Word], variables: _Variables) -> None:
@@ -277,16 +279,20 @@ def _assign(word: Word, variables: _Variables) -> None:
 def _expanded(word: Word, variables: _Variables) -> list[Argument]:
     """A word as the words it becomes: variables filled in, those unquoted split at white space."""
     groups: list[list[Piece]] = [[]]
+    length = 0
     for part in word.parts:
         if part.kind == "array" and part.text in variables.values and not part.op:
             elements = variables.values[part.text]
+            length += sum(len(element.text) + 1 for element in elements)
             for index, element in enumerate(elements):
                 if index:
                     groups.append([])
                 groups[-1].extend(_through(element.pieces, part.start, True))
         else:
-            _extend(groups, _pieces((part,), variables), from_variable=part.kind != "text")
-        if sum(len(piece.text) for piece in groups[-1]) > LONGEST or len(groups) > LONGEST:
+            pieces = _pieces((part,), variables)
+            length += sum(len(piece.text) for piece in pieces)
+            _extend(groups, pieces, from_variable=part.kind != "text")
+        if length > LONGEST:
             raise TooMuch
     return [Argument(tuple(group), word.start) for group in groups if group]
 
@@ -307,7 +313,9 @@ def _extend(groups: list[list[Piece]], pieces: Iterable[Piece], from_variable: b
 
 def _pieces(parts: Iterable[Part], variables: _Variables) -> list[Piece]:
     found: list[Piece] = []
+    length = 0
     for part in parts:
+        before = len(found)
         match part.kind:
             case "text":
                 found.append(Piece(part.text, part.start, part.quoted))
@@ -317,7 +325,8 @@ def _pieces(parts: Iterable[Part], variables: _Variables) -> list[Piece]:
                 found.append(_computed(part, variables))
             case _:
                 found.append(Piece(part.text, None, True, False))
-        if sum(len(piece.text) for piece in found) > LONGEST:
+        length += sum(len(piece.text) + 1 for piece in found[before:])
+        if length > LONGEST:
             raise TooMuch
     return found
 

@@ -33,6 +33,43 @@ _TRAINERS = re.compile(
     r"^(?:.*/)?(?:fairseq-(?:hydra-)?train|axolotl|llamafactory-cli|tune|litgpt|trl|yolo|nnUNetv2_train|allennlp|mim"
     r"|onmt_train|espnet2?-train|nemo|catalyst-dl|swift|fastchat|lightning)$"
 )
+# Programs that are given the names of others and do not start them.
+_SHOWS = frozenset(
+    {
+        "echo",
+        "printf",
+        "cat",
+        "cp",
+        "mv",
+        "rm",
+        "ls",
+        "ln",
+        "vim",
+        "nano",
+        "grep",
+        "sed",
+        "awk",
+        "git",
+        "pip",
+        "tar",
+    }
+    | {
+        "chmod",
+        "which",
+        "test",
+        "[",
+        "[[",
+        "scp",
+        "rsync",
+        "touch",
+        "mkdir",
+        "head",
+        "tail",
+        "less",
+        "diff",
+        "pkill",
+    }
+)
 _SCRIPT = re.compile(r"^[\w./~${}@+-]+\.(?:py|pyc)$")
 # Scripts that do something else than train.
 _OTHERS = re.compile(
@@ -41,7 +78,6 @@ _OTHERS = re.compile(
     r"(?=[_/.-]|$)",
     re.IGNORECASE,
 )
-_TRAINS = re.compile(r"train|finetun|fine_tun|fit|sft|dpo|grpo|ppo|learn|main|run", re.IGNORECASE)
 _FLAG = re.compile(r"--?(?P<name>[A-Za-z_][\w.:/-]*)(?P<sign>=)?")
 _OVERRIDE = re.compile(r"(?P<sign>\+\+|\+|~)?(?P<key>[A-Za-z_][\w./@:-]*(?:\[\d+\][\w./@:-]*)*)=")
 _REMOVAL = re.compile(r"~(?P<key>[A-Za-z_][\w./@:-]*)$")
@@ -65,8 +101,8 @@ _DIRECTIVE = re.compile(
 class Launch:
     """A command that starts a program: its script or module, its settings, and the settings files it names.
 
-    `overrides` are the settings written as `key=value`, and `words` the same as they are typed, signs and
-    all; `outputs` are the files that the command writes to.
+    `overrides` are the settings written as `key=value`, and `words` the same with the whole word, signs and
+    all, as their value; `outputs` are the files that the command writes to.
     """
 
     script: str
@@ -143,6 +179,8 @@ class _Script:
 def _script(arguments: Sequence[Argument]) -> _Script | None:
     """The script, module or console program that a command starts, and which words name it."""
     python = False
+    if arguments[0].text in _SHOWS:
+        return None
     for at, argument in enumerate(arguments):
         text = argument.text
         last = text.rpartition("/")[2]
@@ -237,17 +275,13 @@ def _of_script(
         elif (override := _OVERRIDE.match(argument.text)) is not None:
             setting = _setting(_override_key(override["key"]), argument.cut(override.end()), source)
             overrides.append(setting)
-            words.append(_word(argument, source))
+            words.append(replace(setting, key=(), value=argument.text))
         elif _REMOVAL.match(argument.text):
-            words.append(_word(argument, source))
+            words.append(replace(_setting((), argument, source), value=argument.text))
         else:
             settings.append(_setting((f"argument_{position}",), argument, source))
             position += 1
     return settings, overrides, words
-
-
-def _word(argument: Argument, source: Text) -> Setting:
-    return replace(_setting((), argument, source), value=argument.text)
 
 
 def _belongs(argument: Argument, before: list[Argument], name: str) -> bool:

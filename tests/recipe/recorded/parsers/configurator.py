@@ -1,0 +1,1 @@
+"""Stands for nanoGPT's file of this name, which takes settings from the command line."""
