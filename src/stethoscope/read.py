@@ -63,8 +63,8 @@ def read(
     place = place_of(path)
     try:
         logs, about_logs = _logs(place)
-        recipe, about_settings = _recipe(place, logs, _given(config, "settings"))
         program, about_source = _program(place, logs, _given(code, "code"))
+        recipe, about_settings = _recipe(place, logs, program, _given(config, "settings"))
         checkpoints = checkpoints_in(place.folder.files, place.root)
         unread = _in_short([*place.folder.unread, *about_logs, *about_settings, *about_source])
     finally:
@@ -229,16 +229,18 @@ def _last_step(log: Log) -> int:
 
 
 def _recipe(
-    place: Place, logs: Sequence[LogFile], given: Path | None
+    place: Place, logs: Sequence[LogFile], program: Program | None, given: Path | None
 ) -> tuple[Recipe | None, tuple[Unread, ...]]:
     files = _settings_files(place)
-    lone_log = bool(place.given and logs)
-    around = settings_in_use.Surroundings(place.root, files, logs, _heads(logs), lone_log=lone_log)
+    around = settings_in_use.Surroundings(
+        place.root, files, logs, _heads(logs), lone_log=bool(place.given and logs), program=program
+    )
     if given is not None:
         return settings_in_use.given_recipe(entry_of(given, str(given)), around)
     repository = _repository(place)
     if repository is not None and logs:
-        around = replace(around, repository=_repository_settings(repository))
+        settings, launchers = _repository_settings(repository)
+        around = replace(around, repository=settings, launchers=launchers)
     return settings_in_use.recipe_in_use(around)
 
 
@@ -269,13 +271,12 @@ def _repository(place: Place) -> Path | None:
     return repository_of(place.root)
 
 
-def _repository_settings(root: Path) -> tuple[Entry, ...]:
+def _repository_settings(root: Path) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+    """The settings files that a repository keeps, and the scripts that may start a training."""
     files = walk(root, _shown(root), max_depth=4).files
-    return tuple(
-        entry
-        for entry in files
-        if settings_in_use.looks_like_settings(entry) and not settings_in_use.is_record(entry, root)
-    )
+    kept = [entry for entry in files if not settings_in_use.is_record(entry, root)]
+    settings = tuple(entry for entry in kept if settings_in_use.looks_like_settings(entry))
+    return settings, tuple(entry for entry in kept if settings_in_use.is_launcher(entry))
 
 
 def _program(
