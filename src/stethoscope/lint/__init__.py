@@ -77,7 +77,7 @@ def examined(
         not_examined,
         looked_at,
         sum(read.texts[name].count("\n") + 1 for name in looked_at),
-        len(read.texts) - len(looked_at),
+        len(_used(read) - files.asked),
         len({id(run.program) for run in read.runs if run.program is not None}),
         len(told) - len(findings),
         unread,
@@ -114,6 +114,14 @@ def _outcomes(
         elif not findings:
             clear.append(rule)
     return found, tuple(clear), tuple(not_examined)
+
+
+def _used(read: Patients) -> frozenset[str]:
+    """The files that a rule could have seen."""
+    sources = {source.file for run in read.runs if run.program for source in run.program}
+    return frozenset(
+        sources | {config.file for run in read.runs if run.recipe for config in run.recipe.files}
+    )
 
 
 def _joined(outcomes: Iterable[Outcome]) -> Iterator[Finding]:
