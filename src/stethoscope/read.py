@@ -16,7 +16,8 @@ from stethoscope.logs.rivals import belong_together, of_one_run
 from stethoscope.logs.run_folders import run_folders
 from stethoscope.program import in_use as source_in_use
 from stethoscope.recipe import in_use as settings_in_use
-from stethoscope.run import Log, Program, Recipe, Run, Unread
+from stethoscope.recipe.packages import packages_of
+from stethoscope.run import Log, Package, Program, Recipe, Run, Unread
 from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folder, is_checkpoint
 from stethoscope.run.file_times import LogFile, told_by_themselves
 from stethoscope.run.folder import Entry, entry_of, walk
@@ -66,6 +67,7 @@ def read(
         program, about_source = _program(place, logs, _given(code, "code"))
         recipe, about_settings = _recipe(place, logs, program, _given(config, "settings"))
         checkpoints = checkpoints_in(place.folder.files, place.root)
+        packages = _packages(place, logs, recipe)
         unread = _in_short([*place.folder.unread, *about_logs, *about_settings, *about_source])
     finally:
         place.clear()
@@ -84,6 +86,7 @@ def read(
         checkpoints=checkpoints,
         unread=unread,
         notes=spliced.notes,
+        packages=packages,
     )
 
 
@@ -263,6 +266,14 @@ def _heads(logs: Sequence[LogFile]) -> str:
         except OSError:
             continue
     return "\n".join((*said, *(file.entry.file for file in logs)))
+
+
+def _packages(place: Place, logs: Sequence[LogFile], recipe: Recipe | None) -> tuple[Package, ...]:
+    """The versions that the run, its settings, or the pins of its project record."""
+    repository = _repository(place)
+    pins = walk(repository, _shown(repository), max_depth=0).files if repository is not None else ()
+    heads = [(file.entry.file, _heads([file])) for file in logs[-3:]]
+    return packages_of((*place.folder.files, *pins), heads, recipe)
 
 
 def _repository(place: Place) -> Path | None:

@@ -13,7 +13,7 @@ Correct the name or the type, or make the code use it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence
 
 CAUSE = Cause(
     title="A setting has no effect",
@@ -21,6 +21,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),
+        Evidence("unknown-argument", MODERATE, "the class does not take the keyword"),
         Evidence("number-is-a-string", STRONG, "the number is read as a string"),
     ),
     confirm_by="run five steps with the setting changed: losses stay bit-identical",

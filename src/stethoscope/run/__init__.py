@@ -2,6 +2,7 @@
 
 from stethoscope.run.checkpoint import Checkpoint, Holds
 from stethoscope.run.log import Document, Event, EventKind, Log, Segment, Unread
+from stethoscope.run.packages import Package
 from stethoscope.run.program import Program, Source
 from stethoscope.run.recipe import ConfigFile, Key, Recipe, Setting
 from stethoscope.run.run import Run
@@ -21,6 +22,7 @@ __all__ = [
     "Key",
     "Level",
     "Log",
+    "Package",
     "Program",
     "Recipe",
     "Run",

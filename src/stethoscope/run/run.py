@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stethoscope.run.checkpoint import Checkpoint
 from stethoscope.run.log import Event, Log, Segment, Unread
+from stethoscope.run.packages import Package
 from stethoscope.run.program import Program
 from stethoscope.run.recipe import Recipe
 from stethoscope.run.series import Series
@@ -16,7 +17,7 @@ from stethoscope.run.series import Series
 class Run:
     """One run. `series` holds each signal's current branch: after a restart, the steps that were
     trained again replace the abandoned ones, which are kept in `abandoned`. `notes` say how the logs were
-    put together where that is not plain.
+    put together where that is not plain. `packages` are those whose version is recorded somewhere.
     """
 
     path: str
@@ -30,6 +31,7 @@ class Run:
     checkpoints: tuple[Checkpoint, ...] = ()
     unread: tuple[Unread, ...] = ()
     notes: tuple[str, ...] = ()
+    packages: tuple[Package, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from types import ModuleType
 
 from stethoscope.program.option_schemas import Schema, matching, option_schemas
+from stethoscope.program.outside_calls import outside_calls
+from stethoscope.program.parsed_classes import parsed_classes
 from stethoscope.program.setting_uses import setting_uses
-from stethoscope.recipe.schemas import framework_of
-from stethoscope.run import ConfigFile, Key, Run, Setting, Where
+from stethoscope.recipe.schemas import Held, Record, Sections, called, held, nearest, sections
+from stethoscope.run import ConfigFile, Key, Program, Run, Setting, Splice, Where
 from stethoscope.signals.missing import Missing
+from stethoscope.signals.names_taken import Releases, not_taken, releases_of
 
-ALIKE = 0.6  # similarity from which another name is offered
+FEWEST_SHARED = 2  # names that a section and a record must share to be taken for each other
+SHARE = 0.6  # of a section's names that the record must know
 # Keys that loaders themselves understand.
 _OF_LOADERS = frozenset({"defaults", "hydra", "includes", "extends", "<<", "base", "inherit"})
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownSetting:
-    """A key that is not known where it stands, the known name most like it, and who says so.
+    """A key that is not known where it stands, the known name that was meant, and who says so.
 
-    `since` names the version that introduced the key, where a later one knows it; `version_known` is false
-    where the run's own version is not. `took_steps` says that the run trained with the key all the same.
+    `history` says which versions know the key, where some do; `version_known` is false where the run's own
+    version is not. `took_steps` says that the run trained with the key all the same. `strict` says that the
+    key stops the run. `rename` puts the known name in its place, where only one can be meant.
     """
 
     name: str
@@ -33,10 +35,11 @@ class UnknownSetting:
     suggestion: str
     judge: str
     judge_where: Where | None = None
-    since: str = ""
+    history: str = ""
     version_known: bool = True
     took_steps: bool = False
     strict: bool = False
+    rename: Splice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +76,21 @@ def measure(run: Run) -> UnknownSettings | Missing:
 def _judge(
     settings: list[Setting], file: ConfigFile, run: Run, trained: bool
 ) -> tuple[str, list[UnknownSetting]] | None:
-    """The name of whoever knows this file's keys, and the keys unknown to it."""
+    """Whoever knows this file's keys, and the keys unknown to it."""
     took_steps = trained and file.changed_after_start is not True
-    if run.program is not None:
-        own = _by_program(settings, run, took_steps)
-        if own is not None:
-            return own
-        return None  # the source that ran is here and takes its settings as they come
-    framework = framework_of({setting.dotted for setting in settings})
-    if framework is None:
-        return None
-    if framework.STRICT and took_steps:
-        return str(framework.FRAMEWORK), []  # it would have stopped at the first unknown key
-    return str(framework.FRAMEWORK), list(_by_table(settings, framework, _start(run)))
+    own = _by_program(settings, file, run, took_steps) if run.program is not None else None
+    return own or _by_frameworks(settings, file, run, took_steps)
 
 
 def _by_program(
-    settings: list[Setting], run: Run, took_steps: bool
+    settings: list[Setting], file: ConfigFile, run: Run, took_steps: bool
 ) -> tuple[str, list[UnknownSetting]] | None:
     assert run.program is not None
     schemas = option_schemas(run.program)
     top = {str(setting.key[0]) for setting in settings if setting.key}
     root = matching(schemas, top)
     if root is not None:
-        return root.title, list(_unknown(settings, 0, root, run, took_steps))
+        return root.title, list(_unknown(settings, 0, root, run, file, took_steps))
     found: list[UnknownSetting] = []
     titles = []
     for section in sorted(top):
@@ -104,12 +98,12 @@ def _by_program(
         schema = matching(schemas, {str(setting.key[1]) for setting in inside}) if inside else None
         if schema is not None:
             titles.append(schema.title)
-            found.extend(_unknown(inside, 1, schema, run, took_steps))
+            found.extend(_unknown(inside, 1, schema, run, file, took_steps))
     return (", ".join(titles), found) if titles else None
 
 
 def _unknown(
-    settings: Iterable[Setting], depth: int, schema: Schema, run: Run, took_steps: bool
+    settings: Iterable[Setting], depth: int, schema: Schema, run: Run, file: ConfigFile, took_steps: bool
 ) -> Iterator[UnknownSetting]:
     """The keys at one depth that a schema does not have, and those below that its sections do not have."""
     groups: dict[str | int, list[Setting]] = {}
@@ -119,25 +113,39 @@ def _unknown(
     for part, members in groups.items():
         name = str(part)
         if schema.knows(name):
-            yield from _inside(name, members, depth, schema, run, took_steps)
+            yield from _inside(name, members, depth, schema, run, file, took_steps)
         elif not _is_read(name, run) and name not in _OF_LOADERS and not name.startswith("_"):
             path = ".".join(str(p) for p in members[0].key[: depth + 1])
-            near = closest(name, schema.names) or _elsewhere(name, members[0].key, schema)
-            yield UnknownSetting(path, members[0], near, schema.title, schema.where, took_steps=took_steps)
+            meant = nearest(name, schema.names)
+            yield UnknownSetting(
+                path,
+                members[0],
+                meant.name or _elsewhere(name, members[0].key, schema),
+                schema.title,
+                schema.where,
+                took_steps=took_steps,
+                rename=_rename(members[0], depth, meant.name, file) if meant.clear else None,
+            )
 
 
 def _inside(
-    name: str, members: list[Setting], depth: int, schema: Schema, run: Run, took_steps: bool
+    name: str,
+    members: list[Setting],
+    depth: int,
+    schema: Schema,
+    run: Run,
+    file: ConfigFile,
+    took_steps: bool,
 ) -> Iterator[UnknownSetting]:
     if name in schema.below:
-        yield from _unknown(members, depth + 1, schema.below[name], run, took_steps)
+        yield from _unknown(members, depth + 1, schema.below[name], run, file, took_steps)
     elif name in schema.each:
         elements: dict[str | int, list[Setting]] = {}
         for setting in members:
             if len(setting.key) > depth + 2:
                 elements.setdefault(setting.key[depth + 1], []).append(setting)
         for inside in elements.values():
-            yield from _unknown(inside, depth + 2, schema.each[name], run, took_steps)
+            yield from _unknown(inside, depth + 2, schema.each[name], run, file, took_steps)
 
 
 def _is_read(name: str, run: Run) -> bool:
@@ -149,65 +157,115 @@ def _is_read(name: str, run: Run) -> bool:
     return bool(uses.code.texts.get(name) or uses.code.attributes.get(name))
 
 
-def _by_table(settings: list[Setting], framework: ModuleType, start: str | None) -> Iterator[UnknownSetting]:
-    seen: set[str] = set()
-    for setting in settings:
-        for depth in range(len(setting.key)):
-            section, name = _section(setting.key[:depth], framework), str(setting.key[depth])
-            path = ".".join(str(part) for part in setting.key[: depth + 1])
-            if section is None or path in seen:
-                continue
-            seen.add(path)
-            since = framework.SINCE.get(path)
-            if name in section and (since is None or start is None or start >= since[0]):
-                if since is not None and start is None:
-                    yield _later(setting, path, framework, section - {name}, version_known=False)
-                continue
-            if since is not None:
-                yield _later(setting, path, framework, section - {name}, version_known=True)
-            elif path not in framework.FORKS and not (depth == 0 and name.endswith(framework.FORK_ENDINGS)):
-                yield UnknownSetting(
-                    path, setting, closest(name, section), framework.FRAMEWORK, strict=framework.STRICT
-                )
+def _by_frameworks(
+    settings: list[Setting], file: ConfigFile, run: Run, took_steps: bool
+) -> tuple[str, list[UnknownSetting]] | None:
+    """The sections that go to a framework, compared with what it takes there."""
+    parted = sections(settings)
+    releases = releases_of(run)
+    held_here = list(_held(parted, run.program))
+    if not held_here:
+        return None
+    judges = dict.fromkeys(one.record.table.framework for one in held_here)
+    found = [
+        unknown
+        for one in held_here
+        # A framework that refuses what it does not know would have stopped at the first such key.
+        if not (took_steps and one.record.refuses)
+        for unknown in _unknown_to(one, parted, file, run, releases, took_steps)
+    ]
+    return ", ".join(judges), found
 
 
-def _later(
-    setting: Setting, path: str, framework: ModuleType, section: frozenset[str], version_known: bool
-) -> UnknownSetting:
-    day, change = framework.SINCE[path]
-    since = f"{framework.FRAMEWORK} has it since {day} ({change})"
-    near = closest(path.rpartition(".")[2], section)
-    return UnknownSetting(
-        path, setting, near, framework.FRAMEWORK, None, since, version_known, strict=framework.STRICT
-    )
+def _held(parted: Sections, program: Program | None) -> Iterator[Held]:
+    """What demonstrably goes to a framework: by what the file holds, or by what the program does with it."""
+    for module, one in held(parted):
+        if program is None or not module.PACKAGES or _imports(program, module.PACKAGES):
+            yield one
+    if program is not None:
+        yield from _handed_over(parted, program)
+        yield from _parsed(parted, program)
 
 
-def _section(above: Key, framework: ModuleType) -> frozenset[str] | None:
-    """The names known in a section; None where it is free-form."""
-    path = ".".join(str(part) for part in above)
-    wild = ".".join([*(str(part) for part in above[:-1]), "*"]) if above else ""
-    found: frozenset[str] | None = framework.SECTIONS.get(
-        path, framework.SECTIONS.get(wild) if above else None
-    )
-    return found
+def _imports(program: Program, packages: tuple[str, ...]) -> bool:
+    pattern = re.compile(rf"^\s*(?:from|import) +(?:{'|'.join(packages)})\b", re.MULTILINE)
+    return any(pattern.search(source.text) for source in program)
 
 
-def _start(run: Run) -> str | None:
-    started = [log.started for log in run.logs if log.started is not None]
-    return datetime.fromtimestamp(min(started), UTC).date().isoformat() if started else None
+def _handed_over(parted: Sections, program: Program) -> Iterator[Held]:
+    """`Trainer(**cfg.trainer)`: the section of that name, where it holds what the Trainer takes."""
+    for call in outside_calls(program):
+        record = called(call.name)
+        for path in call.unpacked() if record is not None else ():
+            assert record is not None
+            places = [key for key in parted if path and key[-len(path) :] == path]
+            if len(places) == 1 and _fits(parted.names(*places[0]), record, call.own):
+                yield Held(places[0], record, call.own)
 
 
-def closest(name: str, known: Iterable[str]) -> str:
-    """The known name most like a name: in spelling, or in the words it begins with; empty for none."""
-    words = re.split(r"[_\W]+", name.lower())
-    best, score = "", 0.0
-    for other in sorted(known):
-        alike = difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio()
-        shared = [word for word in re.split(r"[_\W]+", other.lower()) if word in words and len(word) > 1]
-        alike += 0.1 * min(len(shared), 2)
-        if alike > score:
-            best, score = other, alike
-    return best if score >= ALIKE else ""
+def _parsed(parted: Sections, program: Program) -> Iterator[Held]:
+    """A flat file that a parser of arguments reads into classes of the program and of a framework."""
+    for parser in parsed_classes(program):
+        records = [called(name) for name in parser.outside]
+        known = [record for record in records if record is not None]
+        if known and len(known) == len(records):
+            others = {name for record in known[1:] for one in record.lineage() for name in one.names}
+            own = parser.own | others
+            if _fits(parted.names(), known[0], own):
+                yield Held((), known[0], own)
+
+
+def _fits(names: frozenset[str], record: Record, own: frozenset[str]) -> bool:
+    """Whether a section holds what a record takes, rather than something else of the same name."""
+    taken = {name for one in record.lineage() for name in one.names}
+    shared = len(names & taken)
+    return shared >= FEWEST_SHARED and len(names & (taken | own)) >= SHARE * len(names)
+
+
+def _unknown_to(
+    one: Held, parted: Sections, file: ConfigFile, run: Run, releases: Releases, took_steps: bool
+) -> Iterator[UnknownSetting]:
+    """The names of one section that its record does not take."""
+    inside = parted.inside.get(one.path, {})
+    for name, setting in inside.items():
+        if one.allows(name) or name in _OF_LOADERS:
+            continue
+        verdict = not_taken(one.record, name, releases, beside=tuple(inside))
+        if verdict is None or (run.program is not None and _is_read(name, run)):
+            continue
+        if not one.record.refuses and verdict.history:
+            continue  # the names that are only asked for somewhere have no history worth telling
+        is_section = len(setting.key) > len(one.path) + 1
+        if (one.mixed or is_section) and not (verdict.meant.clear or verdict.history):
+            continue  # somebody else's key, or a section that a fork adds
+        yield UnknownSetting(
+            ".".join(str(part) for part in (*one.path, name)),
+            setting,
+            verdict.meant.name,
+            _spoken(one.record),
+            history=verdict.history,
+            version_known=verdict.version_known,
+            took_steps=took_steps,
+            strict=one.record.refuses,
+            rename=_rename(setting, len(one.path), verdict.meant.name, file) if verdict.meant.clear else None,
+        )
+
+
+def _spoken(record: Record) -> str:
+    """A record as people name it: the class, or the framework whose file it is."""
+    if record.calls:
+        return f"{record.calls[0].rpartition('.')[2]} of {record.table.framework}"
+    return record.table.framework
+
+
+def _rename(setting: Setting, depth: int, name: str, file: ConfigFile) -> Splice | None:
+    """The key's text replaced by another name, where it stands before its value in a maintained file."""
+    if setting.span is None or len(setting.key) != depth + 1 or not file.maintained or "." in name:
+        return None
+    old = re.escape(str(setting.key[-1]))
+    before = file.text[: setting.span[0]]
+    found = re.search(rf"(?<![\w.-])(?P<key>{old})[\"']?\s*[:=]\s*(?:[&!]\S+\s+|[\"'])*$", before)
+    return Splice(file.file, found.start("key"), found.end("key"), name) if found else None
 
 
 def _elsewhere(name: str, key: Key, schema: Schema) -> str:

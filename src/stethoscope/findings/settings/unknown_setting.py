@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.run import Fix, Level
 from stethoscope.signals.unknown_settings import UnknownSetting, UnknownSettings
 
 RULE = Rule(code="SET101", since="0.1", severity=Severity.WARNING, subject=Subject.SETTINGS)
@@ -37,13 +38,10 @@ def examine(unknown: UnknownSettings) -> Iterator[Finding]:
 
 def _finding(one: UnknownSetting) -> Finding:
     places = (one.setting.where,) if one.judge_where is None else (one.setting.where, one.judge_where)
-    message = f"{one.name} is unknown to {one.judge}"
-    if one.since:
-        message = f"{one.name}: {one.since}; " + (
-            "an earlier checkout does not know it" if not one.version_known else "this run began before"
-        )
+    message = f"{one.name}: {one.history}" if one.history else f"{one.name} is unknown to {one.judge}"
     if one.suggestion:
         message += f"; did you mean {one.suggestion}?"
+    rename = Fix(f"call it {one.suggestion}", Level.UNSAFE, (one.rename,)) if one.rename else None
     return Finding(
         places,
         message,
@@ -56,4 +54,5 @@ def _finding(one: UnknownSetting) -> Finding:
         },
         strength=1.0 if one.version_known else 0.0,  # a note is no evidence of harm
         severity=None if one.version_known else Severity.NOTE,
+        fix=rename,
     )

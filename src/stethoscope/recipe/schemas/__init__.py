@@ -1,27 +1,48 @@
 """What each framework's settings may be called: one file per framework, found by folder.
 
-A module holds FRAMEWORK (its name), `recognise(keys)` (whether settings with these dotted keys are the
-framework's), SECTIONS (a section, `*` for any name, to its keys; sections not listed are free-form), SINCE
-(dotted key -> the change that introduced it), FORKS (dotted key -> who has it) and STRICT (an unknown key
-stops the run at its start).
+A module holds FRAMEWORK (its name), PACKAGES (what a program imports that uses it; empty for one that reads
+its settings by itself, whatever the program does) and `held(sections)`: the sections of a settings file that
+demonstrably go to the framework, each with the record of names that it takes there. The names come from
+`tables/`, which `scripts/write_schemas.py` writes from the frameworks' releases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
 from stethoscope.discovery import modules_in
+from stethoscope.recipe.schemas._nearest import Likeness, nearest
+from stethoscope.recipe.schemas._sections import Held, Sections, sections
+from stethoscope.recipe.schemas._table import Name, Record, Standing, Table, Version, called, number, table
 
-__all__ = ["framework_of"]
+__all__ = [
+    "Held",
+    "Likeness",
+    "Name",
+    "Record",
+    "Sections",
+    "Standing",
+    "Table",
+    "Version",
+    "called",
+    "frameworks",
+    "held",
+    "nearest",
+    "number",
+    "sections",
+    "table",
+]
 
 
-def framework_of(keys: Collection[str]) -> ModuleType | None:
-    """The framework whose settings have these dotted keys, where there is one."""
-    return next((module for module in _frameworks() if module.recognise(keys)), None)
+def held(parted: Sections) -> Iterator[tuple[ModuleType, Held]]:
+    """Every section that goes to a framework, with the framework."""
+    for module in frameworks():
+        yield from ((module, one) for one in module.held(parted))
 
 
 @cache
-def _frameworks() -> tuple[ModuleType, ...]:
+def frameworks() -> tuple[ModuleType, ...]:
+    """The frameworks known here."""
     return tuple(module for module in modules_in(__name__) if hasattr(module, "FRAMEWORK"))

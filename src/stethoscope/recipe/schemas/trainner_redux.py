@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
+from functools import cache
+
+from stethoscope.recipe.schemas._sections import Held, Sections
+from stethoscope.recipe.schemas._table import Name, Record, Table
 
 FRAMEWORK = "traiNNer-redux"
-STRICT = True
+# It is run from a checkout: where the source is there, its own option classes say what they know.
+PACKAGES = ("traiNNer",)
 
 SECTIONS: dict[str, frozenset[str]] = {
     "": frozenset(
@@ -166,13 +171,35 @@ FORK_ENDINGS = ("_prob", "_range", "_formats", "_weights", "_strength", "_size")
 
 # The keys that a file must have, and keys of which it has at least one.
 _REQUIRED = frozenset({"name", "num_gpu", "network_g", "datasets", "train", "logger"})
-_TELLING = frozenset(
-    {"use_amp", "amp_bf16", "use_channels_last", "fast_matmul", "use_compile", "train.losses"}
-)
+_TELLING = frozenset({"use_amp", "amp_bf16", "use_channels_last", "fast_matmul", "use_compile"})
+_BEFORE_ALL = "2000-01-01"  # a day before any checkout
 
 
-def recognise(keys: Collection[str]) -> bool:
-    """Settings of this framework; its ancestor BasicSR names a `model_type` besides."""
-    top = {key.partition(".")[0] for key in keys}
-    sections = {".".join(key.split(".")[:2]) for key in keys}
-    return top >= _REQUIRED and "model_type" not in top and bool(_TELLING & (top | sections))
+def held(parted: Sections) -> Iterator[Held]:
+    """The sections of a file of this framework; its ancestor BasicSR names a `model_type` besides."""
+    top = parted.names()
+    telling = top & _TELLING or "losses" in parted.names("train")
+    if not (top >= _REQUIRED and "model_type" not in top and telling):
+        return
+    for section, record in checkouts().records.items():
+        above = tuple(section.removesuffix("*").rstrip(".").split(".")) if section else ()
+        for path in parted.below(*above) if section.endswith("*") else (above,):
+            own = {key.rpartition(".")[2] for key in FORKS if key.rpartition(".")[0] == section}
+            own |= {name for name in top if not section and name.endswith(FORK_ENDINGS)}
+            yield Held(path, record, frozenset(own))
+
+
+@cache
+def checkouts() -> Table:
+    """The sections as a table over days: a checkout has no version."""
+    days = sorted({day for day, _ in SINCE.values()})
+    changes = dict(SINCE.values())
+    made = Table(FRAMEWORK, "", (_BEFORE_ALL, *days), by_minor=False, changes=changes)
+    for section, names in SECTIONS.items():
+        entries = {name: Name(since=_day(f"{section}.{name}".strip("."))) for name in sorted(names)}
+        made.records[section] = Record(section, made, entries)
+    return made
+
+
+def _day(key: str) -> str:
+    return SINCE[key][0] if key in SINCE else ""
