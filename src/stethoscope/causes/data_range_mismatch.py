@@ -19,6 +19,9 @@ CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "evaluation-normalised-differently", STRONG, "evaluation pictures are normalised by other numbers"
+        ),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(
             "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
