@@ -72,6 +72,9 @@ _OWN_SHAPES = frozenset(
 _OF_PATHS = frozenset(
     {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "endswith", "startswith", "split"}
 )
+_PATH_SHAPES = frozenset(
+    {"exists", "isfile", "isdir", "join", "abspath", "expanduser", "basename", "dirname", "realpath"}
+)
 _KEY = re.compile(r"[\w./-]{1,80}")  # a text that may be a key
 _PATH_MARKS = re.compile(r"[./]")
 _MATHS = frozenset({"math", "np", "numpy", "torch", "jnp", "tf", "F"})
@@ -726,6 +729,8 @@ def _reshapes(name: str) -> bool:
     base, _, last = name.rpartition(".")
     if base in _MATHS:
         return last in {"log", "log2", "log10", "sqrt", "ceil", "floor"}
+    if base in {"os.path", "osp", "path"}:
+        return last in _PATH_SHAPES  # a path that is only looked at does nothing
     return bool(_RESHAPING_MODULES.match(base) if base else _RESHAPES.match(last))
 
 
