@@ -9,6 +9,8 @@ import pytest
 
 from stethoscope.read import read
 from stethoscope.run import Recipe
+from stethoscope.signals import unknown_settings, unused_settings
+from stethoscope.signals.missing import Missing
 
 CSV = "step,loss\n0,0.9\n10,0.8\n20,0.7\n"
 TRAIN = (
@@ -216,3 +218,22 @@ def test_hostile_files_are_named_with_a_reason(tmp_path: Path, name: str, conten
     run = read(tmp_path)
     assert run.recipe is None
     assert any(name in one.file or str(tmp_path) == one.file for one in run.unread)
+
+
+def test_a_launchers_words_are_held_to_no_class_and_only_declared_ones_can_be_dead(tmp_path: Path) -> None:
+    source = (
+        "import argparse, yaml, torch\n\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--lr", type=float, default=1e-3)\n'
+        'parser.add_argument("--grad_clip", type=float, default=0.0)\n'
+        'parser.add_argument("--config")\n'
+        "args = parser.parse_args()\ncfg = yaml.safe_load(open(args.config))\n"
+        "net = torch.nn.Linear(cfg['width'], 1)\nopt = torch.optim.AdamW(net.parameters(), lr=args.lr)\n"
+        "loss = net(torch.rand(2, cfg['width'])).mean()\nloss.backward()\nopt.step()\n"
+    )
+    go = "accelerate launch --mixed_precision bf16 train.py --config a.yaml --lr 1 --grad_clip 1.0\n"
+    write(tmp_path, log_csv=CSV, train_py=source, a_yaml="width: 4\n", go_sh=go)
+    run = read(tmp_path)
+    assert isinstance(unknown_settings.measure(run), Missing)
+    unused = unused_settings.measure(run)
+    assert isinstance(unused, unused_settings.UnusedSettings)
+    assert [(one.name, one.value, one.is_set) for one in unused.settings] == [("grad_clip", 1.0, True)]

@@ -13,6 +13,7 @@ from stethoscope.recipe import hydra_in_use, python_settings, read_settings, rea
 from stethoscope.recipe._files import MAX_BYTES, Files, text_of
 from stethoscope.recipe.interpolation import loaded_by_omegaconf
 from stethoscope.recipe.launchers import Signs, Started, launchers_in, started_by
+from stethoscope.recipe.lightning_cli_config import as_loaded
 from stethoscope.recipe.parser_defaults import Option, options_of, taken_by
 from stethoscope.recipe.wandb_config import unwrapped
 from stethoscope.run import ConfigFile, Document, Program, Recipe, Setting, Unread
@@ -364,7 +365,7 @@ def _load(
     try:
         opened = files.read(entry.path, entry.file)
         settings = read_settings_file(opened, syntax, files)
-        settings = unwrapped(settings, entry.name, entry.path.parts)
+        settings = as_loaded(unwrapped(settings, entry.name, entry.path.parts))
     except UnreadableFile as problem:
         unread.append(Unread(entry.file, _said(problem, entry.file)))
         return None

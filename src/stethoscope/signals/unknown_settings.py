@@ -61,6 +61,8 @@ def measure(run: Run) -> UnknownSettings | Missing:
     judges: list[str] = []
     trained = any(len(series) > 1 for series in run.series.values())
     for file in run.recipe.files:
+        if file.syntax == "shell":
+            continue  # a command line speaks to several parsers, and each stops at what it does not know
         settings = [setting for setting in run.recipe if setting.where.file == file.file]
         judged = _judge(settings, file, run, trained)
         if judged is not None:

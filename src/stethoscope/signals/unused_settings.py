@@ -148,11 +148,21 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
         unknown = _unknown(run)
         for file in run.recipe.files:
             settings = [setting for setting in run.recipe if setting.where.file == file.file]
-            if _is_read_here(settings, uses):
+            if file.syntax != "shell" and _is_read_here(settings, uses):
                 yield from (_of_file(s) for s in settings if not f"{s.dotted}.".startswith(unknown))
+    yield from _typed(run, uses)
     for option in uses.options:
         if option.kind != "constant" or _matters(option.name):
             yield _of_option(option)
+
+
+def _typed(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
+    """What a launcher passes to options that the program declares; its other words are for other programs."""
+    declared = {option.name for option in uses.options}
+    for file in run.recipe.files if run.recipe is not None else ():
+        if file.syntax == "shell":
+            own = (s for s in run.recipe or () if s.where.file == file.file and len(s.key) == 1)
+            yield from (_of_file(setting) for setting in own if setting.leaf in declared)
 
 
 def _is_read_here(settings: list[Setting], uses: SettingUses) -> bool:

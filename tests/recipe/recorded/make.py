@@ -77,5 +77,20 @@ def parsers() -> None:
     (HERE / "parsers" / "given.json").write_text(json.dumps(given, indent=1) + "\n")
 
 
+def lightning() -> None:
+    """Let the CLI print the settings that the launcher's command line leads to."""
+    import shlex
+    import subprocess
+
+    import yaml
+
+    folder = HERE / "lightning"
+    words = ["python", "main.py", "fit", "--config", "base.yaml", "--config", "long.yaml"]
+    words += shlex.split("--model.init_args.width 256 --trainer.accelerator=cpu --trainer.max_epochs 50")
+    command = [sys.executable, *words[1:], "--print_config"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
+    (folder / "printed.json").write_text(json.dumps(yaml.safe_load(done.stdout), indent=1) + "\n")
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
