@@ -106,6 +106,15 @@ def test_a_log_cut_flipped_and_shuffled_is_read_or_refused(
 # --- printed dicts ----------------------------------------------------------------------------------
 
 
+def test_part_of_an_epoch_before_a_dict_is_no_step(tmp_path: Path) -> None:
+    lines = [
+        f"epoch {epoch}: {{'loss': {loss}, 'grad_norm': 0.5}}\n" for epoch, loss in ((0.5, 2.0), (1.5, 1.0))
+    ]
+    log = written(tmp_path, "".join(lines))
+    assert log.format == "printed dict lines"
+    assert {one.axis for one in log.series} == {"row"}
+
+
 def test_the_bar_drawn_below_a_dict_tells_its_step() -> None:
     log = read_log(RECORDED / "hf_printed" / "both.log")
     assert [step for step, _ in points(log, "loss")] == [3, 6, 9, 12, 15, 18, 21, 24]

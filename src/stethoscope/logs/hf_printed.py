@@ -171,15 +171,10 @@ class _Counted:
 
 def _by_epochs(rows: Mapping[str, Rows], trained: Rows) -> _Counted | None:
     """The epoch that stands before each dict; None where none does, or several dicts have the same."""
-    told = rows.get(EPOCH)
-    if told is None or len(told) < len(trained):
+    counted, epochs = whole_numbers(rows.get(EPOCH, NO_ROWS))
+    if len(epochs) < max(len(trained), 1) or len(np.unique(epochs)) < len(epochs):
         return None
-    counted, epochs = whole_numbers(told)
-    return (
-        _Counted(counted.at, counted.lines, epochs, "epoch")
-        if len(np.unique(epochs)) == len(epochs)
-        else None
-    )
+    return _Counted(counted.at, counted.lines, epochs, "epoch")
 
 
 def _by_rows(trained: Rows) -> _Counted:
