@@ -53,3 +53,9 @@ def test_the_nearest_come_first() -> None:
 
 def test_relative_imports_that_leave_the_project_lead_nowhere() -> None:
     assert grouped({"a": "from ...b import c", "b": ""}, "a") == [{"a"}]
+
+
+def test_a_name_that_only_one_file_has_means_that_file() -> None:
+    assert grouped({"a.train": "import helpers", "b.helpers": ""}, "a.train") == [{"a.train", "b.helpers"}]
+    apart = {"a.train": "import helpers", "b.helpers": "", "c.helpers": ""}
+    assert grouped(apart, "a.train") == [{"a.train"}]

@@ -190,3 +190,34 @@ def test_a_file_that_vanishes_while_it_is_read_is_named(
     report = lint([tmp_path])
     assert [Path(one.file).name for one in report.unread] == ["other.py"]
     assert len(report.findings) == 1
+
+
+def test_settings_that_might_be_anybodys_are_held_against_nobody(tmp_path: Path) -> None:
+    """A key is unknown to a program that reads it, and to no other."""
+    program = """\
+from dataclasses import dataclass
+
+import yaml
+
+
+@dataclass
+class Options:
+    lr: float = 0.1
+    batch_size: int = 8
+    steps: int = 100
+
+
+def main(path):
+    options = Options(**yaml.safe_load(open(path)))
+    print(options.lr, options.batch_size, options.steps)
+
+
+main("first.yaml")
+"""
+    settings = "lr: 0.5\nbatch_sise: 4\nsteps: 5\n"
+    other = program.replace("first.yaml", "elsewhere")
+    written(tmp_path, {"a.py": program, "b.py": other, "first.yaml": settings})
+    (one,) = lint([tmp_path], select=["SET101"]).findings
+    assert "did you mean batch_size?" in one.found.finding.message
+    (tmp_path / "first.yaml").rename(tmp_path / "second.yaml")
+    assert lint([tmp_path], select=["SET101"]).findings == ()

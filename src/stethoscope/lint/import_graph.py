@@ -121,7 +121,10 @@ def _base(said: str, package: str) -> str | None:
 def _nearest(said: str, importer: str, by_end: Mapping[str, list[str]]) -> str | None:
     """The module of this name, or that ends with it, which lies nearest to the importer."""
     home = importer.split(".")
-    candidates = [other for other in by_end.get(said, ()) if _importable(other, said, home)]
+    everywhere = by_end.get(said, ())
+    candidates = [other for other in everywhere if _importable(other, said, home)]
+    if not candidates and len(everywhere) == 1 and said.partition(".")[0] not in sys.stdlib_module_names:
+        return everywhere[0]  # a script may add any folder to its path
     if len(candidates) <= 1:
         return candidates[0] if candidates else None
     return max(candidates, key=lambda other: (other == said, _shared(home, other.split("."))))

@@ -19,14 +19,17 @@ from stethoscope.lint.files import Files
 from stethoscope.lint.import_graph import groups
 from stethoscope.program import module_name, parsed_source
 from stethoscope.recipe import in_use as settings_in_use
+from stethoscope.recipe.packages import packages_of
 from stethoscope.run import Program, Recipe, Run, Source, Unread
-from stethoscope.run.folder import Entry
+from stethoscope.run.folder import Entry, walk
 
 MOST_SOURCES = 5_000  # of one program, nearest to what was asked about first
 MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings themselves always are
-MOST_LINES = (
-    20_000  # of a program, times its alternatives: following one through a loop costs a second or more
-)
+# Lines of a program times its alternatives: following its values under one costs a second or more.
+MOST_LINES = 20_000
+HYDRA_ENDINGS = ("", ".yaml", ".yml")
+_COMPOSED = re.compile(r"config_name\s*=\s*[\"']([\w./-]+)[\"']")
+_LOADS = re.compile(r"\byaml\b|\bomegaconf\b|\bhydra\b|\btomllib\b|\btoml\b|json\.load|fromfile|--config")
 
 Kept = dict[str, tuple[bytes, Source]]
 
@@ -54,12 +57,14 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
     programs = _programs(reading)
     words = [_words(program) for program in programs]
     recipes = _recipes(reading, words)
+    # The files at the project's top, among which are those that say which releases it asks for.
+    pins = walk(files.root, os.path.relpath(files.root), max_depth=0).files
     runs: list[Run] = []
     source_runs: list[Run] = []
     for program, own in _assigned(programs, words, recipes, files):
         alternatives = _alternatives(own)
         under: list[Recipe | None] = [*alternatives] or [None]
-        each = [_run(program, recipe, files) for recipe in under]
+        each = [_run(program, recipe, files, pins) for recipe in under]
         runs += each
         source_runs += each[: _most_alternatives(program)] if program else []
     sources = tuple(source for program in programs for source in program)
@@ -89,8 +94,9 @@ class _Reading:
     unread: list[Unread]
 
 
-def _run(program: Program | None, recipe: Recipe | None, files: Files) -> Run:
-    return Run(str(files.root), files.root.name, recipe=recipe, program=program)
+def _run(program: Program | None, recipe: Recipe | None, files: Files, pins: Sequence[Entry]) -> Run:
+    packages = packages_of(pins, (), recipe)
+    return Run(str(files.root), files.root.name, recipe=recipe, program=program, packages=packages)
 
 
 # --- source
@@ -194,7 +200,7 @@ def _assigned(
         asked = name in files.asked
         # A name that the source speaks says more than a place; a file around may be anybody's.
         users = [number for number, spoken in enumerate(words) if os.path.basename(name) in spoken]
-        users = users or (_nearest(programs, recipe) if asked else [])
+        users = users or (_only_user(programs, recipe) if asked else [])
         for number in users:
             own[number].append(recipe)
         if not users and asked:
@@ -226,13 +232,27 @@ def _nearness(program: Program, recipe: Recipe) -> int:
 
 
 def _words(program: Program) -> frozenset[str]:
-    return frozenset(word for source in program for word in re.findall(r"[\w.-]+", source.text))
+    """The names that a program's source speaks, and the files that Hydra is told to compose."""
+    words = {word for source in program for word in re.findall(r"[\w.-]+", source.text)}
+    composed = {name for source in program for name in _COMPOSED.findall(source.text)}
+    return frozenset(words | {f"{os.path.basename(name)}{end}" for name in composed for end in HYDRA_ENDINGS})
 
 
-def _nearest(programs: Sequence[Program], recipe: Recipe) -> list[int]:
-    """The programs that lie nearest to a settings file, where several are as near all of them."""
+def _only_user(programs: Sequence[Program], recipe: Recipe) -> list[int]:
+    """The program that a settings file must belong to: the nearest, its namesake, the one that loads any.
+
+    Where several might, it is nobody's: no key is unknown to a program that never sees it.
+    """
     near = [_nearness(program, recipe) for program in programs]
-    return [number for number, shared in enumerate(near) if shared == max(near)]
+    nearest = [number for number, shared in enumerate(near) if shared == max(near)]
+    namesakes = [number for number in nearest if _is_namesake(programs[number], recipe)]
+    loaders = [number for number in nearest if any(_LOADS.search(s.text) for s in programs[number])]
+    return next((few for few in (nearest, namesakes, loaders) if len(few) == 1), [])
+
+
+def _is_namesake(program: Program, recipe: Recipe) -> bool:
+    stem = Path(recipe.files[0].file).stem
+    return any(Path(source.file).stem == stem for source in program)
 
 
 def _shared(left: Sequence[str], right: Sequence[str]) -> int:
