@@ -42,7 +42,7 @@ def _finding(one: UnknownArgument) -> Finding:
     verdict = one.verdict
     first, last = one.looked_at
     if verdict.history:
-        message = f"{one.called} and {one.name}: {verdict.history}"
+        message = f"{one.name} of {one.called}: {verdict.history}"
     else:
         message = f"{one.called} takes no {one.name}: no release from {first} to {last} does"
     if verdict.meant:

@@ -2,8 +2,12 @@
 
 ## What it checks
 Every key of the settings against the option classes of the source that ran (dataclasses, attrs classes,
-msgspec structs, pydantic models, lists of known keys), section by section. Without the source, settings of a
-framework known here are compared with its own list of keys, by version.
+msgspec structs, pydantic models, lists of known keys), section by section. Settings that demonstrably go to a
+framework are compared with the names that its releases take: the files of Accelerate, DeepSpeed, torchtitan,
+Ultralytics, BasicSR and traiNNer-redux, the `trainer` section of the Lightning CLI, the typed sections of
+MMEngine, what Hydra and jsonargparse build (`_target_`, `class_path`), what a parser reads into
+`TrainingArguments` besides the program's own classes, and sections that the source hands over whole, as in
+`Trainer(**cfg.trainer)`.
 
 ## Why it matters
 A strict program stops at such a key. A lenient one drops it without a word, and the run goes on with the
@@ -11,12 +15,14 @@ default: the change that was meant to help never happened.
 
 ## When it is harmless
 A key that the source reads anywhere, under any name of the settings, is left alone, and so are sections that
-take any key. A strict framework that took steps with the key knows it; then it is a fork's own. A key that
-exists only in some versions is noted when the version is not known.
+take any key. A strict framework that took steps with the key knows it; then it is a fork's own. Where a file
+may hold other programs' keys too, only what can be nothing but a misspelling is reported. A key that exists
+only in some releases is noted where the release is not recorded, and left alone where the recorded one has it.
 
 ## References
 - `msgspec.Struct`, `forbid_unknown_fields`
 - `pydantic.ConfigDict`, `extra`
+- `transformers.HfArgumentParser`, `lightning.pytorch.cli.LightningCLI`, `hydra.utils.instantiate`
 """
 
 from __future__ import annotations
