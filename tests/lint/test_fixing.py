@@ -12,6 +12,7 @@ from stethoscope.lint.fixing import Fixed, fix, write
 from stethoscope.run import Fix, Level, Program, Splice, Where
 from stethoscope.run import Run as Examined
 from stethoscope.signals import Missing
+from stethoscope.signals.settings import Settings
 from tests.lint.trainings import HEALTHY, SICK, written
 
 FIXED = SICK.replace("ssim(output, y)", "(1 - ssim(output, y))")
@@ -93,6 +94,33 @@ def test_a_fix_that_would_break_the_file_is_refused(tmp_path: Path) -> None:
     assert done.changes[0].texts[1] == "x = 1\ny = 3\n"
     assert ["unparsable" in one for one in done.refused] == [True]
     assert len(done.report.findings) == 1
+
+
+def test_settings_are_fixed_and_their_comments_stay(tmp_path: Path) -> None:
+    def examine(settings: Settings) -> list[Finding]:
+        return [
+            Finding(
+                one.where,
+                "too high",
+                fix=Fix("lower it", Level.SAFE, (Splice(one.where.file, *one.span, "0.1"),)),
+            )
+            for one in settings
+            if one.value == 9 and one.span
+        ]
+
+    examine.__annotations__ = {"settings": Settings}
+    lower = RuleEntry("TST102", "lower", "test", "0", Severity.WARNING, Subject.SETTINGS, "A.", "A.", examine)
+    written(
+        tmp_path, {"a.yaml": b"lr: 9  # high\r\nseed: 9\r\n", "b.toml": "lr = 9 # too\n", "c.py": "x = 1\n"}
+    )
+    done = fixed(tmp_path, lower, rule("1", to="2"))
+    assert {Path(one.file).name: one.after for one in done.changes} == {
+        "a.yaml": b"lr: 0.1  # high\r\nseed: 0.1\r\n",
+        "b.toml": b"lr = 0.1 # too\n",
+        "c.py": b"x = 2\n",
+    }
+    assert len(done.mended) == 4
+    assert done.report.findings == ()
 
 
 def test_levels_are_kept_apart(tmp_path: Path) -> None:

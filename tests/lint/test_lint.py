@@ -93,6 +93,16 @@ def test_tests_and_records_of_runs_are_left_out_and_named(tmp_path: Path) -> Non
     assert found(lint([tmp_path / "tests"])) == [f"train.py:{SICK_LINE} COD101"]
 
 
+def test_what_lies_beside_a_named_script_is_read_wherever_that_is(tmp_path: Path) -> None:
+    helper = "from pytorch_msssim import ssim\n\n\ndef objective(a, b):\n    return ssim(a, b)\n"
+    train = SICK.replace("from pytorch_msssim import ssim", "from losses import objective").replace(
+        "ssim(output, y)", "objective(output, y)"
+    )
+    folder = "tests/fixtures"
+    written(tmp_path, {"setup.py": "", f"{folder}/losses.py": helper, f"{folder}/train.py": train})
+    assert found(lint([tmp_path / folder / "train.py"])) == [f"train.py:{SICK_LINE} COD101"]
+
+
 def test_a_run_that_is_named_is_examined_and_never_changed(tmp_path: Path) -> None:
     written(tmp_path, {"pyproject.toml": "", "runs/a/train.py": SICK, "runs/a/train.log": "step 1\n"})
     (one,) = lint([tmp_path / "runs" / "a"]).findings

@@ -81,7 +81,7 @@ def gather(
     if not (found.asked or found.passed or found.unread):
         raise NothingToRead(f"nothing to lint in {', '.join(paths)}. Looked for: {LOOKED_FOR}.")
     if project is not None:
-        _look_around(project, found)
+        _look_around(project, around, found)
     asked = [entry for entry in found.asked.values() if changed is None or _is_among(entry.path, changed)]
     everything = {**found.around, **found.asked}.values()
     return Files(
@@ -174,12 +174,14 @@ def _look_below(given: _Given, found: _Found) -> None:
                 found.records.add(entry.file)
 
 
-def _look_around(project: Path, found: _Found) -> None:
+def _look_around(project: Path, home: Path, found: _Found) -> None:
     """The rest of the project: what the files asked about import, who imports them, what they are set by."""
     own_runs = _runs_asked_about(found)
     for entry in map(_normal, walk(project, _shown(project), wanted=_may_matter).files):
+        # What lies beside a script in tests/ or benchmarks/ is its own, and elsewhere it is not.
+        base = home if home in entry.path.parents else project
         relevant = (
-            source_in_use.is_training_code(entry, project)
+            source_in_use.is_training_code(entry, base)
             if entry.name.endswith(".py")
             else _looks_like_settings(entry)
         )
