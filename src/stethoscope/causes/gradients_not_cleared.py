@@ -22,6 +22,9 @@ CAUSE = Cause(
     evidence=(
         Evidence("gradients-never-cleared", DECISIVE, "nothing in the loop clears the gradients"),
         Evidence(
+            "gradients-cleared-before-step", DECISIVE, "they are cleared just before the step that needs them"
+        ),
+        Evidence(
             "gradients-never-cleared", -DECISIVE, "every loop clears its gradients", outcome=Outcome.CLEAR
         ),
     ),

@@ -25,6 +25,11 @@ CAUSE = Cause(
             "the loss does not move at all",
             when=lambda finding: finding.evidence.get("frozen") is True,
         ),
+        Evidence("parameters-not-in-optimizer", DECISIVE, "no optimizer has the parameters of a network"),
+        Evidence(
+            "optimizer-before-model-change", DECISIVE, "a layer was replaced behind the optimizer's back"
+        ),
+        Evidence("gradients-cleared-before-step", STRONG, "every update finds its gradients cleared"),
         Evidence("loss-scale-at-zero", MODERATE, "every step is skipped"),
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
     ),

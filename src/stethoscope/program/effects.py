@@ -19,10 +19,12 @@ TELLING = BACKWARD | {
         "unscale_",
         "clip_grad_norm_",
         "clip_grad_value_",
+        "clamp_",
         "train",
         "eval",
         "requires_grad_",
     ),
+    *("Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "LBFGS", "Muon", "Lion", "DistributedDataParallel"),
     *("all_reduce", "barrier", "broadcast", "set_epoch", "load_state_dict", "state_dict", "manual_seed"),
     *("all_gather", "gather", "gather_for_metrics", "reduce", "wait_for_everyone", "save", "load", "forward"),
 }

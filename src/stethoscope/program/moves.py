@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from stethoscope.program import calls
@@ -119,6 +119,7 @@ def _clears_gradient(event: Assignment) -> bool:
 
 
 def _of_call(run: Execution, call: Call) -> Iterator[Move]:
+    call = _as_method(call)
     name = call.name
     if _is_followed(run, call):
         return  # what the repository's own function does is met inside it
@@ -149,6 +150,14 @@ def _of_call(run: Execution, call: Call) -> Iterator[Move]:
         yield from _scaler_object(call)
     elif is_forward(run, call):
         yield Move(Kind.FORWARD, call, call.receiver or call.callee)
+
+
+def _as_method(call: Call) -> Call:
+    """`after = scheduler.step` and then `after()` is `scheduler.step()`."""
+    callee = call.callee
+    if isinstance(callee, Part) and callee.key in {"step", "zero_grad", "update", "unscale_"}:
+        return replace(call, name=str(callee.key), receiver=callee.base, callee=None)
+    return call
 
 
 def receiver_role(run: Execution, call: Call) -> Role | None:

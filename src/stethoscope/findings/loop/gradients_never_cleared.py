@@ -21,10 +21,12 @@ deepspeed) are left alone, and so is a loop whose optimizer is handed to somethi
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.moves import Kind, Move
+from stethoscope.program.loop_order import may_clear
+from stethoscope.program.moves import Kind, Move, same_object
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -32,22 +34,37 @@ RULE = Rule(code="LOP101", since="0.2", severity=Severity.CRITICAL, subject=Subj
 
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
-    """Report each loop that updates weights and never clears their gradients."""
+    """Report each optimizer of a loop that steps with gradients which nothing clears."""
     for loop in loops:
-        step = _first_update(loop)
-        if step is None or not loop.is_whole or _is_cleared(loop):
+        if not loop.is_whole or any(move.by_engine and move.updates for move in loop.moves):
             continue
+        zeros = loop.of(Kind.ZERO_GRAD)
         backward = loop.of(Kind.BACKWARD)[0]
-        yield Finding(
-            where=(step.event.site.where, backward.event.site.where),
-            message="the weights are updated in a loop that never clears the gradients",
-            evidence={"step": step.event.site.text, "backward": backward.event.site.text},
-        )
+        for step in _updates(loop):
+            if any(may_clear(loop, zero, step) for zero in zeros):
+                continue
+            what = "the weights are" if not zeros else f"{_optimizer(step)} is"
+            yield Finding(
+                where=(step.event.site.where, backward.event.site.where),
+                message=f"{what} updated in a loop that never clears the gradients"
+                if not zeros
+                else f"{what} stepped in a loop that clears other gradients and never its own",
+                evidence={"step": step.event.site.text, "backward": backward.event.site.text},
+            )
 
 
-def _first_update(loop: TrainingLoop) -> Move | None:
-    return next((move for move in loop.moves if move.updates and not move.by_engine), None)
+def _updates(loop: TrainingLoop) -> list[Move]:
+    """One update of each optimizer."""
+    found: list[Move] = []
+    for move in loop.moves:
+        if move.updates and not any(same_object(move.subject, other.subject) for other in found):
+            found.append(move)
+    return found
 
 
-def _is_cleared(loop: TrainingLoop) -> bool:
-    return bool(loop.of(Kind.ZERO_GRAD)) or any(move.by_engine and move.updates for move in loop.moves)
+def _optimizer(step: Move) -> str:
+    node = step.event.site.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        written = node.args[0] if step.kind is Kind.SCALER_STEP and node.args else node.func.value
+        return ast.unparse(written)
+    return step.event.site.text

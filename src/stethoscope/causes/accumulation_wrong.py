@@ -1,0 +1,29 @@
+"""Gradients are accumulated with the wrong size, or not at all.
+
+## How it works
+Losses that are means add up to a multiple of the mean when nothing divides them. And a setting that never
+reaches the loop, or gradients that are cleared with every batch, leave a batch smaller than the one asked
+for.
+
+## How to tell it from its look-alikes
+Loss and gradient norm grow with the number of micro-batches, or do not react to it at all.
+
+## What cures it
+Divide each loss by the number of batches in its window; clear once per window; hand the setting to the
+engine.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Gradient accumulation is wrong",
+    prior=COMMON,
+    evidence=(
+        Evidence("accumulation-not-divided", DECISIVE, "the losses of a window are summed"),
+        Evidence("accumulation-absent", DECISIVE, "what was asked for does not take place"),
+        Evidence("accumulation-not-divided", -STRONG, "no window is summed", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="compare the gradients of one batch of B with those of k batches of B / k",
+)

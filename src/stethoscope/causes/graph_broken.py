@@ -1,0 +1,31 @@
+"""The loss has no way back to the weights.
+
+## How it works
+The network runs where gradients are not recorded, or its output is cut off before the loss. What lies
+behind the cut gets no gradient and stays as it is.
+
+## How to tell it from its look-alikes
+Gradients are None rather than zero: a vanishing gradient is small and there.
+
+## What cures it
+Take the network out of `no_grad`; cut off only targets.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The loss has no way back to the weights",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
+        Evidence(
+            "backward-without-gradients",
+            -DECISIVE,
+            "every loss has a graph to go back through",
+            outcome=Outcome.CLEAR,
+        ),
+    ),
+    confirm_by="after one backward pass, list the parameters whose .grad is None",
+)

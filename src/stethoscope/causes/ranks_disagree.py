@@ -1,0 +1,31 @@
+"""Ranks take different decisions.
+
+## How it works
+Each rank looks at its own loss or metric and decides alone to skip, stop or save. Calls in which all ranks
+meet are then reached by some of them: the others wait, or meet in the wrong round.
+
+## How to tell it from its look-alikes
+The run hangs until the time limit of the collectives, with no error of its own, or replicas drift apart.
+
+## What cures it
+Reduce the decision over all ranks first, and act on what came back.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Ranks take different decisions",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("bad-batch-skipped-on-one-rank", DECISIVE, "a rank skips its backward pass by its own loss"),
+        Evidence(
+            "bad-batch-skipped-on-one-rank",
+            -STRONG,
+            "no rank skips a batch by itself",
+            outcome=Outcome.CLEAR,
+        ),
+    ),
+    confirm_by="give one of two processes a NaN and see whether the other goes on",
+)

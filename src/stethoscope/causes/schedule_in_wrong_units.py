@@ -1,0 +1,30 @@
+"""The schedule is stepped in other units than it is counted in.
+
+## How it works
+Lengths in epochs, stepped with every batch, are over within the first epoch: the rate vanishes or swings.
+Lengths in steps, stepped once an epoch, hardly begin.
+
+## How to tell it from its look-alikes
+The logged rate is the right curve at the wrong speed, by a factor of the batches in an epoch.
+
+## What cures it
+Step where the lengths are counted, or multiply them by the batches in an epoch.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The schedule is stepped in the wrong units",
+    prior=COMMON,
+    evidence=(
+        Evidence(
+            "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
+        ),
+        Evidence(
+            "schedule-in-wrong-units", -STRONG, "lengths and steps are in one unit", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="plot the learning rate over the whole run",
+)

@@ -1,0 +1,92 @@
+"""Gradient accumulation is asked for, and every batch is an update of its own.
+
+## What it checks
+Three forms. A setting whose name speaks of accumulation (`gradient_accumulation_steps`, `accum_iter`) that
+nothing acts on. A loss that is divided by such a setting in a loop that updates after every batch.
+Gradients that are cleared with every batch although the step waits for several, so only the last batch
+counts.
+
+## Why it matters
+The batch is smaller than the one that was asked for, by the very factor: gradients are noisier, batch and
+learning rate no longer fit each other, and where the loss is divided all the same the step is too short as
+well.
+
+## When it is harmless
+A setting that reaches the engine that accumulates (Accelerator, TrainingArguments, Trainer, DeepSpeed). A
+setting of 1. Clearing once per window.
+
+## References
+- accelerate: Performing gradient accumulation
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.accumulation import (
+    WORDS,
+    accumulates_one,
+    cleared_every_batch,
+    divided_without_window,
+)
+from stethoscope.program.likenesses import words
+from stethoscope.program.statements import moved
+from stethoscope.run import Fix, Level
+from stethoscope.signals.training_loops import TrainingLoops
+from stethoscope.signals.unused_settings import UnusedSetting, UnusedSettings
+
+RULE = Rule(code="LOP110", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+SPOKEN = WORDS - {"acc", "micro", "microbatch"}  # `acc` is as often an accuracy
+
+
+def examine(loops: TrainingLoops, unused: UnusedSettings | None) -> Iterator[Finding]:
+    """Report each accumulation that does not take place."""
+    for setting in unused.settings if unused is not None else ():
+        if SPOKEN.intersection(words(setting.name)):
+            yield Finding(
+                where=setting.where[:2],
+                message=f"{setting.name} asks for accumulated gradients, and nothing acts on it",
+                evidence={"setting": setting.name, "value": setting.value},
+                severity=None if _asks(setting) else Severity.NOTE,
+            )
+    for loop in loops:
+        cleared = cleared_every_batch(loop)
+        if cleared is not None:
+            zero, step = cleared
+            site = zero.event.site
+            splices = moved(site.source, site.node, step.event.site.node, after=True)
+            yield Finding(
+                where=(site.where, step.event.site.where),
+                message=f"{site.text} clears the gradients with every batch, and {step.event.site.text} "
+                "waits for several: only the last of them counts",
+                evidence={"step": step.event.site.text},
+                proof="the gradients are cleared in every round, and used in some",
+                fix=Fix("clear the gradients after the step", Level.SAFE, splices)
+                if splices and site.source is step.event.site.source
+                else None,
+            )
+        idle = accumulates_one(loop)
+        if idle is not None:
+            entered, made, asked = idle
+            yield Finding(
+                where=(made.where, entered.where),
+                message=f"{entered.text} gathers nothing: {asked} is not given to the Accelerator",
+                evidence={"setting": asked, "made": made.text},
+            )
+        divided = divided_without_window(loop)
+        if divided is not None:
+            backward, divisor = divided
+            text = ast.unparse(divisor) if divisor is not None else "the number of batches"
+            yield Finding(
+                where=(backward.event.site.where,),
+                message=f"the loss is divided by {text}, and every batch is an update of its own: the "
+                "gradients are made smaller and never gathered",
+                evidence={"divisor": text},
+            )
+
+
+def _asks(setting: UnusedSetting) -> bool:
+    return setting.value not in (None, 0, 1, False, True, "", "1") or setting.is_set

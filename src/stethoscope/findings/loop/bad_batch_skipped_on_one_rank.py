@@ -1,0 +1,130 @@
+"""One rank skips its backward pass on a NaN of its own, and the others wait for it forever.
+
+## What it checks
+In training loops of programs that wrap their model in DistributedDataParallel or FSDP: a `continue` or
+`return` before the backward pass, or a condition around it, that asks whether this rank's loss is finite,
+where no collective call made the ranks agree first.
+
+## Why it matters
+`backward()` averages gradients over all ranks. A rank that skips it leaves the others waiting in all_reduce
+until the time limit ends the run; or its next batch is averaged with their previous one.
+
+## When it is harmless
+Where the decision was reduced over the ranks first (`all_reduce`, `all_gather`, `broadcast`), where the
+loss is made finite instead of left out, where the run ends on NaN, and with one process.
+
+## References
+- torch.nn.parallel.DistributedDataParallel
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.ancestry import ancestry
+from stethoscope.program.events import Call, Event, Jump, Scope
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="LOP116", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+SHARDED = ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard")
+FINITE = frozenset({"isnan", "isfinite", "isinf", "isneginf", "isposinf"})
+COLLECTIVES = frozenset(
+    {
+        "all_reduce",
+        "all_gather",
+        "all_gather_object",
+        "all_gather_into_tensor",
+        "broadcast",
+        "broadcast_object_list",
+        "reduce",
+        "gather",
+        "reduce_scatter",
+        "barrier",
+    }
+)
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each decision to skip that one rank takes alone."""
+    for loop in loops:
+        backward = next(iter(loop.of(Kind.BACKWARD)), None)
+        if backward is None or not _is_distributed(loop):
+            continue
+        for event, scope in _skips(loop, backward):
+            if not _is_agreed(loop, event):
+                yield Finding(
+                    where=(event.site.where, backward.event.site.where),
+                    message=f"a rank whose own {ast.unparse(scope.node)} leaves out "
+                    f"{backward.event.site.text}, in which the other ranks wait for it",
+                    evidence={"condition": ast.unparse(scope.node), "backward": backward.event.site.text},
+                )
+                break
+
+
+def _is_distributed(loop: TrainingLoop) -> bool:
+    return any(isinstance(event, Call) and _name(event).endswith(SHARDED) for event in loop.trace.events)
+
+
+def _name(call: Call) -> str:
+    callee = getattr(call.callee, "name", "") or getattr(call.receiver, "name", "")
+    return call.name if call.name in SHARDED else str(callee)
+
+
+def _skips(loop: TrainingLoop, backward: Move) -> Iterator[tuple[Event, Scope]]:
+    """Jumps before the backward pass, and the backward pass itself, under a question of finiteness."""
+    around = {id(scope) for scope in backward.event.scopes()}
+    for event in loop.events:
+        if event is backward.event:
+            scope = _finite_question(loop, event)
+            if scope is not None and scope.arm is not _asks_for_bad(scope):
+                yield event, scope
+            return
+        if isinstance(event, Jump) and event.kind in {"continue", "return"}:
+            leaves_it = event.leaves is not None and id(event.leaves) in around
+            scope = _finite_question(loop, event)
+            if leaves_it and scope is not None and id(scope) not in around:
+                yield event, scope
+
+
+def _finite_question(loop: TrainingLoop, event: Event) -> Scope | None:
+    for scope in event.scopes():
+        if scope is loop.body:
+            break
+        if scope.kind == "if" and _asks_finite(loop, scope):
+            return scope
+    return None
+
+
+def _asks_finite(loop: TrainingLoop, scope: Scope) -> bool:
+    if any(_last(node) in FINITE for node in ast.walk(scope.node) if isinstance(node, ast.Call)):
+        return True
+    return any(
+        isinstance(value, Applied) and value.callee.rpartition(".")[2] in FINITE
+        for value in ancestry(loop.run, scope.value)
+    )
+
+
+def _asks_for_bad(scope: Scope) -> bool:
+    """Whether a question is met by what is not finite."""
+    text = ast.unparse(scope.node)
+    return ("isnan" in text or "isinf" in text) and "not " not in text and "~" not in text
+
+
+def _last(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _is_agreed(loop: TrainingLoop, skip: Event) -> bool:
+    """Whether the ranks spoke to each other earlier in the round."""
+    for event in loop.events:
+        if event is skip:
+            return False
+        if isinstance(event, Call) and (event.name in COLLECTIVES or "reduce" in event.name):
+            return True
+    return False

@@ -1,0 +1,66 @@
+"""Gradients are cleared between the backward pass and the step, so the update is made of nothing.
+
+## What it checks
+On every path through a training loop: whether, after `backward()`, the gradients of an optimizer are
+cleared (`optimizer.zero_grad()`, `model.zero_grad()`, `p.grad = None`) before that same optimizer steps.
+
+## Why it matters
+The step finds gradients of zero or None. Plain SGD leaves the weights as they are; Adam moves by momentum
+and weight decay alone. The loss does not fall, and nothing is raised.
+
+## When it is harmless
+Clearing before the backward pass or after the step. Clearing another optimizer's gradients, as in the
+training of two networks against each other. Clearing after gradients were set aside, where the loop writes
+`p.grad` by hand before it steps (gradient surgery).
+
+## References
+- torch.optim.Optimizer.zero_grad
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.loop_order import clears, go_together, last_before, moves_between, sets_gradients
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.statements import moved
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.run import Fix, Level
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="LOP102", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each clearing that empties the step after it."""
+    for loop in loops:
+        for backward, zero, step in dict.fromkeys(_emptied(loop)):
+            site = zero.event.site
+            splices = moved(site.source, site.node, backward.event.site.node, after=False)
+            yield Finding(
+                where=(site.where, step.event.site.where),
+                message=f"{site.text} clears the gradients after the backward pass and before "
+                f"{step.event.site.text}, which has nothing to update with",
+                evidence={"backward": backward.event.site.text, "line of backward": backward.event.line},
+                proof="on every path that steps, the gradients are cleared after the last backward pass",
+                fix=Fix("clear the gradients before the backward pass", Level.SAFE, splices)
+                if splices and site.source is backward.event.site.source
+                else None,
+            )
+
+
+def _emptied(loop: TrainingLoop) -> Iterator[tuple[Move, Move, Move]]:
+    if sets_gradients(loop):
+        return
+    for path in loop.paths:
+        for step in path.of(Kind.STEP, Kind.SCALER_STEP):
+            backward = last_before(path, step, Kind.BACKWARD)
+            if backward is None or backward.event is step.event:
+                continue
+            between = moves_between(path, backward, step)
+            if any(move.updates for move in between):
+                continue
+            for zero in between:
+                if zero.kind is Kind.ZERO_GRAD and clears(loop, zero, step) and go_together(loop, zero, step):
+                    yield backward, zero, step

@@ -1,0 +1,135 @@
+"""A loss is kept together with its graph, so memory grows with every batch.
+
+## What it checks
+Running sums (`total += loss`), lists (`losses.append(loss)`) and meters that outlive a round of the
+training loop, and get the loss, one of its terms or the network's output as it is, without `.item()`,
+`.detach()` or `float()`. The value is followed into the repository's own meters. In validation loops the
+same, where nothing switches gradients off.
+
+## Why it matters
+A tensor that needs a gradient holds the graph that made it. In validation without `no_grad` that is every
+activation of every batch; after a backward pass it is still the nodes of the graph. The run slows down and
+dies of memory late in an epoch, far from the line at fault.
+
+## When it is harmless
+A sum that is itself what `backward()` is called on (several terms, several time steps). A sum or list that
+each round begins anew. Values kept under `no_grad`. A bounded queue.
+
+## References
+- PyTorch FAQ: My model reports "cuda runtime error(2): out of memory"
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.ancestry import ancestry, cuts_gradient
+from stethoscope.program.events import Assignment, Event, Scope
+from stethoscope.program.gradient_modes import without_gradients
+from stethoscope.program.graphs import has_graph
+from stethoscope.program.index import Function
+from stethoscope.program.kept_values import Kept, kept_values
+from stethoscope.program.likenesses import words
+from stethoscope.program.moves import Kind
+from stethoscope.program.statements import is_name_chain
+from stethoscope.program.trace import Trace
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Value, span_of
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="LOP111", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+EVALUATION = frozenset({"val", "valid", "validate", "validation", "eval", "evaluate", "evaluation", "test"})
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each loss that is kept with its graph."""
+    told: set[int] = set()
+    for loop in loops:
+        for kept in _in_training(loop):
+            if id(kept.event.site.node) not in told:
+                told.add(id(kept.event.site.node))
+                yield _finding(kept, "every batch")
+    for trace in dict.fromkeys(loop.trace for loop in loops):
+        for kept in _in_evaluation(trace):
+            if id(kept.event.site.node) not in told:
+                told.add(id(kept.event.site.node))
+                yield _finding(kept, "every batch of the evaluation, which runs with gradients on")
+
+
+def _finding(kept: Kept, what: str) -> Finding:
+    site = kept.event.site
+    written = ast.unparse(kept.written)
+    span = span_of(site.source, kept.written)
+    text = f"{written}.detach()" if is_name_chain(kept.written) else f"({written}).detach()"
+    splices = (Splice(site.source.file, *span, text),) if span is not None else ()
+    return Finding(
+        where=site.where,
+        message=f"{kept.name} keeps {written} with its graph, for {what}",
+        evidence={"kept in": kept.name, "value": written},
+        fix=Fix("keep the number without its graph", Level.SAFE, splices) if splices else None,
+    )
+
+
+def _in_training(loop: TrainingLoop) -> Iterator[Kept]:
+    losses = [move.subject for move in loop.of(Kind.BACKWARD) if move.subject is not None]
+    for kept in kept_values(loop.events):
+        if isinstance(kept.event, Assignment) and without_gradients(kept.event):
+            continue
+        if losses and _is_with_gradient(loop, kept, losses) and not _is_minimised(loop, kept, losses):
+            yield kept
+        if not losses and loop.hook is not None and _is_kept_loss(loop.trace, kept):
+            yield kept
+
+
+def _is_with_gradient(loop: TrainingLoop, kept: Kept, losses: list[Value]) -> bool:
+    """Whether a kept value is made of a loss, or a loss of it, with no detach between."""
+    sources = {
+        id(value) for value in ancestry(loop.run, kept.value, cuts_gradient) if not cuts_gradient(value)
+    }
+    if any(id(loss) in sources for loss in losses):
+        return not without_gradients(kept.event)
+    parts = (value for loss in losses for value in ancestry(loop.run, loss, cuts_gradient))
+    is_part = any(value is kept.value for value in parts)
+    return is_part and has_graph(loop.trace, kept.value)
+
+
+def _is_minimised(loop: TrainingLoop, kept: Kept, losses: list[Value]) -> bool:
+    """Whether what the value is added to is part of a loss."""
+    node = kept.event.site.node
+    for loss in losses:
+        for value in ancestry(loop.run, loss):
+            if value is kept.container or (isinstance(value, Applied) and value.site.node is node):
+                return True
+    return False
+
+
+def _in_evaluation(trace: Trace) -> Iterator[Kept]:
+    """What validation loops keep, in functions that are named so and do not train."""
+    rounds: dict[Scope, list[Event]] = {}
+    for event in trace.events:
+        inside = next((scope for scope in event.scopes() if scope.kind == "loop"), None)
+        if inside is not None and _is_evaluation(event.within):
+            rounds.setdefault(inside, []).append(event)
+    for events in rounds.values():
+        for kept in kept_values(events):
+            if not without_gradients(kept.event) and _is_kept_loss(trace, kept):
+                yield kept
+
+
+def _is_evaluation(within: tuple[Function, ...]) -> bool:
+    parts = set(words(within[-1].name)) if within else set()
+    return bool(parts & EVALUATION) and "train" not in parts
+
+
+def _is_kept_loss(trace: Trace, kept: Kept) -> bool:
+    spoken = {
+        word for text in (kept.name, ast.unparse(kept.written)) for word in words(text.replace(".", "_"))
+    }
+    if not spoken & {"loss", "losses"}:
+        return False
+    switched = any(getattr(event, "name", "") == "set_grad_enabled" for event in trace.events)
+    return not switched and has_graph(trace, kept.value)

@@ -1,0 +1,191 @@
+"""A network that the loss is computed with is given to no optimizer.
+
+## What it checks
+Every network with weights that a loss goes back through, against what the optimizers of the program were
+given (`model.parameters()`, lists, groups, chains, filters, `add_param_group`). One that is in none of
+them, while others are, is reported. Two optimizers with the parameters of one network, and none with the
+other's, is the same.
+
+## Why it matters
+Its weights get gradients and stay at their random start: a head, a loss with centres or weights of its own,
+a second encoder. The rest learns around it, so the loss falls, only never as far as it should.
+
+## When it is harmless
+Networks that are frozen (`requires_grad_(False)`, `eval()`, under `no_grad`), teachers, averages,
+pretrained feature extractors and perceptual losses. What is part of a network that an optimizer has. Where
+an optimizer's parameters, or what is done to the network, could not be followed, nothing is said.
+
+## References
+- torch.optim.Optimizer.add_param_group
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.ancestry import cuts_gradient
+from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.gradient_modes import without_gradients
+from stethoscope.program.likenesses import words
+from stethoscope.program.moves import Kind
+from stethoscope.program.parameter_owners import (
+    Holder,
+    has_weights,
+    holder_of,
+    holders,
+    is_inside,
+    name_of,
+    networks_in,
+    owners_of,
+    unwrapped,
+)
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Instance, Outside, Value
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="LOP114", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+# Networks that are there to be used as they are, by what people call them.
+KEPT = frozenset(
+    {
+        *("teacher", "ema", "frozen", "pretrained", "vgg", "lpips", "clip", "vae", "perceptual", "target"),
+        *("reference", "ref", "extractor", "inception", "dino", "arcface", "fixed", "momentum", "sobel"),
+        *("gaussian", "blur", "kernel", "filter", "ssim", "dct", "stft", "mel", "resize", "degradation"),
+    }
+)
+FREEZING = ("requires_grad", "no_grad", "pretrained", ".eval()", "inference_mode", "from_pretrained")
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each network that learns nothing while the others do."""
+    examined = False
+    for loop in loops:
+        held = _known_holders(loop)
+        if not held:
+            continue
+        examined = True
+        yield from _untrained(loop, held)
+    if not examined:
+        raise InsufficientData("what the optimizers were given could not be followed")
+
+
+def _known_holders(loop: TrainingLoop) -> list[Holder]:
+    """All optimizers of the walk, where each is known and those that the loop steps are among them."""
+    updates = [move for move in loop.moves if move.updates]
+    if not updates or not all(holder_of(loop.trace, move.subject) for move in updates):
+        return []
+    found = list(holders(loop.trace))
+    return found if all(holder.is_known for holder in found) else []
+
+
+def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
+    told: list[Value] = []
+    added = [
+        event for event in loop.trace.events if isinstance(event, Call) and event.name == "add_param_group"
+    ]
+    extra = [owner for event in added for owner in owners_of(loop.run, event.argument(0, "param_group"))[0]]
+    for backward in loop.of(Kind.BACKWARD):
+        for module, _ in networks_in(loop.run, backward.subject, cuts_gradient):
+            if any(module is one for one in told) or not has_weights(loop.run, module):
+                continue
+            told.append(module)
+            if any(one.holds(loop.run, module) for one in held):
+                continue
+            if any(is_inside(loop.run, module, owner) for owner in extra):
+                continue
+            if any(is_inside(loop.run, owner, module) for one in held for owner in one.owners):
+                continue
+            if _is_kept(loop, module) or _is_handed_on(loop, module):
+                continue
+            used = _place(loop, module)
+            if used is None or without_gradients(used):
+                continue
+            first = held[0].call
+            yield Finding(
+                where=(used.site.where, first.site.where),
+                message=f"the loss goes through {name_of(module)} ({used.site.text}), and no optimizer has "
+                "its parameters",
+                evidence={"network": name_of(module), "optimizer": first.site.text},
+            )
+
+
+def _place(loop: TrainingLoop, module: Value) -> Call | None:
+    """Where the network is run in the loop."""
+    for event in loop.events:
+        if not isinstance(event, Call):
+            continue
+        called = event.callee is not None and any(one is module for one in unwrapped(event.callee))
+        if called or _is_attribute(event, module):
+            return event
+    return None
+
+
+def _is_attribute(call: Call, module: Value) -> bool:
+    return isinstance(call.receiver, Instance) and call.receiver.attributes.get(call.name) is module
+
+
+def _is_kept(loop: TrainingLoop, module: Value) -> bool:
+    """Whether a network is there to be used as it is."""
+    names = {name_of(module)}
+    trains = any(_is_asked(event, module, "train") for event in loop.trace.events)
+    first = loop.events[0] if loop.events else None
+    before = loop.trace.events[: loop.trace.events.index(first)] if first is not None else ()
+    if any(_is_asked(event, module, "eval") for event in before) and not trains:
+        return True
+    for event in loop.trace.events:
+        if _is_asked(event, module, "requires_grad_"):
+            return True
+        if _freezes(event, module):
+            return True
+        if isinstance(event, Assignment) and event.value is module:
+            names.add(ast.unparse(event.target).rpartition(".")[2])
+    if KEPT.intersection(word for name in names for word in words(name)):
+        return True
+    if not isinstance(module, Instance):
+        return False
+    texts = [ast.unparse(one.node) for one in loop.run.index.lineage(module.cls)]
+    return any(word in text for text in texts for word in FREEZING)
+
+
+def _is_asked(event: Event, module: Value, name: str) -> bool:
+    """`network.eval()`, also behind `.to(device)`."""
+    if not isinstance(event, Call) or event.name != name or event.receiver is None:
+        return False
+    return any(one is module for one in unwrapped(event.receiver))
+
+
+def _freezes(event: Event, module: Value) -> bool:
+    """`for p in network.parameters(): p.requires_grad = False`."""
+    if not isinstance(event, Assignment) or not isinstance(event.target, ast.Attribute):
+        return False
+    if event.target.attr != "requires_grad":
+        return False
+    around = [scope.value for scope in event.scopes() if scope.kind == "loop" and scope.value is not None]
+    return any(is_inside_call(value, module) for value in around)
+
+
+def is_inside_call(value: Value, module: Value) -> bool:
+    """Whether a value was asked of a network: `network.parameters()`."""
+    if value is module:
+        return True
+    parts: tuple[Value, ...] = value.args if isinstance(value, Applied) else ()
+    base = getattr(value, "base", None)
+    return any(is_inside_call(part, module) for part in (*parts, *([base] if base is not None else [])))
+
+
+def _is_handed_on(loop: TrainingLoop, module: Value) -> bool:
+    """Whether something that cannot be followed gets the network, and might train it."""
+    for event in loop.trace.events:
+        if not isinstance(event, Call) or event.callee is module:
+            continue
+        given = (*event.args, *event.keywords.values())
+        if not any(one is module for one in given):
+            continue
+        outside = event.callee if isinstance(event.callee, Outside) else event.receiver
+        if isinstance(outside, Outside) and not outside.name.startswith(
+            ("torch", "print", "sum", "len", "copy")
+        ):
+            return True
+    return False

@@ -1,0 +1,179 @@
+"""A schedule counted in epochs is moved with every batch, or one counted in steps once an epoch.
+
+## What it checks
+For each torch or transformers scheduler: in which loop it is stepped, against what its lengths are counted
+in. `T_max=epochs` stepped with every batch; `StepLR(step_size=30)`, `ExponentialLR(0.9)` or milestones
+below the number of epochs stepped with every batch inside a loop over epochs; and the reverse, lengths made
+of `len(loader)` or named steps and iterations, stepped once an epoch.
+
+## Why it matters
+Too fast, the rate is spent within the first epoch: it vanishes, or with a cosine it swings up and down
+hundreds of times. Too slow, warm-up never ends and the decay never comes. Nothing is raised and the loss
+still falls.
+
+## When it is harmless
+Lengths that are multiplied by the batches of an epoch and stepped per batch; `scheduler.step(epoch + i /
+n)`, which says where it is; a loop over epochs that makes one update each. Small decays per batch, such as
+`ExponentialLR(0.999)`, are a choice.
+
+## References
+- torch.optim.lr_scheduler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.events import Call
+from stethoscope.program.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
+from stethoscope.program.schedules import Length, Schedule, is_made_of, numbers_in, schedules, unit_of
+from stethoscope.program.statements import blocks_around, cut, holding, put_after
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Constant
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="LOP108", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+FEWEST_ROUNDS = 200  # batches that any training has, all epochs together
+VANISHED = 1e-4  # of the first rate: what is left then trains nothing
+LAST_EPOCH = 300  # milestones beyond may be steps; an epoch has more batches than this only rarely
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each schedule that is stepped in other units than it is counted in."""
+    for loop in loops:
+        told: set[int] = set()
+        for step in schedule_steps(loop):
+            call = step.move.event
+            if not isinstance(call, Call) or call.args or call.keywords or id(call.site.node) in told:
+                continue
+            for schedule in schedules(loop.run, step.move.subject):
+                why = _mismatch(loop, step, schedule)
+                if why:
+                    told.add(id(call.site.node))
+                    yield _finding(loop, step, schedule, why)
+                    break
+
+
+def _finding(loop: TrainingLoop, step: ScheduleStep, schedule: Schedule, why: str) -> Finding:
+    site = step.move.event.site
+    splices = _fix(loop, step) if step.round is loop.body else ()
+    return Finding(
+        where=(site.where, schedule.site.where),
+        message=f"{schedule.kind} {why}",
+        evidence={"made": schedule.site.text, "stepped": site.text},
+        fix=Fix("step the schedule once an epoch", Level.UNSAFE, splices) if splices else None,
+    )
+
+
+def _mismatch(loop: TrainingLoop, step: ScheduleStep, schedule: Schedule) -> str:
+    epochs = epoch_loop(loop)
+    if epochs is None:
+        return ""
+    if step.round is loop.body:
+        return _too_fast(loop, schedule)
+    if step.round is epochs:
+        return _too_slow(loop, schedule)
+    return ""
+
+
+def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
+    for length in schedule.lengths:
+        unit = unit_of(loop.run, length)
+        if unit == "step":
+            return ""
+        if schedule.kind == "OneCycleLR" or schedule.made.keywords.get("steps_per_epoch") is not None:
+            return ""
+        if unit == "epoch" or _is_epoch_count(loop, length):
+            return f"counts epochs ({length.name}={length.text}) and is stepped with every batch"
+        if schedule.kind == "MultiStepLR" and _are_epochs(loop, length):
+            return (
+                f"has its milestones {length.text} within the first batches: it is stepped with every batch"
+            )
+    left = _left(loop, schedule)
+    if left is not None and left < VANISHED:
+        return (
+            f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {FEWEST_ROUNDS} "
+            "of them"
+        )
+    return ""
+
+
+def _is_epoch_count(loop: TrainingLoop, length: Length) -> bool:
+    """Whether a length is the very number of epochs that the loop around runs for."""
+    epochs = epoch_loop(loop)
+    count = count_of(epochs) if epochs is not None else None
+    if count is None:
+        return False
+    if length.value is count and not (isinstance(count, Constant) and count.value is None):
+        return True
+    known, wanted = numbers_in(loop.run, length.value), numbers_in(loop.run, count)
+    return len(known) == 1 and known == wanted
+
+
+def _are_epochs(loop: TrainingLoop, length: Length) -> bool:
+    known = numbers_in(loop.run, length.value)
+    epochs = epoch_loop(loop)
+    count = count_of(epochs) if epochs is not None else None
+    total = numbers_in(loop.run, count) if count is not None else []
+    most = total[0] if total else LAST_EPOCH
+    return bool(known) and max(known) <= most
+
+
+def _left(loop: TrainingLoop, schedule: Schedule) -> float | None:
+    """The share of the first rate that is left after the fewest batches a training has."""
+    if schedule.gamma is None or not 0 < schedule.gamma < 1:
+        return None
+    if schedule.kind == "ExponentialLR":
+        return float(schedule.gamma**FEWEST_ROUNDS)
+    if schedule.kind != "StepLR" or not schedule.lengths:
+        return None
+    known = numbers_in(loop.run, schedule.lengths[0].value)
+    return float(schedule.gamma ** (FEWEST_ROUNDS // known[0])) if known and known[0] >= 1 else None
+
+
+def _too_slow(loop: TrainingLoop, schedule: Schedule) -> str:
+    if loop.body is None or loop.body.kind != "loop":
+        return ""
+    if schedule.kind == "OneCycleLR" and _has_many_batches(schedule):
+        return "is laid out in batches (steps_per_epoch) and is stepped once an epoch, so it never unfolds"
+    for length in schedule.lengths:
+        if unit_of(loop.run, length) == "step" and not _is_epoch_count(loop, length):
+            if length.name in {"step_size", "milestones"} and not _is_product(loop, length):
+                continue  # "steps" may well be those of the schedule
+            return f"counts steps ({length.name}={length.text}) and is stepped once an epoch"
+    return ""
+
+
+def _has_many_batches(schedule: Schedule) -> bool:
+    given = schedule.made.keywords.get("steps_per_epoch")
+    return given is not None and not (isinstance(given, Constant) and given.value == 1)
+
+
+def _is_product(loop: TrainingLoop, length: Length) -> bool:
+    value = loop.run.force(length.value)
+    return isinstance(value, Applied) and any(
+        isinstance(one, Applied) and one.callee == "len" and is_made_of(value, one)
+        for one in (value, *value.args)
+    )
+
+
+def _fix(loop: TrainingLoop, step: ScheduleStep) -> tuple[Splice, ...]:
+    """The statement moved behind the loop over batches, where that is in the same function."""
+    site = step.move.event.site
+    body = loop.body
+    if body is None or body.source is not site.source:
+        return ()
+    around = blocks_around(site.source, site.node)
+    outer = next(((block, p) for block, p in around if block[p] is body.node), None)
+    if outer is None or epoch_loop(loop) is None:
+        return ()
+    block, position = around[0]
+    taken = cut(site.source, block, position)
+    epochs = epoch_loop(loop)
+    inner = getattr(epochs.node, "body", []) if epochs is not None else []
+    if taken is None or holding(inner, body.node) is None:
+        return ()
+    return (taken, put_after(site.source, outer[0][outer[1]], site.text))

@@ -1,0 +1,315 @@
+"""Gradients gathered over several batches before an update."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.ancestry import ancestry, quietly
+from stethoscope.program.declared_options import declared_options
+from stethoscope.program.events import Assignment, Call, Scope
+from stethoscope.program.index import Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.loop_order import clears, questions
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.remembered import remembered
+from stethoscope.program.training_loop import TrainingLoop, condition
+from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Value
+
+WORDS = frozenset(
+    {"accum", "accumulate", "accumulation", "accumulated", "accumulating", "acc", "micro", "microbatch"}
+)
+DRAWING = ("next", "get_batch", "sample_batch", "next_batch", "get_next_batch")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accumulation:
+    """A window of batches whose gradients are gathered: the backward pass, the update, and how many batches.
+
+    `count` is the expression of their number as written, where the loop says it.
+    """
+
+    backward: Move
+    update: Move
+    count: ast.expr | None
+    value: Value | None = None
+
+
+def accumulation(loop: TrainingLoop) -> Accumulation | None:
+    """The window over which a loop gathers gradients, where it does so on purpose."""
+    if loop.body is None or loop.body.kind != "loop":
+        return None
+    return _every_nth(loop) or _inner_loop(loop)
+
+
+def _every_nth(loop: TrainingLoop) -> Accumulation | None:
+    """`if (i + 1) % n == 0: optimizer.step()` with the backward pass in every round."""
+    backwards = loop.of(Kind.BACKWARD)
+    for update in (move for move in loop.moves if move.updates):
+        asked = questions(loop, update.event)
+        if update.by_engine or any(questions(loop, one.event) >= asked for one in backwards):
+            continue
+        fed_by = [one for one in backwards if questions(loop, one.event) < asked]
+        clearing = [z for z in loop.of(Kind.ZERO_GRAD) if questions(loop, z.event) >= asked]
+        if len(fed_by) != 1 or not clearing:
+            continue
+        for scope in _scopes_asking(loop, asked - questions(loop, fed_by[0].event)):
+            count = _modulus(loop, scope)
+            if count is not None and not _is_one(count[1]):
+                return Accumulation(fed_by[0], update, *count)
+    return None
+
+
+def _scopes_asking(loop: TrainingLoop, asked: frozenset[tuple[str, bool]]) -> Iterator[Scope]:
+    """The conditions, on the way or by a jump, behind questions."""
+    wanted = {question for question, _ in asked}
+    told: set[str] = set()
+    for event in loop.events:
+        for scope in event.scopes():
+            if scope is loop.body:
+                break
+            if scope.kind == "if" and (question := condition(scope)[0]) in wanted - told:
+                told.add(question)
+                yield scope
+
+
+def _modulus(loop: TrainingLoop, scope: Scope) -> tuple[ast.expr | None, Value] | None:
+    """The n of a condition that is met in every n-th round."""
+    for value in ancestry(loop.run, scope.value):
+        if isinstance(value, Applied) and value.callee == "%" and len(value.args) == 2:
+            node = value.site.node
+            return (node.right if isinstance(node, ast.BinOp) else None), value.args[1]
+        if isinstance(value, Delayed):
+            break
+    return None
+
+
+def _inner_loop(loop: TrainingLoop) -> Accumulation | None:
+    """A loop over micro-batches inside the step."""
+    micro = loop.micro
+    if micro is None or not isinstance(micro.node, ast.For):
+        return None
+    update = next((m for m in loop.moves if m.updates and micro not in m.event.scopes()), None)
+    inside = [m for m in loop.of(Kind.BACKWARD) if micro in m.event.scopes()]
+    clears_inside = any(micro in m.event.scopes() for m in loop.of(Kind.ZERO_GRAD))
+    if update is None or len(inside) != 1 or clears_inside:
+        return None
+    over = micro.value
+    count, value = None, None
+    if isinstance(over, Applied) and over.callee == "range" and isinstance(micro.node.iter, ast.Call):
+        count, value = micro.node.iter.args[-1], over.args[-1]
+    spoken = {word for name in _names(micro.node.iter, micro.node.target) for word in words(name)}
+    draws = any(
+        isinstance(event, Call) and event.name in DRAWING and micro in event.scopes() for event in loop.events
+    )
+    if not (spoken & WORDS or (draws and count is not None)) or (value is not None and _is_one(value)):
+        return None
+    return Accumulation(inside[0], update, count, value)
+
+
+def is_divided(loop: TrainingLoop, window: Accumulation) -> bool:
+    """Whether something divides: the loss before its backward pass, the gradients after it, or the engine."""
+    backward = window.backward
+    if backward.by_engine and not _leaves_size(backward):
+        return True
+    if backward.subject is None or any(_divides(*one) for one in _scaling(loop, backward.subject)):
+        return True
+    return any(_scales_gradients(event) for event in loop.events)
+
+
+def _leaves_size(backward: Move) -> bool:
+    """Lightning's and Fabric's backward take the loss as it is; Accelerate's and DeepSpeed's divide."""
+    call = backward.event
+    if not isinstance(call, Call):
+        return False
+    if call.name == "manual_backward":
+        return True
+    made = call.receiver
+    return isinstance(made, Applied) and made.callee.rpartition(".")[2] in {"Fabric", "LightningLite"}
+
+
+def _scaling(loop: TrainingLoop, loss: Value) -> Iterator[tuple[Value, bool]]:
+    """The operations that a loss went through after it was computed, and whether all of it did."""
+    waiting = [(loss, True)]
+    seen: set[int] = set()
+    while waiting:
+        found, is_whole = waiting.pop()
+        value = quietly(loop.run, found)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value, is_whole
+        if isinstance(value, Choice):
+            waiting.extend((option, is_whole) for option in value.options)
+        elif isinstance(value, Applied):
+            if value.callee in {"+", "-", "*", "/", "neg"}:
+                waiting.extend((arg, is_whole and value.callee not in {"+", "-"}) for arg in value.args)
+            elif value.callee in {
+                ".mean",
+                ".sum",
+                ".to",
+                ".float",
+                ".squeeze",
+                ".mul",
+                ".div",
+                ".div_",
+                ".mul_",
+            }:
+                waiting.append((value.args[0], is_whole))
+
+
+def _divides(value: Value, is_whole: bool) -> bool:
+    if not isinstance(value, Applied):
+        return False
+    if value.callee in {"/", ".div", ".div_", "torch.div", ".true_divide"}:
+        return True
+    if value.callee in {"*", ".mul", ".mul_"}:
+        if is_whole and any(isinstance(arg, Constant) for arg in value.args):
+            return True  # 1 / n, computed
+        # A weight that is a number scales one term; a name may well hold 1 / n.
+        factors = [arg for arg in value.args if not isinstance(arg, Constant)]
+        return len(factors) > 1 and any(_is_number_like(arg) for arg in factors)
+    return False
+
+
+def _is_number_like(value: Value) -> bool:
+    if isinstance(value, Applied) and value.callee == "/":
+        return True
+    name = value.key if isinstance(value, Part) else getattr(value, "name", "")
+    return isinstance(name, str) and bool(set(words(name)) & (WORDS | {"scale", "scaling", "inv", "norm"}))
+
+
+def _scales_gradients(event: object) -> bool:
+    """`p.grad /= n`, `p.grad.div_(n)`, `p.grad.mul_(1 / n)`."""
+    if isinstance(event, Assignment):
+        is_grad = isinstance(event.target, ast.Attribute) and event.target.attr in {"grad", "data"}
+        return is_grad and "grad" in ast.unparse(event.target) and event.operator in {"/", "*"}
+    if isinstance(event, Call) and event.name in {"div_", "mul_", "_foreach_div_", "_foreach_mul_"}:
+        return "grad" in event.site.text
+    return False
+
+
+def _is_one(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value == 1
+
+
+def _names(*nodes: ast.AST) -> Iterator[str]:
+    for node in nodes:
+        for inner in ast.walk(node):
+            name = dotted(inner)
+            if name is not None:
+                yield name.rpartition(".")[2]
+
+
+def cleared_every_batch(loop: TrainingLoop) -> tuple[Move, Move] | None:
+    """A clearing in every round, and an update that waits for several."""
+    if loop.body is None or loop.body.kind != "loop":
+        return None
+    backwards = loop.of(Kind.BACKWARD)
+    for update in (move for move in loop.moves if move.updates and not move.by_engine):
+        for zero in loop.of(Kind.ZERO_GRAD):
+            if not clears(loop, zero, update):
+                continue
+            if _empties_micro_batches(loop, zero, update) or _empties_window(loop, zero, update, backwards):
+                return zero, update
+    return None
+
+
+def _empties_micro_batches(loop: TrainingLoop, zero: Move, update: Move) -> bool:
+    micro = loop.micro
+    if micro is None or micro in update.event.scopes() or micro not in zero.event.scopes():
+        return False
+    spoken = {word for name in _names(micro.node) for word in words(name)}
+    return bool(spoken & WORDS) and not _inside_condition(zero, micro)
+
+
+def _inside_condition(move: Move, scope: Scope) -> bool:
+    for one in move.event.scopes():
+        if one is scope:
+            return False
+        if one.kind == "if":
+            return True
+    return False
+
+
+def _empties_window(loop: TrainingLoop, zero: Move, update: Move, backwards: tuple[Move, ...]) -> bool:
+    asked = questions(loop, update.event)
+    fed_by = [one for one in backwards if questions(loop, one.event) < asked]
+    if (
+        len(backwards) != 1
+        or not fed_by
+        or not questions(loop, zero.event) <= questions(loop, fed_by[0].event)
+    ):
+        return False
+    for scope in _scopes_asking(loop, asked - questions(loop, fed_by[0].event)):
+        count = _modulus(loop, scope)
+        if count is not None and not _is_one(count[1]):
+            return True
+    return False
+
+
+def divided_without_window(loop: TrainingLoop) -> tuple[Move, ast.expr | None] | None:
+    """A loss that is divided by a number of batches in a loop that updates after each of them."""
+    if loop.body is None or loop.body.kind != "loop" or len(loop.of(Kind.BACKWARD)) != 1:
+        return None
+    backward = loop.of(Kind.BACKWARD)[0]
+    updates = [move for move in loop.moves if move.updates]
+    if backward.by_engine or not updates or backward.subject is None or any(m.by_engine for m in updates):
+        return None
+    if not all(questions(loop, move.event) <= questions(loop, backward.event) for move in updates):
+        return None
+    if loop.micro is not None and not _is_single(loop.micro):
+        return None
+    for value, is_whole in _scaling(loop, backward.subject):
+        if not is_whole or not isinstance(value, Applied) or value.callee != "/":
+            continue
+        node = value.site.node
+        written = node.right if isinstance(node, ast.BinOp) else getattr(node, "value", None)
+        divisor = value.args[1]
+        spoken = {word for name in _names(written) for word in words(name)} if written is not None else set()
+        if spoken & SPOKEN and not _is_one(divisor):
+            return backward, written
+    return None
+
+
+def _is_single(scope: Scope) -> bool:
+    """Whether a loop over micro-batches gets a list with one of them."""
+    return isinstance(scope.value, Items) and len(scope.value.items) == 1
+
+
+def accumulates_one(loop: TrainingLoop) -> tuple[Site, Site, str] | None:
+    """`with accelerator.accumulate(model)` of an Accelerator that was not told of the option there is for it.
+
+    The place that enters it, the place that makes the Accelerator, and the option.
+    """
+    for backward in loop.of(Kind.BACKWARD):
+        for scope in backward.event.scopes():
+            value = scope.value
+            if scope.kind != "with" or not isinstance(value, Applied) or value.callee != ".accumulate":
+                continue
+            engine = value.args[0]
+            if not isinstance(engine, Applied) or not engine.callee.endswith("Accelerator"):
+                continue
+            if any("accumulation" in keyword for keyword in engine.keywords) or _is_open(engine):
+                continue
+            asked = _accumulation_option(loop.run.index)
+            if asked:
+                return value.site, engine.site, asked
+    return None
+
+
+def _is_open(made: Applied) -> bool:
+    """Whether `**` may hand over more than is seen."""
+    node = made.site.node
+    return isinstance(node, ast.Call) and any(keyword.arg is None for keyword in node.keywords)
+
+
+@remembered
+def _accumulation_option(index: Index) -> str:
+    """The option of the program that asks for accumulation."""
+    named = (option.name for option in declared_options(index) if option.default != 1)
+    return next((name for name in named if SPOKEN.intersection(words(name))), "")
+
+
+SPOKEN = WORDS - {"acc", "micro", "microbatch"}

@@ -1,0 +1,226 @@
+"""Which networks' parameters each optimizer of a walk was given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.ancestry import ancestry, quietly
+from stethoscope.program.calls import LEARNING_LAYERS, UNCHANGED, learns
+from stethoscope.program.events import Call
+from stethoscope.program.execution import Execution
+from stethoscope.program.moves import full_name
+from stethoscope.program.remembered import remembered
+from stethoscope.program.roles import OPTIMIZER_CLASSES
+from stethoscope.program.trace import Trace
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    ClassValue,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Items,
+    LambdaValue,
+    Leaf,
+    Part,
+    Table,
+    Value,
+)
+
+GIVING = frozenset({"parameters", "named_parameters", "trainable_parameters", "get_trainable_parameters"})
+DEPTH = 5  # objects inside objects that are looked through
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holder:
+    """An optimizer as it was made: the call, its place in the walk, and the networks it was given.
+
+    `is_known` is false where part of what it was given could not be followed.
+    """
+
+    call: Call
+    position: int
+    owners: tuple[Value, ...]
+    is_known: bool
+
+    def holds(self, run: Execution, module: Value) -> bool:
+        """Whether the optimizer has the parameters of a network, or of what it is part of."""
+        return any(owner is module or is_inside(run, module, owner) for owner in self.owners)
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The networks as they are written in the call: `model` of `model.parameters()`."""
+        return frozenset(
+            ast.unparse(node.func.value)
+            for node in ast.walk(self.call.site.node)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in GIVING
+        )
+
+
+@remembered
+def holders(trace: Trace) -> tuple[Holder, ...]:
+    """Every optimizer that a walk makes, in order."""
+    found: list[Holder] = []
+    for position, event in enumerate(trace.events):
+        if isinstance(event, Call) and is_optimizer_made(event):
+            owners, is_known = owners_of(trace.run, event.argument(0, "params"))
+            found.append(Holder(event, position, owners, is_known and event.arguments_known))
+    return tuple(found)
+
+
+def is_optimizer_made(call: Call) -> bool:
+    """Whether a call makes one of torch's optimizers, or one of their kind."""
+    name = full_name(call)
+    if isinstance(call.callee, ClassValue):
+        return any(base.rpartition(".")[2] in OPTIMIZER_CLASSES for base in call.callee.cls.bases)
+    last = name.rpartition(".")[2]
+    return last in OPTIMIZER_CLASSES and last != "Optimizer" and bool(call.args or call.keywords)
+
+
+def holder_of(trace: Trace, optimizer: Value | None) -> tuple[Holder, ...]:
+    """What an optimizer may be, among those that the walk made; nothing where it may be another one."""
+    optimizer = quietly(trace.run, optimizer) if optimizer is not None else None
+    options = optimizer.options if isinstance(optimizer, Choice) else (optimizer,)
+    found: list[Holder] = []
+    for option in options:
+        if isinstance(option, Constant) and option.value is None:
+            continue
+        node = option.site.node if isinstance(option, Applied) else None
+        made = [holder for holder in holders(trace) if holder.call.site.node is node]
+        if not made:
+            return ()
+        found.extend(made)
+    return tuple(found)
+
+
+def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], bool]:
+    """The networks whose parameters a value holds, and whether that is all there is to it."""
+    owners: list[Value] = []
+    is_known = params is not None
+    waiting = [params] if params is not None else []
+    seen: set[int] = set()
+    while waiting:
+        value = quietly(run, waiting.pop())
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        owner = _owner(value)
+        if owner is not None:
+            owners.extend(unwrapped(owner))
+            continue
+        match value:
+            case Items(items=items):
+                waiting.extend(items)
+            case Table(entries=entries, rest=rest):
+                waiting.extend([entries["params"]] if "params" in entries else [*entries.values(), *rest])
+            case Choice(options=options):
+                waiting.extend(options)
+            case Part(base=base, key="*" | int()):
+                waiting.append(base)
+            case Applied(callee=callee, args=args) if not callee.startswith("torch.nn."):
+                passed = [a for a in args if not isinstance(a, LambdaValue | FunctionValue | Constant)]
+                waiting.extend(passed)
+                is_known = is_known and bool(passed)
+            case Constant():
+                pass
+            case _:
+                is_known = False
+                owners.append(value)
+    return tuple(owners), is_known
+
+
+def _owner(value: Value) -> Value | None:
+    """The network of `network.parameters()`."""
+    if not isinstance(value, Applied) or not value.args:
+        return None
+    if value.callee.startswith(".") and value.callee[1:] in GIVING:
+        return value.args[0]
+    called = value.args[0]
+    if value.callee == "()" and isinstance(called, Part) and called.key in GIVING:
+        return called.base
+    return None
+
+
+def unwrapped(value: Value) -> Iterator[Value]:
+    """The network behind `.to(device)`, `.module` and the like."""
+    while True:
+        if isinstance(value, Applied) and value.callee[1:] in UNCHANGED and value.args:
+            value = value.args[0]
+        elif isinstance(value, Part) and value.key in {"module", "_orig_mod"}:
+            value = value.base
+        else:
+            break
+    yield from value.options if isinstance(value, Choice) else (value,)
+
+
+def is_inside(run: Execution, part: Value, whole: Value, depth: int = DEPTH) -> bool:
+    """Whether an object is part of another: an attribute, an element, a layer of a sequence."""
+    if part is whole:
+        return True
+    if depth == 0:
+        return False
+    match whole:
+        case Instance(attributes=attributes):
+            _initialised(run, whole)
+            return any(is_inside(run, part, one, depth - 1) for one in list(attributes.values()))
+        case Items(items=items):
+            return any(is_inside(run, part, one, depth - 1) for one in items)
+        case Table(entries=entries, rest=rest):
+            return any(is_inside(run, part, one, depth - 1) for one in (*entries.values(), *rest))
+        case Choice(options=options):
+            return any(is_inside(run, part, one, depth - 1) for one in options)
+        case Applied(args=args) | Delayed(args=args):
+            return any(is_inside(run, part, one, depth - 1) for one in args)
+    return isinstance(part, Part) and is_inside(run, part.base, whole, depth - 1)
+
+
+def _initialised(run: Execution, instance: Instance) -> None:
+    events, scope, steps = len(run.events), run.scope, run.steps
+    run.steps = max(steps, 3_000)
+    try:
+        run.initialise(instance)
+    except Exception:  # what could not be followed has no attributes to look at
+        pass
+    finally:
+        del run.events[events:]
+        run.scope, run.steps = scope, steps
+
+
+def networks_in(run: Execution, loss: Value | None, stops: object) -> Iterator[tuple[Value, Value]]:
+    """The networks of known making that a loss went through, each with the value it gave."""
+    for value in ancestry(run, loss, stops):  # type: ignore[arg-type]
+        match value:
+            case Delayed(callee=FunctionValue(bound=Instance() as module)):
+                yield module, value
+            case Applied(maker=Applied() as maker):
+                yield maker, value
+            case Applied(callee="()", args=(called, *_)):
+                for module in unwrapped(called):
+                    if isinstance(module, Applied | Instance):
+                        yield module, value
+
+
+def has_weights(run: Execution, module: Value) -> bool:
+    """Whether a network has parameters to learn."""
+    if isinstance(module, Instance):
+        return learns(run.index, module.cls)
+    if isinstance(module, Applied):
+        last = module.callee.rpartition(".")[2]
+        if last in {"Sequential", "ModuleList", "ModuleDict"}:
+            return any(has_weights(run, arg) for arg in module.args)
+        return module.callee.startswith("torch.nn.") and any(word in last for word in LEARNING_LAYERS)
+    return False
+
+
+def name_of(module: Value) -> str:
+    """What a network is called in messages."""
+    if isinstance(module, Instance):
+        return module.cls.name
+    if isinstance(module, Applied):
+        return module.callee.rpartition(".")[2]
+    return module.name if isinstance(module, Leaf) else "a network"

@@ -1,0 +1,75 @@
+"""Where a training loop moves its learning-rate schedules: in which rounds, and under which conditions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.events import Event, Scope
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.training_loop import TrainingLoop, condition, level
+from stethoscope.program.values import Applied, Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduleStep:
+    """One `scheduler.step()` and the loop whose every round reaches it.
+
+    `is_first` says that the round makes it before any update of the weights.
+    """
+
+    move: Move
+    round: Scope
+    is_first: bool
+
+
+def schedule_steps(loop: TrainingLoop) -> Iterator[ScheduleStep]:
+    """The steps of schedules that are made whenever the weights are updated, in each round or around it."""
+    around = _rounds(loop)
+    order = [*loop.before, *loop.moves, *loop.after]
+    updates = [move for move in loop.moves if move.updates]
+    if not updates:
+        return
+    first = order.index(updates[0])
+    for position, move in enumerate(order):
+        if move.kind is not Kind.SCHEDULER_STEP:
+            continue
+        scope = next((one for one in move.event.scopes() if one in around), None)
+        if scope is not None and _asked(move.event, scope) <= _asked(updates[0].event, scope):
+            yield ScheduleStep(move, scope, position < first)
+
+
+def _rounds(loop: TrainingLoop) -> list[Scope]:
+    """The body and the loops around it."""
+    if loop.body is None:
+        return []
+    return [scope for scope in loop.body.outwards() if scope is loop.body or scope.kind == "loop"]
+
+
+def _asked(event: Event, scope: Scope) -> frozenset[tuple[str, bool]]:
+    found: set[tuple[str, bool]] = set()
+    for one in event.scopes():
+        if one is scope:
+            break
+        if one.kind == "if":
+            found.add(condition(one))
+    return frozenset(found)
+
+
+def epoch_loop(loop: TrainingLoop) -> Scope | None:
+    """The loop over epochs around the body, where the body is not that loop itself."""
+    if loop.body is None or loop.body.kind != "loop" or level(loop.run, loop.body) == "epoch":
+        return None
+    outer = loop.body.outer.outwards() if loop.body.outer is not None else iter(())
+    return next((s for s in outer if s.kind == "loop" and level(loop.run, s) == "epoch"), None)
+
+
+def count_of(scope: Scope) -> Value | None:
+    """How many rounds a `for ... in range(n)` makes, as the value of n."""
+    value = scope.value
+    if isinstance(value, Applied) and value.callee == "range" and value.args:
+        return value.args[0] if len(value.args) == 1 else value.args[1]
+    if isinstance(scope.node, ast.While) and isinstance(value, Applied) and value.callee in {"<", "<="}:
+        return value.args[1]
+    return None

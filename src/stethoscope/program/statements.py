@@ -1,0 +1,117 @@
+"""Whole statements of a file: which block holds them, and the splices that take, put or move one."""
+
+from __future__ import annotations
+
+import ast
+
+from stethoscope.program.values import lines_of
+from stethoscope.run import Source, Splice
+
+Block = list[ast.stmt]
+
+
+def blocks_around(source: Source, node: ast.AST) -> list[tuple[Block, int]]:
+    """The blocks that hold a node and the position of its statement in each, innermost first."""
+    found: list[tuple[Block, int]] = []
+    waiting: list[Block] = [source.tree.body]
+    while waiting:
+        block = waiting.pop()
+        position = holding(block, node)
+        if position is not None:
+            found.append((block, position))
+            waiting = _inner_blocks(block[position])
+    return found[::-1]
+
+
+def holding(block: Block, node: ast.AST) -> int | None:
+    """The position of the statement of a block that a node is in."""
+    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    for position, statement in enumerate(block):
+        begin = (_first_line(statement), statement.col_offset)
+        end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
+        if begin <= (line, column) < end:
+            return position
+    return None
+
+
+def cut(source: Source, block: Block, position: int) -> Splice | None:
+    """The statement's lines taken out; None where others share its lines or nothing would be left."""
+    statement = block[position]
+    if len(block) == 1 or not _is_alone(source, statement):
+        return None
+    _, starts = lines_of(source)
+    end = min(starts[statement.end_lineno or statement.lineno], len(source.text))
+    return Splice(source.file, starts[_first_line(statement) - 1], end, "")
+
+
+def put_before(source: Source, statement: ast.stmt, text: str) -> Splice:
+    """A statement on a line of its own before another one."""
+    _, starts = lines_of(source)
+    start = starts[_first_line(statement) - 1]
+    return Splice(source.file, start, start, f"{_indent(source, statement)}{text}\n")
+
+
+def put_after(source: Source, statement: ast.stmt, text: str) -> Splice:
+    """A statement on a line of its own after another one."""
+    _, starts = lines_of(source)
+    start = starts[statement.end_lineno or statement.lineno]
+    line = f"{_indent(source, statement)}{text}\n"
+    if start > len(source.text):  # the file ends without a line break
+        return Splice(source.file, len(source.text), len(source.text), f"\n{line[:-1]}")
+    return Splice(source.file, start, start, line)
+
+
+def moved(source: Source, node: ast.AST, beside: ast.AST, after: bool) -> tuple[Splice, ...]:
+    """The statement of a node moved before or after the one that holds `beside`, where one block holds both.
+
+    Nothing where the two share no block, or where the statement does more than call.
+    """
+    around = blocks_around(source, node)
+    if not around:
+        return ()
+    block, position = around[0]
+    target = holding(block, beside)
+    statement = block[position]
+    if target is None or target == position or not isinstance(statement, ast.Expr):
+        return ()
+    taken = cut(source, block, position)
+    if taken is None or not _is_alone(source, block[target]):
+        return ()
+    text = (ast.get_source_segment(source.text, statement) or "").strip()
+    put = put_after if after else put_before
+    return (taken, put(source, block[target], text))
+
+
+def is_name_chain(node: ast.AST) -> bool:
+    """Whether an expression is a name or attributes of one, so that it can be written once more."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _inner_blocks(statement: ast.stmt) -> list[Block]:
+    named = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
+    found = [block for block in named if isinstance(block, list) and block]
+    found.extend(handler.body for handler in getattr(statement, "handlers", ()))
+    found.extend(case.body for case in getattr(statement, "cases", ()))
+    return found
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", ())
+    lines: list[int] = [statement.lineno, *(decorator.lineno for decorator in decorators)]
+    return min(lines)
+
+
+def _is_alone(source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement shares its lines with no other."""
+    lines, _ = lines_of(source)
+    before = lines[_first_line(statement) - 1].encode()[: statement.col_offset]
+    after = lines[(statement.end_lineno or statement.lineno) - 1].encode()[statement.end_col_offset or 0 :]
+    return not before.strip() and (not after.strip() or after.strip().startswith(b"#"))
+
+
+def _indent(source: Source, statement: ast.stmt) -> str:
+    lines, _ = lines_of(source)
+    line = lines[_first_line(statement) - 1]
+    return line[: len(line) - len(line.lstrip())]
