@@ -517,7 +517,8 @@ def _call_outside(
     if name == "copy.deepcopy" and args and run.tracing:
         return _copied(run, args[0], site)
     if name in WRAPPERS or name.endswith(("DistributedDataParallel", "DataParallel")):
-        return args[-1] if args else Table({})
+        empty = Items([]) if name.endswith("ModuleList") else Table({})  # filled later
+        return args[-1] if args else empty
     if name in {"functools.partial", "partial"} and args:
         return PartialValue(args[0], tuple(args[1:]), keywords)
     builtin = _BUILTIN_CALLS.get(name)

@@ -364,7 +364,19 @@ def _registries(
         for statement in _top_level(module.source.tree.body):
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 _note_registering_call(statement.value, module, found)
+    for function in functions:
+        for table in _filled_tables(function) if function.name in found else ():
+            found.setdefault(table, found[function.name])
     return found
+
+
+def _filled_tables(function: Function) -> Iterator[str]:
+    """The tables that a decorator by hand fills: `MODELS[name] = cls` somewhere in `register`."""
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            name = dotted(node.value)
+            if name is not None:
+                yield name.rpartition(".")[2]
 
 
 def _registration(decorator: ast.expr) -> tuple[str, str]:
