@@ -1,6 +1,6 @@
 """Write src/stethoscope/program/autocast_lists.py from the header of the torch that is installed.
 
-    .venv/bin/python scripts/write_autocast_lists.py
+.venv/bin/python scripts/write_autocast_lists.py
 """
 
 from __future__ import annotations

@@ -90,7 +90,10 @@ SAME = frozenset({
     "min", "amax", "amin",
 })
 # fmt: on
-UNARY_ATTRIBUTES = frozenset({"T", "mT", "H", "real", "imag", "data", "grad"})
+UNARY_ATTRIBUTES = frozenset({"T", "mT", "H", "real", "imag", "data", "grad", "values"})
+MOVING = frozenset(
+    {"cuda", "cpu", "to", "train", "eval", "half", "bfloat16", "float", "requires_grad_", "apply"}
+)
 SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "device", "requires_grad", "is_cuda", "itemsize"})
 
 
@@ -211,6 +214,10 @@ class Flow:
                 return _joined([self.call(option, args, keywords, mode) for option in options[:4]])
             case PartialValue(callee=inner):
                 return self.call(inner, args, keywords, mode)
+            case Applied(callee=name, args=[inner, *given]) if name.removeprefix(".") in MOVING:
+                dtypes = [named_dtype(one) for one in (*given, *callee.keywords.values())]
+                dtype = _CASTS.get(name[1:]) or next((one for one in dtypes if one is not None), None)
+                return self.call(inner, args, keywords, replace(mode, weights=dtype) if dtype else mode)
             case Applied():
                 return self._layer(callee, args, keywords, mode)
             case Outside(name=name):
@@ -675,6 +682,8 @@ class _Frame:
             return self.flow.call(callee, args, keywords, self.mode)
         if isinstance(func, ast.Attribute):
             base = self.evaluate(func.value)
+            if isinstance(base.value, Instance | Applied) and func.attr in MOVING:
+                return self._moved(node, base.value, func.attr, args, keywords)
             if base.value is None or isinstance(base.value, Applied):
                 if self.mode.half is not None and func.attr in LOWER:
                     self.flow.lowered.add(node)
@@ -739,6 +748,14 @@ class _Frame:
             return replace(base, value=None)
         return self.flow.operation(name, f".{name}", [replace(base, value=None), *args], keywords, self.mode)
 
+    def _moved(
+        self, node: ast.Call, module: Value, name: str, args: list[Held], keywords: dict[str, Held]
+    ) -> Held:
+        """A network that is moved, cast or switched: still the network."""
+        values = tuple(held.value or Leaf("argument") for held in args)
+        given = {key: held.value or Leaf(key) for key, held in keywords.items()}
+        return Held(value=Applied(f".{name}", (module, *values), given, Site(self.module.source, node)))
+
     def _super(self, node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
         func = node.func
         if not isinstance(func, ast.Attribute) or self.cls is None:
@@ -769,20 +786,20 @@ class _Frame:
 
 
 KEPT = "kept"
+_CASTS = {
+    "float": DType.FLOAT32,
+    "double": DType.FLOAT32,
+    "half": DType.FLOAT16,
+    "bfloat16": DType.BFLOAT16,
+}
 
 
 def _cast(
     name: str, node: ast.Call, args: Sequence[Held], keywords: Mapping[str, Held]
 ) -> DType | str | None:
     """The type that a cast gives; KEPT where it moves without casting; None where it is no cast."""
-    simple = {
-        "float": DType.FLOAT32,
-        "double": DType.FLOAT32,
-        "half": DType.FLOAT16,
-        "bfloat16": DType.BFLOAT16,
-    }
-    if name in simple:
-        return simple[name]
+    if name in _CASTS:
+        return _CASTS[name]
     if name == "type_as" and args:
         return args[0].dtype
     if name in {"cuda", "cpu", "contiguous", "clone", "detach"}:

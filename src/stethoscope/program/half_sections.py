@@ -24,7 +24,7 @@ from stethoscope.program.dtype_flow import Flow, Held, Mode, Noted, entered
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Scope
 from stethoscope.program.execution import Execution, Exhausted
-from stethoscope.program.index import Function, FunctionNode, Index, Module, dotted
+from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
 from stethoscope.program.precision import called, networks
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -44,7 +44,6 @@ from stethoscope.program.values import (
 MOST_ROOTS = 400  # functions that begin a walk
 CASTS = frozenset({"half", "bfloat16"})
 HALF_NAMES = frozenset({"float16", "bfloat16", "half"})
-HOOKS = ("training_step", "forward", "compute_loss")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,10 +248,36 @@ def _from_engines(index: Index, run: Execution, known: tuple[Trace, ...]) -> Ite
         bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
         if not bases & {"LightningModule", "Trainer", "Seq2SeqTrainer", "SFTTrainer"}:
             continue
-        for name in HOOKS[:1] if "LightningModule" in bases else HOOKS[2:]:
-            method = index.method(cls, name)
-            if method is not None:
-                yield _Root(method, _bound(run, method), entered(Mode(), region))
+        method = index.method(cls, "training_step" if "LightningModule" in bases else "compute_loss")
+        if method is not None:
+            yield _Root(method, _bound(run, method), entered(Mode(), region))
+    for function in _handed_to_trainers(index):
+        yield _Root(function, _bound(run, function), entered(Mode(), region))
+
+
+def _handed_to_trainers(index: Index) -> Iterator[Function]:
+    """The forward passes of the repository's networks that `Trainer(model=...)` gets."""
+    for module in index.modules.values():
+        if "Trainer" not in module.source.text:
+            continue
+        nodes = list(ast.walk(module.source.tree))
+        for node in nodes:
+            if not isinstance(node, ast.Call) or not (dotted(node.func) or "").endswith("Trainer"):
+                continue
+            words = {word.arg: word.value for word in node.keywords}
+            given = words.get("model", node.args[0] if node.args else None)
+            made = [given, *(_assigned(nodes, given.id) if isinstance(given, ast.Name) else ())]
+            for call in (one for one in made if isinstance(one, ast.Call)):
+                cls = index.resolve(module, dotted(call.func) or "")
+                forward = index.method(cls, "forward") if isinstance(cls, Class) else None
+                if forward is not None:
+                    yield forward
+
+
+def _assigned(nodes: list[ast.AST], name: str) -> Iterator[ast.expr]:
+    for node in nodes:
+        if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets):
+            yield node.value
 
 
 def _networks_in(index: Index, value: Value, region: Autocast | None) -> Iterator[_Root]:

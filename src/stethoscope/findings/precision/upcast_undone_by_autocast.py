@@ -91,6 +91,13 @@ def _undone_by(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | Non
     match parent:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is current:
             return _undone_uses(half, body, parent, name)
+        case ast.Tuple(elts=values):
+            around = body.parents.get(parent)
+            match around:
+                case ast.Assign(targets=[ast.Tuple(elts=targets)]) if len(targets) == len(values):
+                    target = targets[values.index(current)]
+                    if isinstance(target, ast.Name):
+                        return _undone_uses(half, body, around, target.id)
     return None
 
 
