@@ -76,3 +76,20 @@ def _is_json(text: str) -> bool:
 def test_hostile_texts_are_refused_with_a_line(hostile: str) -> None:
     with pytest.raises(UnreadableFile, match=r"^args.json: "):
         read_settings(hostile, "args.json", "json")
+
+
+def test_a_key_set_twice_counts_once_and_is_noted() -> None:
+    text = '{"lr": 1,\n"a": {"b": 1, "b": 2},\n"lr": 3,\n"a": {"c": 4, "c": 5}}'
+    settings = {s.dotted: s for s in read_settings(text, "args.json", "json")}
+    assert {key: s.value for key, s in settings.items()} == {"lr": 3, "a.c": 5}
+    assert [place.line for place in settings["lr"].replaces] == [1]
+    assert [place.line for place in settings["a.c"].replaces] == [4, 2]
+
+
+def test_a_deepspeed_config_keeps_what_it_leaves_to_others() -> None:
+    text = '{"train_micro_batch_size_per_gpu": "auto", "fp16": {"enabled": true, "loss_scale": 0}}'
+    assert [(s.dotted, s.value) for s in read_settings(text, "ds_config.json", "json")] == [
+        ("train_micro_batch_size_per_gpu", "auto"),
+        ("fp16.enabled", True),
+        ("fp16.loss_scale", 0),
+    ]

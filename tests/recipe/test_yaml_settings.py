@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.recipe import read_settings, syntax_of
+from stethoscope.recipe import read_settings, read_settings_file, syntax_of
+from stethoscope.recipe._files import Files
 from stethoscope.run import Setting
 
 
@@ -141,6 +143,50 @@ def test_hostile_texts_end(hostile: str) -> None:
     with contextlib.suppress(UnreadableFile):
         read(hostile)
     assert time.monotonic() - began < 5
+
+
+def test_a_foreign_tag_on_a_list_or_mapping_is_passed_over() -> None:
+    text = "betas: !!python/tuple [0.9, 0.99]\nnet: !!python/object:os.system {dim: 4}\nlr: &lr 1.0e-3\n"
+    assert values(text) == {"betas.0": 0.9, "betas.1": 0.99, "net.dim": 4, "lr": 1e-3}
+
+
+def read_path(path: Path) -> dict[str, Setting]:
+    files = Files()
+    settings = read_settings_file(files.read(path, str(path)), "yaml", files)
+    return {setting.dotted: setting for setting in settings}
+
+
+def test_a_file_stands_on_its_base_files(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("SOLVER: {BASE_LR: 0.02, STEPS: [1, 2]}\nAMP: true\n")
+    (tmp_path / "mask.yaml").write_text("_BASE_: base.yaml\nSOLVER: {BASE_LR: 0.01}\n")
+    settings = read_path(tmp_path / "mask.yaml")
+    assert {key: s.value for key, s in settings.items()} == {
+        "SOLVER.BASE_LR": 0.01,
+        "SOLVER.STEPS.0": 1,
+        "SOLVER.STEPS.1": 2,
+        "AMP": True,
+    }
+    assert [str(p) for p in settings["SOLVER.BASE_LR"].replaces] == [f"{tmp_path / 'base.yaml'}:1"]
+
+
+def test_references_are_followed_and_unknown_ones_said_so(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("seed: 3\nname: run_${seed}\nhome: ${HOME}/x\nagain: ${seed}\n")
+    settings = read_path(tmp_path / "a.yaml")
+    assert [(s.value, s.known) for s in settings.values()] == [
+        (3, True),
+        ("run_3", True),
+        ("${HOME}/x", False),
+        (3, True),
+    ]
+    assert [place.line for place in settings["again"].through] == [1]
+
+
+@pytest.mark.parametrize("base", ["a.yaml", "b.yaml", "gone.yaml", "'../../../../../../etc'", "'\\0'"])
+def test_base_files_that_cannot_be_read_are_named(tmp_path: Path, base: str) -> None:
+    (tmp_path / "a.yaml").write_text(f"_BASE_: {base}\nlr: 1\n")
+    (tmp_path / "b.yaml").write_text("_BASE_: [a.yaml]\n")
+    with pytest.raises(UnreadableFile):
+        read_path(tmp_path / "a.yaml")
 
 
 def test_what_is_wrong_is_said_in_one_line() -> None:

@@ -29,6 +29,7 @@ _OF_CLASSES = frozenset(
     {"HfArgumentParser", "TrlParser", "H4ArgumentParser", "cli", "parse", "ArgumentParser", "entrypoint"}
 )
 _COMMANDS = frozenset({"command", "callback", "main"})
+_STARTS_A_FUNCTION = re.compile(r"\b(?:tyro\.cli|Fire|typer\.run|jsonargparse\.CLI|auto_cli)\(\s*(\w+)")
 _SETS_FROM_COMMAND_LINE = re.compile(r"exec\(open\(['\"][\w./-]*configurator\w*\.py['\"]")
 
 
@@ -126,12 +127,13 @@ def _options(source: Source) -> Iterator[Option]:
     names = Names()
     run_statements(source.tree.body, names, spans)
     parsed: set[str] = set()
+    commands = set(_STARTS_A_FUNCTION.findall(source.text))
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call):
             yield from _call(node, names, spans)
             parsed |= _classes_parsed(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _function(node, names, spans, source)
+            yield from _function(node, names, spans, commands)
     for statement in source.tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name in parsed and is_record(statement):
             yield from _as_options(names.records.get(statement.name))
@@ -195,10 +197,10 @@ def _classes_parsed(node: ast.Call) -> set[str]:
 
 
 def _function(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names, spans: Spans, source: Source
+    node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names, spans: Spans, commands: set[str]
 ) -> Iterator[Option]:
     """The parameters of a function that is a command: typer's, tyro's, fire's."""
-    if not (_is_command(node) or _is_called_as_command(node.name, source)):
+    if node.name not in commands and not _is_command(node):
         return
     spec = node.args
     every = [*spec.posonlyargs, *spec.args]
@@ -221,15 +223,6 @@ def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         return False  # their options are declared elsewhere
     return any(name.rpartition(".")[2] in _COMMANDS and "." in name for name in made) and not any(
         name.rpartition(".")[2] in {"option", "argument"} for name in made
-    )
-
-
-def _is_called_as_command(name: str, source: Source) -> bool:
-    return bool(
-        re.search(
-            rf"\b(?:tyro\.cli|fire\.Fire|Fire|typer\.run|jsonargparse\.CLI|auto_cli)\(\s*{name}\b",
-            source.text,
-        )
     )
 
 

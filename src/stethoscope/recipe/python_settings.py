@@ -49,7 +49,7 @@ _UP = 4  # folders above a settings file in which a module that it imports is lo
 def read(text: str, file: str, first_line: int = 1) -> tuple[Setting, ...]:
     """Every value that a Python text assigns."""
     source = Text(text, file, first_line)
-    return _settings(source, lambda: _module(source, None, nothing_imported))
+    return _settings(source, lambda: _module(source, _parsed(source), None, nothing_imported))
 
 
 def read_file(opened: Opened, files: Files) -> tuple[Setting, ...]:
@@ -114,12 +114,12 @@ def _parsed(source: Text) -> ast.Module:
         raise UnreadableFile(f"{source.file}: not valid Python: {said}") from None
 
 
-def _module(source: Text, base: Node | None, imported: Import) -> Names:
+def _module(source: Text, tree: ast.Module, base: Node | None, imported: Import) -> Names:
     """The names of a module once all its statements were followed."""
     names = Names(base=base)
     if base is not None and not isinstance(base, Section):
         names.base = None
-    run_statements(_parsed(source).body, names, Spans(source), imported)
+    run_statements(tree.body, names, Spans(source), imported)
     return names
 
 
@@ -129,12 +129,13 @@ def _composed(opened: Opened, files: Files, above: tuple[Path, ...]) -> Names:
         raise UnreadableFile(f"{opened.file}: builds on itself by way of {above[-1].name}")
     within = (*above, opened.path)
     source = Text(opened.text, opened.file)
+    tree = _parsed(source)
     base: Node | None = None
-    for name in _bases(source):
+    for name in _bases(tree):
         below = _composed(files.beside(opened, name), files, within)
         section = _as_section(below, opened)
         base = section if base is None else merged(base, section)
-    names = _module(source, base, _importer(opened, files, within))
+    names = _module(source, tree, base, _importer(opened, files, within))
     names.values.pop("_base_", None)
     if base is not None:
         joined = _joined(base, _as_section(names, opened))
@@ -147,9 +148,9 @@ def _as_section(names: Names, opened: Opened) -> Section:
     return Section({name: node for name, node in names.values.items()}, where=Where(opened.file))  # noqa: C416
 
 
-def _bases(source: Text) -> list[str]:
+def _bases(tree: ast.Module) -> list[str]:
     """The files named by `_base_`; one computed from anything but texts is none we can open."""
-    for statement in _parsed(source).body:
+    for statement in tree.body:
         if isinstance(statement, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == "_base_" for target in statement.targets
         ):
