@@ -31,8 +31,8 @@ NAMED_UNREAD = 5  # files of one folder and reason that are listed one by one
 FEW_DIGITS = 8  # in the first lines of a text: with fewer it tells no numbers
 
 LOOKED_FOR = (
-    "TensorBoard, W&B and MLflow records, CSV, JSON and Parquet tables, text logs, .yml, .json, .toml and .py "
-    "settings, shell launchers, .py source"
+    "TensorBoard, W&B and MLflow records, CSV, JSON and Parquet tables, text logs, .yml, .json, .toml and "
+    ".py settings, shell launchers, .py source"
 )
 
 # Files that no one expects to be read: not worth a line.

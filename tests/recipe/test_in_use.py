@@ -153,6 +153,14 @@ def test_a_hydra_tree_is_composed_with_what_the_launcher_overrides(tmp_path: Pat
     assert [os.path.basename(place.file) for place in rate.replaces] == ["adam.yaml"]
 
 
+def test_a_config_of_a_hydra_tree_is_loaded_as_hydra_loads_it_wherever_it_is_read(tmp_path: Path) -> None:
+    write(tmp_path, pyproject_toml="", plain__train_yaml="lr: 1e-3\n", **HYDRA)
+    (alone,) = recipe(tmp_path / "conf" / "optim" / "adam.yaml").named("lr")
+    assert alone.value == 1e-3
+    (other,) = recipe(tmp_path / "plain" / "train.yaml").named("lr")
+    assert other.value == "1e-3"
+
+
 def test_the_record_of_a_hydra_run_is_what_ran(tmp_path: Path) -> None:
     write(tmp_path, pyproject_toml="", **HYDRA)
     run = tmp_path / "outputs" / "day"

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from stethoscope.errors import UnreadableFile
@@ -18,8 +19,11 @@ from stethoscope.recipe.hydra_overrides import Override, overrides_in, overrides
 from stethoscope.recipe.launchers import Started
 from stethoscope.run import Program, Setting
 from stethoscope.run.folder import Entry
+from stethoscope.run.repository import is_project
 
 MOST_FILES = 500  # looked into for a list of defaults
+LARGEST = 1 << 16  # bytes of a config that lists defaults; a longer file is data
+DEEPEST = 4  # folders that a config may lie below the top of its tree
 RECORD_FOLDER = ".hydra"
 USUAL = ("config", "train", "main", "default", "defaults")  # names of primary configs, most usual first
 
@@ -88,10 +92,37 @@ def trees_in(files: Iterable[Entry]) -> tuple[Tree, ...]:
 
 
 def _lists_defaults(entry: Entry) -> bool:
+    return entry.size < LARGEST and _has_list(entry.path)
+
+
+def _has_list(path: Path) -> bool:
     try:
-        return entry.size < 1 << 16 and bool(_DEFAULTS.search(text_of(entry.path, entry.file)))
+        return bool(_DEFAULTS.search(text_of(path, path.name)))
     except UnreadableFile:
         return False
+
+
+def lies_in_tree(path: Path) -> bool:
+    """Whether a config belongs to a Hydra tree: it, one beside it or one above it lists defaults."""
+    for folder in list(path.absolute().parents)[:DEEPEST]:
+        try:
+            if _holds_a_list(folder, folder.stat().st_mtime_ns):
+                return True
+        except OSError:
+            return False
+        if is_project(folder):
+            return False
+    return False
+
+
+@lru_cache(maxsize=1000)
+def _holds_a_list(folder: Path, changed: int) -> bool:
+    """Whether a folder, as it is since a moment, has a config that lists defaults."""
+    del changed
+    with os.scandir(folder) as found:
+        names = [entry.name for _, entry in zip(range(MOST_FILES), found, strict=False)]
+    paths = [folder / name for name in names if name.endswith(_ENDINGS)]
+    return any(path.stat().st_size < LARGEST and _has_list(path) for path in paths)
 
 
 def primary_of(

@@ -366,6 +366,8 @@ def _load(
         opened = files.read(entry.path, entry.file)
         settings = read_settings_file(opened, syntax, files)
         settings = as_loaded(unwrapped(settings, entry.name, entry.path.parts))
+        if syntax == "yaml" and hydra_in_use.lies_in_tree(entry.path):
+            settings = loaded_by_omegaconf(settings)
     except UnreadableFile as problem:
         unread.append(Unread(entry.file, _said(problem, entry.file)))
         return None
