@@ -11,7 +11,7 @@ the planted places. In a healthy project or a twin every finding is false.
 
 A third of the projects is held out: their numbers are printed, what was missed or said of them is not,
 unless --reveal. torchfix and torch-preflight come from the package index into an environment of their own;
---peers names one that has them, --no-peers leaves them out.
+--peers names one that has them, --tools leaves some out.
 """
 
 from __future__ import annotations
@@ -89,9 +89,10 @@ def main() -> int:
         addresses = {copy.name: write(copy, root / copy.name) for copy in copies}
         if options.train:
             return train(copies, root, options)
-        said = {OURS: _ours(copies, root, options)}
-        if not options.no_peers:
-            said |= {name: peer(name, options.peers, copies, root) for name in PEERS}
+        said = {
+            tool: ours(copies, root, options) if tool == OURS else peer(tool, options.peers, copies, root)
+            for tool in options.tools
+        }
         print(report(copies, addresses, said, options))
         if options.write:
             options.write.write_text(json.dumps(_record(copies, addresses, said), indent=1))
@@ -109,7 +110,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--train", default="", metavar="PYTHON", help="run every copy with this Python")
     parser.add_argument("--gpu", action="store_true", help="train on the GPU, not on the CPU")
     parser.add_argument("--peers", type=Path, help="an environment with torchfix and torch-preflight")
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--tools", nargs="+", choices=(OURS, *PEERS), default=(OURS, *PEERS))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--reveal", action="store_true", help="details of held-out projects too")
     parser.add_argument("--write", type=Path, help="all results as JSON")
@@ -273,8 +274,8 @@ def _importable(needs: tuple[str, ...], python: str) -> bool:
 # What the tools say
 
 
-def _ours(copies: list[Copy], root: Path, options: argparse.Namespace) -> dict[str, list[Said]]:
-    """The findings of `stethoscope lint` in every copy; a copy that it could not examine has none."""
+def ours(copies: list[Copy], root: Path, options: argparse.Namespace) -> dict[str, list[Said]]:
+    """The findings of `stethoscope lint` in every copy; one that it could not examine has none."""
 
     def lint(copy: Copy) -> list[Said]:
         done = subprocess.run(
@@ -415,6 +416,8 @@ def report(
         codes = Counter(one.code for copy in healthy for one in _false(of[copy.name]))
         lines.append(f"  {tool}: " + (", ".join(f"{c} {n}" for c, n in codes.most_common()) or "none"))
 
+    if OURS not in said:
+        return "\n".join(lines)
     shown = [copy for copy in copies if options.reveal or not copy.held_out]
     lines += ["", f"missed by {OURS}:"]
     lines += [

@@ -67,7 +67,8 @@ class MoonGAN(L.LightningModule):
         g_params = list(self.mapping.parameters()) + list(self.generator.parameters())
         opt_g = torch.optim.Adam(g_params, lr=self.hparams.lr_g, betas=betas)
         opt_d = torch.optim.Adam(self.discriminator.parameters(), lr=self.hparams.lr_d, betas=betas)
-        decay = [torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.98) for opt in (opt_g, opt_d)]
+        epochs = self.trainer.max_epochs
+        decay = [torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=epochs) for opt in (opt_g, opt_d)]
         return [opt_g, opt_d], decay
 
 
