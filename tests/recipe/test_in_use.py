@@ -88,8 +88,8 @@ def test_of_several_launchers_without_a_sign_none_is_taken(tmp_path: Path) -> No
 def test_a_launcher_that_contradicts_what_was_recorded_is_not_the_one(tmp_path: Path) -> None:
     write(tmp_path, pyproject_toml="")
     write(tmp_path, launch__a_sh="python train.py --lr 0.5 --wd 0.1\n")
-    write(tmp_path, launch__b_sh="python train.py --lr 0.25 --wd 0.1\n")
-    log = "Namespace(lr=0.25, wd=0.1, epochs=3, batch_size=4, seed=1)\n" + "".join(
+    write(tmp_path, launch__b_sh="python train.py --lr 2.5e-1 --wd 0.1 --name b\n")
+    log = "Namespace(name='b_2024', lr=0.25, wd=0.1, epochs=3, batch_size=4, seed=1)\n" + "".join(
         f"epoch {n} loss {1 / (n + 1):.4f}\n" for n in range(6)
     )
     write(tmp_path, runs__x__train_log=log)

@@ -89,15 +89,19 @@ def _values(one: Started) -> dict[str, object]:
 
 
 def _agreeing(given: Mapping[str, object], record: Mapping[str, object]) -> int | None:
-    """How many settings a launcher and a record share; None where they differ on one."""
-    shared = [key for key in given if key in record]
-    return len(shared) if all(_equal(given[key], record[key]) for key in shared) else None
+    """How many numbers and switches a launcher and a record share; None where they differ on one.
+
+    Texts say less: programs add to names and paths before they record them.
+    """
+    shared = [key for key in given if key in record and _number(given[key]) is not None]
+    told = [key for key in shared if _number(record[key]) is not None]
+    return len(told) if all(_number(given[key]) == _number(record[key]) for key in told) else None
 
 
-def _equal(one: object, other: object) -> bool:
-    if one == other or str(one) == str(other):
-        return True
+def _number(value: object) -> float | None:
+    if not isinstance(value, int | float | str):
+        return None
     try:
-        return float(str(one)) == float(str(other))
-    except ValueError:
-        return False
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
