@@ -642,6 +642,9 @@ class _Frame:
                 return _held(self.flow.run.item(base.value, index.value), self.mode)
             except (Exhausted, RecursionError):
                 return UNKNOWN
+        if isinstance(base.value, Items | Table):
+            inside = self.flow.elements(base.value)
+            return Held(value=Choice(tuple(inside))) if inside else UNKNOWN
         if isinstance(base.value, Applied):
             inside = self.flow.elements(base.value)
             position = index.value.value if isinstance(index.value, Constant) else None

@@ -42,7 +42,8 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
         for node in body.nodes:
             for number, tensor, becomes in _lost(half.sections, body, node):
                 certain = half.sections.is_certain(tensor)
-                splice = body.upcast(tensor)
+                # Elsewhere the layers behind it have half weights and would refuse float32.
+                splice = body.upcast(tensor) if half.sections.in_autocast(tensor) else None
                 yield Finding(
                     where=body.source.where(node),
                     message=f"{body.text(number)} is {becomes} in float16, the type of `{body.text(tensor)}`",

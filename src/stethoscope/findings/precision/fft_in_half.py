@@ -41,7 +41,8 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
             if operand is None or not half.sections.is_float16(operand):
                 continue
             certain = half.sections.is_certain(operand)
-            splice = body.upcast(operand)
+            # Elsewhere the layers behind it have half weights and would refuse float32.
+            splice = body.upcast(operand) if half.sections.in_autocast(operand) else None
             yield Finding(
                 where=body.source.where(node),
                 message=f"`{body.text(operand)}` is float16 here, and the transform runs in float16: "

@@ -42,7 +42,8 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
             gate = _gate(half.sections, body, node)
             if gate is None or not isinstance(node, ast.BinOp):
                 continue
-            splice = body.upcast(gate)
+            # Elsewhere the layers behind it have half weights and would refuse float32.
+            splice = body.upcast(gate) if half.sections.in_autocast(node) else None
             yield Finding(
                 where=body.source.where(node),
                 message=f"`{body.text(node)}` multiplies two float16 activations in {body.spoken}: "

@@ -34,18 +34,18 @@ from stethoscope.signals.half_precision import HalfPrecision
 RULE = Rule(code="PRC101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 VARIANCES = frozenset({"var", "var_mean"})
-AVERAGES = frozenset({"mean", "sum", "reduce", "nanmean", "einsum"})
 SQUARES = frozenset({"square", "pow", "square_", "pow_", "mul"})
 
 
 def examine(half: HalfPrecision) -> Iterator[Finding]:
     """Report each variance in float16 that becomes a divisor."""
     for body in half.sections.bodies():
-        for statistic, operand in _statistics(half.sections, body):
+        for statistic, operand, root in _statistics(half.sections, body):
             certain = half.sections.is_certain(statistic)
-            splice = body.upcast(operand)
+            # Elsewhere the layers behind it have half weights and would refuse float32.
+            splice = body.upcast(operand) if half.sections.in_autocast(statistic) else None
             yield Finding(
-                where=body.source.where(statistic),
+                where=(body.source.where(statistic), body.source.where(root)),
                 message=f"the variance in {body.spoken} is float16: above 65504 it is inf and the output 0",
                 evidence={
                     "statistic": body.text(statistic),
@@ -58,8 +58,8 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
             )
 
 
-def _statistics(half: HalfSections, body: Body) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The float16 statistics below a square root that divides, each with the tensor to cast."""
+def _statistics(half: HalfSections, body: Body) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """The float16 statistics below a square root that divides, each with the tensor to cast and the root."""
     seen: set[ast.expr] = set()
     for root, inside in _roots(body):
         if not _divides(body, root):
@@ -68,7 +68,7 @@ def _statistics(half: HalfSections, body: Body) -> Iterator[tuple[ast.expr, ast.
             found = _statistic(half, body, node)
             if found is not None and node not in seen:
                 seen.add(node)
-                yield node, found
+                yield node, found, root
 
 
 def _roots(body: Body) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -114,24 +114,22 @@ def _divides(body: Body, root: ast.expr) -> bool:
 def _statistic(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
     """The tensor whose float16 variance or mean of squares a node is."""
     call = body.call(node)
-    if call is None:
-        return None
-    if call.name in VARIANCES:
+    if call is not None and call.name in VARIANCES:
         return call.operand if half.is_float16(node) and half.is_float16(call.operand) else None
-    if call.name in AVERAGES:
-        squared = body.definition(call.operand)
-        return _squared(half, body, squared) if half.is_float16(squared) else None
-    return None
+    return _squared(half, body, node) if half.is_float16(node) else None
 
 
 def _squared(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
     match node:
         case ast.BinOp(left=left, op=ast.Mult(), right=right) if ast.dump(left) == ast.dump(right):
             return left
-        case ast.BinOp(left=left, op=ast.Pow()):
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=2)):
             return left
     call = body.call(node)
     if call is None or call.name not in SQUARES or not half.is_float16(call.operand):
         return None
-    is_square = call.name != "mul" or (call.args and ast.dump(call.args[0]) == ast.dump(call.operand))
+    given = call.args[0] if call.args else None
+    if call.name in {"pow", "pow_"} and not (isinstance(given, ast.Constant) and given.value == 2):
+        return None
+    is_square = call.name != "mul" or (given is not None and ast.dump(given) == ast.dump(call.operand))
     return call.operand if is_square else None

@@ -11,9 +11,10 @@ destroys the weights. Before `unscale_` the number it gives is too large by the 
 first.
 
 ## When it is harmless
-After `scaler.unscale_`, `scaler.step` skips the update. A check of the norm, `error_if_nonfinite=True`, and
-a measurement after the step, before the gradients are cleared, are fine as well. `max_norm` that is only
-sometimes infinite (`args.clip or inf`) is a way to switch clipping off and is not reported.
+After `scaler.unscale_`, `scaler.step` skips the update, unless the scaler is switched off. A check of the
+norm, `error_if_nonfinite=True`, and a measurement after the step, before the gradients are cleared, are fine
+as well. `max_norm` that is only sometimes infinite (`args.clip or inf`) is a way to switch clipping off and
+is not reported.
 
 ## References
 - torch.nn.utils.clip_grad_norm_ and torch.nn.utils.get_total_norm
@@ -28,20 +29,22 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Kind, Move
+from stethoscope.program.precision import LoopPrecision
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Constant, Outside, Value, span_of
 from stethoscope.run import Fix, Level, Splice
-from stethoscope.signals.training_loops import TrainingLoops
+from stethoscope.signals.loop_precisions import LoopPrecisions
 
 RULE = Rule(code="PRC110", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
 
 CHECKS = frozenset({"isfinite", "isnan", "isinf"})
 
 
-def examine(loops: TrainingLoops) -> Iterator[Finding]:
+def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
     """Report each clip to infinity that an update follows."""
     reported: set[ast.AST] = set()
-    for loop in loops:
+    for precision in precisions:
+        loop = precision.loop
         for clip in loop.of(Kind.CLIP):
             call = clip.event
             if (
@@ -51,7 +54,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 or not _measures(call)
             ):
                 continue
-            reach = _reach(loop, clip)
+            reach = _reach(precision, clip)
             if reach and not _is_checked(loop, call):
                 reported.add(call.site.node)
                 yield _finding(loop, call, reach)
@@ -94,17 +97,19 @@ def _is_infinite(value: Value | None) -> bool:
     return False
 
 
-def _reach(loop: TrainingLoop, clip: Move) -> str:
+def _reach(precision: LoopPrecision, clip: Move) -> str:
     """How a clip reaches an update: "scaled", "plain", or "" where it does not."""
     found = ""
-    for path in loop.paths:
+    for path in precision.loop.paths:
         if clip not in path.moves:
             continue
         at = path.moves.index(clip)
         before, after = path.moves[:at], path.moves[at + 1 :]
         scaled = any(move.kind is Kind.BACKWARD and move.scaled for move in before)
         if any(move.kind is Kind.UNSCALE for move in before):
-            continue
+            if _is_always_on(precision):
+                continue
+            scaled = False
         for move in after:
             if move.kind is Kind.ZERO_GRAD:
                 break
@@ -112,6 +117,12 @@ def _reach(loop: TrainingLoop, clip: Move) -> str:
                 found = "scaled" if scaled else found or "plain"
                 break
     return found
+
+
+def _is_always_on(precision: LoopPrecision) -> bool:
+    """Whether no scaler of the loop can be switched off; one that was not seen to be made counts as on."""
+    switches = [scaler.keywords.get("enabled") for scaler in precision.scalers]
+    return all(one is None or (isinstance(one, Constant) and one.value is True) for one in switches)
 
 
 def _is_checked(loop: TrainingLoop, call: Call) -> bool:

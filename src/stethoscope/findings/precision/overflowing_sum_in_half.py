@@ -49,7 +49,8 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
                 continue
             for operand, message in _hazards(half.sections, body, call):
                 certain = half.sections.is_certain(call.node)
-                splice = body.upcast(operand)
+                # Elsewhere the layers behind it have half weights and would refuse float32.
+                splice = body.upcast(operand) if half.sections.in_autocast(call.node) else None
                 yield Finding(
                     where=body.source.where(call.node),
                     message=message,

@@ -24,9 +24,10 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import DType
+from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind
 from stethoscope.program.precision import LoopPrecision, Region
-from stethoscope.program.values import Applied, Constant, span_of
+from stethoscope.program.values import Applied, Constant, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.loop_precisions import LoopPrecisions
 
@@ -63,13 +64,22 @@ def _is_on(precision: LoopPrecision, scaler: Applied) -> bool:
         return True
     if isinstance(enabled, Constant):
         return enabled.value is True
-    written = _switch(scaler.site.node)
-    return bool(written) and any(_switch(region.site.node) == written for region in precision.regions)
+    written = _switch(scaler.site)
+    return bool(written) and any(_switch(region.site) == written for region in precision.regions)
 
 
-def _switch(node: ast.AST) -> str:
-    words = node.keywords if isinstance(node, ast.Call) else []
-    return next((ast.unparse(word.value) for word in words if word.arg == "enabled"), "")
+def _switch(site: Site) -> str:
+    """The switch as it is written, or as the one name that holds it is assigned in the file."""
+    words = site.node.keywords if isinstance(site.node, ast.Call) else []
+    given = next((word.value for word in words if word.arg == "enabled"), None)
+    if isinstance(given, ast.Name):
+        assigned = [
+            node.value
+            for node in ast.walk(site.source.tree)
+            if isinstance(node, ast.Assign) and any(dotted(target) == given.id for target in node.targets)
+        ]
+        given = assigned[0] if len(assigned) == 1 else given
+    return ast.unparse(given) if given is not None else ""
 
 
 def _fix(scaler: Applied) -> Fix | None:
