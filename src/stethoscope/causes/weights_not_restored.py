@@ -32,6 +32,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
+        Evidence("resume-flag-unused", STRONG, "the option for resuming loads no checkpoint"),
         Evidence(
             "loss-spike", STRONG, "the loss returns to its starting level at a restart", when=_back_to_start
         ),

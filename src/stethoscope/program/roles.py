@@ -159,6 +159,8 @@ def _role_of_outside(name: str) -> Role | None:
     home, _, last = name.removesuffix("()").rpartition(".")
     if last in ENGINE_CLASSES:
         return Role.ENGINE
+    if "swa_utils" in home:
+        return {"AveragedModel": Role.AVERAGE, "SWALR": Role.SCHEDULER}.get(last)
     if last in OPTIMIZER_CLASSES or (
         ".optim" in f".{home}" and last[:1].isupper() and "lr_scheduler" not in home
     ):

@@ -1,0 +1,28 @@
+"""The checkpoint kept as the best is chosen by the wrong score.
+
+## How it works
+The lowest training loss, or the loss of one lucky batch, decides which weights are kept, although held-out
+data are measured in the same loop.
+
+## How to tell it from its look-alikes
+The best checkpoint scores worse on held-out data than others that were not kept. A noisy validation chooses
+badly too, but by its own numbers.
+
+## What cures it
+Compare the validation score, and evaluate the kept checkpoints again.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+
+CAUSE = Cause(
+    title="The best checkpoint is chosen by the training loss",
+    prior=COMMON,
+    evidence=(
+        Evidence(
+            "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
+        ),
+    ),
+    confirm_by="evaluate the best and the last checkpoint on held-out data",
+)

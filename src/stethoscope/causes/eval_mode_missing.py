@@ -1,0 +1,24 @@
+"""The network is evaluated in training mode.
+
+## How it works
+Dropout removes random units and batch norm normalises by the batch at hand, and learns from it. The score
+is noisy, too low, and depends on how the validation is batched.
+
+## How to tell it from its look-alikes
+Evaluate the same weights twice: without evaluation mode the two scores differ. A small validation set is
+noisy over time and exact in repetition.
+
+## What cures it
+`model.eval()` before the evaluation and `model.train()` after it.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+
+CAUSE = Cause(
+    title="The network is evaluated in training mode",
+    prior=COMMON,
+    evidence=(Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),),
+    confirm_by="evaluate one checkpoint twice: the scores must be equal",
+)

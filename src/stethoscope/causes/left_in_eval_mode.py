@@ -1,0 +1,26 @@
+"""Training goes on in evaluation mode.
+
+## How it works
+After a validation nothing switches the network back. Dropout is off and the statistics of batch norm stand
+still while the weights move on.
+
+## How to tell it from its look-alikes
+The training loss drops in one step at the first validation, and the validation stops improving from there
+on. Overfitting sets in gradually.
+
+## What cures it
+`model.train()` after each evaluation, or at the start of each epoch.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+
+CAUSE = Cause(
+    title="Training goes on in evaluation mode",
+    prior=COMMON,
+    evidence=(
+        Evidence("left-in-eval-mode", DECISIVE, "the network is still in evaluation mode when it is trained"),
+    ),
+    confirm_by="print model.training at the start of each epoch",
+)

@@ -1,0 +1,26 @@
+"""The optimizer begins anew at each resume.
+
+## How it works
+Only the weights come back. Adam's moments are zero, and its first steps have full size in every direction.
+
+## How to tell it from its look-alikes
+The loss bumps right at the restart and recovers within about a thousand steps. A lost schedule also shows
+in the learning rate; lost weights throw the loss back to its start.
+
+## What cures it
+Save and load the state of optimizer, schedule and scaler with the weights; else warm up shortly after a
+resume.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+
+CAUSE = Cause(
+    title="The state of the optimizer is lost at a resume",
+    prior=COMMON,
+    evidence=(
+        Evidence("resume-weights-only", DECISIVE, "the resume restores the weights and not the optimizer"),
+    ),
+    confirm_by="resume twice from one checkpoint, with and without the optimizer's state",
+)

@@ -1,0 +1,27 @@
+"""The schedule or the average of the weights begins anew at each resume.
+
+## How it works
+A schedule made afresh goes through warm-up and peak again, one that is replayed over a restored rate decays
+it twice, and an average whose count is lost is replaced by the raw weights.
+
+## How to tell it from its look-alikes
+The learning rate jumps at the restart. Where it is continuous and the loss still bumps, the optimizer's
+state is what was lost.
+
+## What cures it
+Save and load the state of the schedule and of the average, its count included.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
+
+CAUSE = Cause(
+    title="The schedule or the average is not restored at a resume",
+    prior=COMMON,
+    evidence=(
+        Evidence("schedule-fast-forward", DECISIVE, "the schedule is replayed or begun anew"),
+        Evidence("ema-counter-reset", STRONG, "the average or its count begins anew"),
+    ),
+    confirm_by="compare the learning rate and the decay before and after a resume",
+)

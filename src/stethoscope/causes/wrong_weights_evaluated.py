@@ -1,0 +1,26 @@
+"""What is evaluated is not what is meant to be used.
+
+## How it works
+An average of the weights is kept and the raw weights are measured, or a stale copy is. The scores speak of
+another network than the one that will be used, and choose checkpoints for it.
+
+## How to tell it from its look-alikes
+Evaluate raw and averaged weights of one checkpoint side by side: here the logged score is that of the wrong
+one.
+
+## What cures it
+Hand the averaged network to the evaluation, or swap its weights in around it.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import OCCASIONAL, STRONG, Cause, Evidence
+
+CAUSE = Cause(
+    title="The weights that are evaluated are not those meant to be used",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),
+    ),
+    confirm_by="evaluate raw and averaged weights of one checkpoint",
+)

@@ -1,0 +1,90 @@
+"""The checkpoint kept as the best is the one that fits the training data best.
+
+## What it checks
+Saves under a comparison with the best score so far (`if loss < best`), through flags, early-stopping
+objects and functions that get them, and Lightning's `ModelCheckpoint(monitor=...)`: whether the score is
+made from the training loss although the same loop measures held-out data.
+
+## Why it matters
+The training loss keeps falling while the network overfits, and the loss of one batch is mostly luck. The
+file called best is then the last or the luckiest one, and every later comparison rests on it.
+
+## When it is harmless
+Without any validation there is nothing better to choose by. Stopping or printing by the training loss keeps
+no file. A score whose origin could not be followed is not judged, unless its own name says that it is of
+training.
+
+## References
+- lightning.pytorch.callbacks.ModelCheckpoint
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.choosing import (
+    Choosing,
+    Monitor,
+    choosings,
+    is_of_training,
+    logged_by,
+    monitors,
+    validating_modules,
+)
+from stethoscope.program.evaluation import Walk
+from stethoscope.program.index import Index
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="EVA103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report each choice of the best by the training loss."""
+    seen: set[ast.AST] = set()
+    for walk in evaluations.walks:
+        for choosing in choosings(walk):
+            if (
+                choosing.comparison in seen
+                or not _is_by_training(choosing)
+                or not _has_validation(walk, choosing)
+            ):
+                continue
+            seen.add(choosing.comparison)
+            yield Finding(
+                (choosing.source.where(choosing.comparison), choosing.save.site.where),
+                f"what is kept as the best is chosen by `{choosing.text}`, measured on the training data",
+                evidence={"compared": ast.unparse(choosing.comparison), "saved_by": choosing.save.site.text},
+            )
+    for monitor in monitors(evaluations.index):
+        if _is_training_monitor(evaluations.index, monitor):
+            yield Finding(
+                monitor.source.where(monitor.call),
+                f"the checkpoint kept as the best is chosen by {monitor.name!r}, which is logged in training",
+                evidence={"monitor": monitor.name},
+            )
+
+
+def _is_by_training(choosing: Choosing) -> bool:
+    if choosing.training or choosing.held_out:
+        return choosing.training and not choosing.held_out
+    return is_of_training(choosing.text)
+
+
+def _has_validation(walk: Walk, choosing: Choosing) -> bool:
+    """Whether held-out data are measured in a loop that the save is in."""
+    around = {id(scope) for scope in choosing.save.scopes() if scope.kind == "loop"}
+    return any(
+        id(scope) in around for evaluation in walk.evaluations for scope in evaluation.forward.event.scopes()
+    )
+
+
+def _is_training_monitor(index: Index, monitor: Monitor) -> bool:
+    if not any(True for _ in validating_modules(index)):
+        return False
+    bare = monitor.name.removesuffix("_epoch").removesuffix("_step")
+    names = {monitor.name, bare}
+    if names & logged_by(index, "validation_step"):
+        return False
+    return is_of_training(monitor.name) or bool(names & logged_by(index, "training_step"))

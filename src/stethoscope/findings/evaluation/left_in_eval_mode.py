@@ -1,0 +1,148 @@
+"""Training goes on in evaluation mode, without dropout and with frozen batch statistics.
+
+## What it checks
+For each network that an optimizer trains: whether a `model.eval()` before the training loop, or in an
+evaluation inside it, is still in force when the next batch is trained. Switches back are followed through
+functions, context managers, `finally` and `model.train(was_training)`.
+
+## Why it matters
+In evaluation mode dropout does nothing and batch norm uses the running statistics of the moment of the
+switch, which no longer follow the weights. The network overfits, or its activations drift away from the
+statistics it is normalised with, from the first evaluation on.
+
+## When it is harmless
+A network without dropout or batch norm acts the same in both modes. A network that no optimizer trains (a
+teacher, a perceptual network, an averaged copy) belongs in evaluation mode. A branch that evaluates and
+ends the program never returns to training. Switching only batch-norm layers off freezes them on purpose.
+
+## References
+- torch.nn.Module.train
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation import (
+    Walk,
+    called_network,
+    guards,
+    is_open_mode,
+    leads_out,
+    mode_moves,
+)
+from stethoscope.program.events import Event, Scope
+from stethoscope.program.gradient_modes import without_gradients
+from stethoscope.program.index import dotted
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.networks import has_two_modes, networks, trained_by
+from stethoscope.program.statements import blocks_around, is_name_chain, put_before
+from stethoscope.program.values import Value
+from stethoscope.run import Fix, Level
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="EVA102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report each switch to evaluation that is still in force when training goes on."""
+    seen: set[ast.AST] = set()
+    for walk in evaluations.walks:
+        for forward in _training_runs(walk):
+            network = called_network(forward)
+            switch = _still_in_force(walk, forward, network)
+            if switch is None or switch.event.site.node in seen:
+                continue
+            if not has_two_modes(walk.trace.run, network) or not _is_trained(walk, network):
+                continue
+            seen.add(switch.event.site.node)
+            yield Finding(
+                (switch.event.site.where, forward.event.site.where),
+                f"{_name(forward)} is put into evaluation mode here and trained further without .train()",
+                evidence={"switch": switch.event.site.text, "trained_by": forward.event.site.text},
+                fix=_fix(switch, forward),
+            )
+
+
+def _name(forward: Move) -> str:
+    node = forward.event.site.node
+    return (dotted(node.func) or "the network") if isinstance(node, ast.Call) else "the network"
+
+
+def _training_runs(walk: Walk) -> Iterator[Move]:
+    """The runs of networks that gradients may come from, inside a loop that trains."""
+    evaluated = {id(evaluation.forward) for evaluation in walk.evaluations}
+    for move in walk.moves:
+        if move.kind is not Kind.FORWARD or id(move) in evaluated or without_gradients(move.event):
+            continue
+        if any(s.kind == "loop" and id(s) in walk.training_scopes for s in move.event.scopes()):
+            yield move
+
+
+def _is_trained(walk: Walk, network: Value | None) -> bool:
+    """Whether an optimizer holds its parameters; where none was seen being made, whether it is alone."""
+    steps = [move for move in walk.moves if move.updates]
+    answers = [trained_by(move.subject, network) for move in steps]
+    if any(answers) or False in answers:
+        return any(answers)
+    run = {id(n) for move in _training_runs(walk) for n in networks(called_network(move))}
+    return bool(steps) and len(run) == 1
+
+
+def _still_in_force(walk: Walk, forward: Move, network: Value | None) -> Move | None:
+    """The switch to evaluation that a run in training follows, in the first round or in a later one."""
+    switches = mode_moves(walk, network, is_exact=True)
+    if not any(move.kind is Kind.EVAL_MODE for move in switches):
+        return None
+    here = walk.place(forward.event)
+    before = [move for move in switches if walk.place(move.event) < here]
+    found = _pending(walk, before, forward.event)
+    for loop in forward.event.scopes():
+        if found is None and loop.kind == "loop":
+            later = [m for m in switches if walk.place(m.event) > here and _is_inside(m.event, loop)]
+            again = [m for m in before if _is_inside(m.event, loop)]
+            found = _pending(walk, [*later, *again], forward.event)
+    return found
+
+
+def _is_inside(event: Event, loop: Scope) -> bool:
+    return any(scope is loop for scope in event.scopes())
+
+
+def _pending(walk: Walk, switches: Sequence[Move], forward: Event) -> Move | None:
+    """The switch to evaluation that no switch to training surely follows."""
+    pending: Move | None = None
+    for move in switches:
+        if move.kind is Kind.EVAL_MODE and not is_open_mode(move):
+            is_lost = walk.place(move.event) < walk.place(forward) and leads_out(walk, move.event, forward)
+            pending = pending if is_lost else move
+        elif pending is not None:
+            around = guards(pending.event, forward)
+            if is_open_mode(move) or guards(move.event, forward) <= around or _is_either(move, pending):
+                pending = None
+    return pending
+
+
+def _is_either(move: Move, pending: Move) -> bool:
+    """Whether two switches are the two branches of one condition."""
+    nodes = {id(s.node): s.arm for s in pending.event.scopes() if s.kind == "if"}
+    return any(s.kind == "if" and nodes.get(id(s.node), s.arm) is not s.arm for s in move.event.scopes())
+
+
+def _fix(switch: Move, forward: Move) -> Fix | None:
+    """Switch back before the loop that trains, or in each round where the switch is inside it."""
+    node = forward.event.site.node
+    loop = next((s for s in forward.event.scopes() if s.kind in {"loop", "call"}), None)
+    if not isinstance(node, ast.Call) or not is_name_chain(node.func) or loop is None or loop.kind != "loop":
+        return None
+    around = blocks_around(loop.source, loop.node)
+    body = getattr(loop.node, "body", [])
+    if not around or not body:
+        return None
+    holder, position = around[0]
+    statement = body[0] if _is_inside(switch.event, loop) else holder[position]
+    name = dotted(node.func) or ""
+    splice = put_before(loop.source, statement, f"{name}.train()")
+    return Fix(f"Switch {name} back to training before it is trained", Level.UNSAFE, (splice,))

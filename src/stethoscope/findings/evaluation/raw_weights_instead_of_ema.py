@@ -1,0 +1,63 @@
+"""An average of the weights is kept, and the validation measures the raw ones.
+
+## What it checks
+Training loops that update an average of the weights (EMA, SWA): whether any evaluation in the program runs
+the average, puts its weights into the network first, or speaks of it.
+
+## Why it matters
+The average is what will be used, and it can be far from the raw weights: better once it has caught up,
+useless while its horizon is longer than the run. A validation of the raw weights sees neither, and chooses
+the best checkpoint for the wrong network.
+
+## When it is harmless
+Where the average is measured beside the raw weights, or swapped in and out around the validation. An
+average that the loss itself runs (a teacher, a target network) is not the result of the training, and not
+judged.
+
+## References
+- torch.optim.swa_utils.AveragedModel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.averages import (
+    average_updates,
+    chosen_at,
+    is_swapped_in,
+    is_teacher,
+    measures_average,
+)
+from stethoscope.program.evaluation import Evaluation, Walk
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="EVA104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report the evaluation of a training that keeps an average and never measures it."""
+    for walk in evaluations.walks:
+        updates = average_updates(walk)
+        measured = _validations(walk)
+        if not updates or not measured or is_teacher(walk) or is_swapped_in(walk):
+            continue
+        if any(measures_average(evaluation) for evaluation in walk.evaluations):
+            continue
+        sites = chosen_at(measured[0])
+        yield Finding(
+            (*(site.where for site in sites), updates[0].site.where),
+            "the raw weights are measured here, while training keeps an average that nothing evaluates",
+            evidence={"evaluated": sites[0].text, "average": updates[0].site.text},
+        )
+        return
+
+
+def _validations(walk: Walk) -> list[Evaluation]:
+    """The evaluations inside the loop that trains."""
+    return [
+        evaluation
+        for evaluation in walk.evaluations
+        if any(s.kind == "loop" and id(s) in walk.training_scopes for s in evaluation.forward.event.scopes())
+    ]

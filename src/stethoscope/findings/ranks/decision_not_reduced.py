@@ -1,0 +1,82 @@
+"""Each rank decides for itself when to stop or slow down, by the part of the data it saw.
+
+## What it checks
+Breaks and returns out of training loops, conditions of `while` loops, and steps of ReduceLROnPlateau, in
+distributed programs: whether they depend on a loss or score of this rank's own data that no collective made
+the same on all ranks. Counters of bad epochs and early-stopping objects are followed.
+
+## Why it matters
+The ranks see different data, so one of them decides first. It leaves the loop while the others wait for its
+gradients, or trains on with another learning rate, and the replicas drift apart.
+
+## When it is harmless
+A score over the whole validation set, computed by every rank alike, is the same everywhere. A decision that
+is reduced, gathered or broadcast before it is acted on is everybody's. Which rank saves its best weights is
+not judged.
+
+## References
+- torch.distributed.all_reduce
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.checkpointing import made_by
+from stethoscope.program.events import Call, Jump, Scope
+from stethoscope.program.moves import Kind
+from stethoscope.program.ranks import Decisions, Ranks
+from stethoscope.signals.processes import Processes
+
+RULE = Rule(code="RNK102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(processes: Processes) -> Iterator[Finding]:
+    """Report each decision about training that the ranks did not take together."""
+    seen: set[ast.AST] = set()
+    for ranks in processes.ranks:
+        decisions = Decisions(ranks)
+        for scope, what in (*_ends(ranks, decisions), *_slowings(ranks, decisions)):
+            node = scope.node if isinstance(scope, Scope) else scope.site.node
+            if node in seen:
+                continue
+            seen.add(node)
+            place = scope.source.where(node) if isinstance(scope, Scope) else scope.site.where
+            asked = ast.unparse(node.test if isinstance(node, ast.While) else node)
+            yield Finding(
+                place,
+                f"each rank {what} by `{asked}`, which depends on its own part of the data",
+                evidence={"decision": asked},
+            )
+
+
+def _ends(ranks: Ranks, decisions: Decisions) -> Iterator[tuple[Scope | Call, str]]:
+    """Conditions under which a loop that trains is left."""
+    training = ranks.walk.training_scopes
+    for event in ranks.walk.trace.events:
+        if not isinstance(event, Jump) or event.kind not in {"break", "return"} or event.leaves is None:
+            continue
+        if id(event.leaves) not in training or not any(s.kind == "loop" for s in event.scopes()):
+            continue
+        for scope in event.scopes():
+            if scope is event.leaves:
+                break
+            if scope.kind == "if" and decisions.local.get(id(scope)):
+                yield scope, "leaves the training loop"
+                break
+    for scope in {id(s): s for e in ranks.walk.trace.events for s in e.scopes()}.values():
+        if scope.kind == "loop" and id(scope) in training and decisions.local.get(id(scope)):
+            yield scope, "ends training"
+
+
+def _slowings(ranks: Ranks, decisions: Decisions) -> Iterator[tuple[Scope | Call, str]]:
+    """Steps of a schedule that follows a score."""
+    for move in ranks.walk.moves:
+        call = move.event
+        if move.kind is not Kind.SCHEDULER_STEP or not isinstance(call, Call):
+            continue
+        metric = call.argument(0, "metrics")
+        if made_by(move.subject) == "ReduceLROnPlateau" and decisions.is_local(metric):
+            yield call, "lowers its learning rate"

@@ -1,0 +1,99 @@
+"""Some ranks skip a call that all must make, and the others wait for them.
+
+## What it checks
+Collective calls (all_reduce, broadcast, barrier, gather and those of accelerate and fabric), backward
+passes and weight updates of distributed programs: whether a condition on the rank, or an earlier return or
+continue of some ranks, keeps part of them from it. Helpers are followed to the collective inside.
+
+## Why it matters
+A collective returns when every rank has called it. If rank 0 alone calls it, rank 0 waits until the time
+limit ends the run, or it meets the next collective of the others and mixes up their data. A weight update
+that only some ranks make leaves the replicas with different weights.
+
+## When it is harmless
+Where the other ranks make the same call in the other branch, or under the opposite condition (one rank
+prepares the data while the others wait at a barrier). Collectives of a group of ranks are left alone.
+
+## References
+- torch.distributed, collective functions
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.events import Call, Event, Scope
+from stethoscope.program.moves import Kind
+from stethoscope.program.ranks import Decisions, Ranks
+from stethoscope.program.values import Site
+from stethoscope.signals.processes import Processes
+
+RULE = Rule(code="RNK101", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+
+def examine(processes: Processes) -> Iterator[Finding]:
+    """Report each call that every rank must make and that a condition on the rank guards."""
+    seen: set[ast.AST] = set()
+    for ranks in processes.ranks:
+        for event, what in _joint_events(ranks):
+            condition = _parting(ranks, event)
+            if condition is None:
+                continue
+            entry = _entered_at(ranks, event, condition)
+            if entry.node in seen:
+                continue
+            seen.add(entry.node)
+            asked = ast.unparse(condition.node)
+            yield Finding(
+                tuple(dict.fromkeys((entry.where, event.site.where, condition.source.where(condition.node)))),
+                f"{what} only on the ranks that pass `{asked}`: the others never make the call",
+                evidence={"call": event.site.text, "condition": asked},
+                proof="a collective returns only when every rank has called it",
+            )
+
+
+def _joint_events(ranks: Ranks) -> Iterator[tuple[Event, str]]:
+    """What all ranks must do together."""
+    for call in ranks.collectives:
+        yield call, f"{call.name}() is reached"
+    is_spread = any("broadcast" in call.name for call in ranks.collectives)
+    for move in ranks.walk.moves:
+        if move.kind is Kind.BACKWARD:
+            yield move.event, "the gradients are computed and averaged"
+        elif move.updates and not is_spread:
+            yield move.event, "the weights are updated"
+
+
+def _parting(ranks: Ranks, event: Event) -> Scope | None:
+    """The condition that parts the ranks, unless the rest of them make the same call elsewhere."""
+    conditions = list(ranks.conditions(event))
+    if not conditions:
+        return _local_condition(ranks, event)
+    scope, is_first = conditions[0]
+    name = event.name if isinstance(event, Call) else ""
+    for other in ranks.collectives:
+        if other.name == name and any(first is not is_first for _, first in ranks.conditions(other)):
+            return None
+    return scope
+
+
+def _local_condition(ranks: Ranks, event: Event) -> Scope | None:
+    """A condition on this rank's own loss around a collective; around the backward pass it is the loop's."""
+    if event not in ranks.collectives:
+        return None
+    decisions = Decisions(ranks)
+    return next((s for s in event.scopes() if s.kind == "if" and decisions.is_local(s.value)), None)
+
+
+def _entered_at(ranks: Ranks, event: Event, condition: Scope) -> Site:
+    """The call directly below the condition that leads to the event."""
+    inside: list[Scope] = []
+    for scope in event.scopes():
+        if scope is condition:
+            outermost = next((s for s in reversed(inside) if s.kind == "call"), None)
+            call = ranks.walk.call_of(outermost) if outermost is not None else None
+            return call.site if call is not None else event.site
+        inside.append(scope)
+    return event.site

@@ -1,0 +1,50 @@
+"""A run can be asked to resume, and starts from scratch.
+
+## What it checks
+Flags and fields that ask for a run to go on (`--resume`, `resume_from`, `ckpt`): whether their value
+reaches anything but print-outs and checks that the file exists. Also checkpoints that are read for a resume
+and of which nothing is put back.
+
+## Why it matters
+The run starts with new weights and says that it resumes. Its curve looks like one that forgot everything,
+and the time spent before is lost.
+
+## When it is harmless
+Where the settings object is handed on as a whole to code that is not here, the value may be used there, and
+nothing is said. A flag that chooses a branch that loads by itself is used.
+
+## References
+- setting-never-used is the same for all other settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.signals.resume_options import ResumeOptions
+
+RULE = Rule(code="RES101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+MENTIONS = 3
+
+
+def examine(options: ResumeOptions) -> Iterator[Finding]:
+    """Report each option for resuming that nothing acts on, and each checkpoint that is dropped."""
+    for idle in options.idle:
+        how = "it is only printed or checked" if idle.mentions else "nothing reads it"
+        yield Finding(
+            (idle.option.where, *idle.mentions[:MENTIONS]),
+            f"{idle.option.name} asks for a resume and no checkpoint is loaded by it: {how}",
+            evidence={"option": idle.option.name, "mentions": len(idle.mentions)},
+            proof="every path of the value through the source ends in a print-out, a check or nowhere",
+        )
+    seen: set[object] = set()
+    for call in options.dropped:
+        if call.site.node not in seen:
+            seen.add(call.site.node)
+            yield Finding(
+                call.site.where,
+                "a checkpoint is read for the resume and nothing of it is put back",
+                evidence={"read": call.site.text},
+            )

@@ -1,0 +1,146 @@
+"""The averages of weights that a training keeps: where they are updated, and what measures them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from stethoscope.program.evaluation import Evaluation, Walk, called_network, names_in
+from stethoscope.program.events import Call, Event, Scope
+from stethoscope.program.likenesses import words
+from stethoscope.program.moves import Kind, Move, receiver_role
+from stethoscope.program.networks import is_same_network, networks
+from stethoscope.program.roles import Role, role_of
+from stethoscope.program.values import Site, Value
+
+AVERAGE_WORDS = frozenset({"ema", "emas", "swa", "averaged", "shadow", "polyak"})
+MAKING = frozenset({"init", "create", "build", "load", "save", "get", "make"})
+# What is done with an average besides measuring it or putting its weights into the network.
+# fmt: off
+BOOKKEEPING = frozenset({
+    "update", "update_parameters", "update_attr", "state_dict", "load_state_dict", "to", "eval", "train",
+    "register", "requires_grad_", "step", "set", "cuda", "cpu", "parameters", "named_parameters", "buffers",
+    "named_buffers", "modules", "named_modules", "update_buffers", "append", "get_decay", "current_decay",
+    "decay", "values", "items", "keys", "update_after_step", "compile", "ema_update", "update_ema",
+    "save_pretrained",
+})
+# fmt: on
+
+
+def average_updates(walk: Walk) -> tuple[Event, ...]:
+    """The calls in training loops that update an average of the weights."""
+    found: list[Event] = [
+        m.event for m in walk.moves if m.kind is Kind.AVERAGE_UPDATE and _trains(walk, m.event)
+    ]
+    for event in walk.trace.events:
+        named = set(words(event.name)) if isinstance(event, Call) else set()
+        if named & {"ema", "swa"} and not named & MAKING and _trains(walk, event):
+            found.append(event)
+    return tuple(found)
+
+
+def _trains(walk: Walk, event: Event) -> bool:
+    return any(scope.kind == "loop" and id(scope) in walk.training_scopes for scope in event.scopes())
+
+
+def is_teacher(walk: Walk) -> bool:
+    """Whether training itself runs an average: then it is a target of the loss, and not the result."""
+    for move in _training_runs(walk):
+        is_average = role_of(walk.trace.run, called_network(move)) is Role.AVERAGE
+        if is_average or _says_average(names_in(move.event.site.node)):
+            return True
+    return False
+
+
+def _training_runs(walk: Walk) -> Iterator[Move]:
+    evaluated = {id(evaluation.forward) for evaluation in walk.evaluations}
+    for move in walk.moves:
+        if move.kind is Kind.FORWARD and id(move) not in evaluated and _trains(walk, move.event):
+            yield move
+
+
+def is_swapped_in(walk: Walk) -> bool:
+    """Whether an average is asked for more than its upkeep: `ema.apply_shadow()`, `ema.copy_to(...)`."""
+    for event in walk.trace.events:
+        if not isinstance(event, Call) or event.name in BOOKKEEPING:
+            continue
+        if receiver_role(walk.trace.run, event) is Role.AVERAGE and event.receiver is not None:
+            return True
+        if {"swap", "copy", "restore", "store"} & set(words(event.name)) and _says_average(
+            names_in(event.site.node)
+        ):
+            return True
+    return False
+
+
+def measures_average(evaluation: Evaluation) -> bool:
+    """Whether an evaluation runs an average, or speaks of one."""
+    walk = evaluation.walk
+    trained = {id(n) for move in _training_runs(walk) for n in networks(called_network(move))}
+    for network in networks(evaluation.network):
+        if role_of(walk.trace.run, network) is Role.AVERAGE or id(network) not in trained:
+            return True
+    return any(_says_average(names_in(node)) for node in _spoken(evaluation))
+
+
+def _spoken(evaluation: Evaluation) -> Iterator[ast.AST]:
+    """The pieces of source that say what an evaluation is about."""
+    yield evaluation.forward.event.site.node
+    for scope in evaluation.region:
+        yield scope.node
+        if scope.kind == "call":
+            call = evaluation.walk.call_of(scope)
+            if call is not None:
+                yield call.site.node
+
+
+def _says_average(names: Iterator[str]) -> bool:
+    return any(AVERAGE_WORDS & set(words(name)) for name in names)
+
+
+def chosen_at(evaluation: Evaluation) -> tuple[Site, ...]:
+    """Where an evaluation got its network: the calls that hand it in, outermost first, and the run itself."""
+    event = evaluation.forward.event
+    sites = [event.site]
+    node = event.site.node
+    written = node.func if isinstance(node, ast.Call) else None
+    scopes = [scope for scope in event.scopes() if scope.kind == "call"]
+    for scope in scopes:
+        if not isinstance(written, ast.Name) or not _is_parameter(written.id, scope):
+            break
+        call = evaluation.walk.call_of(scope)
+        if call is None:
+            break
+        sites.insert(0, call.site)
+        written = _handed_in(call, evaluation.network)
+    return tuple(sites)
+
+
+def _is_parameter(name: str, scope: Scope) -> bool:
+    spec = getattr(scope.node, "args", None)
+    if not isinstance(spec, ast.arguments):
+        return False
+    return name in {arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+
+
+def _handed_in(call: Call, network: Value | None) -> ast.expr | None:
+    node = call.site.node
+    if not isinstance(node, ast.Call):
+        return None
+    for written, value in zip(node.args, call.args, strict=False):
+        if is_same_network(value, network):
+            return written
+    for keyword in node.keywords:
+        if keyword.arg is not None and is_same_network(call.keywords.get(keyword.arg), network):
+            return keyword.value
+    return None
+
+
+def mentions_average(calls: Iterable[Call]) -> bool:
+    """Whether any of these calls, or a loop or branch around it, speaks of an average."""
+    for call in calls:
+        if _says_average(names_in(call.site.node)):
+            return True
+        if any(s.kind in {"if", "with"} and _says_average(names_in(s.node)) for s in call.scopes()):
+            return True
+    return False

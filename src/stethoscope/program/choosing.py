@@ -1,0 +1,224 @@
+"""By what a program chooses the weights that it keeps as its best."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.ancestry import ancestry
+from stethoscope.program.evaluation import DATA_WORDS, Walk, names_in
+from stethoscope.program.events import Assignment, Call, Event, Scope
+from stethoscope.program.index import Class, Function, Index, Module, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.moves import Kind
+from stethoscope.program.values import Applied, Choice, Delayed, Value
+from stethoscope.run import Source
+
+# fmt: off
+BEST_WORDS = frozenset({
+    "best", "lowest", "highest", "min", "minimum", "max", "maximum", "record", "smallest", "optimal",
+})
+SAVING_WORDS = frozenset({"save", "checkpoint", "snapshot", "ckpt", "copyfile"})
+NO_WEIGHTS = frozenset({
+    "fig", "figure", "image", "images", "plot", "config", "hyperparameters", "results", "json", "csv", "log",
+    "metrics", "history", "predictions", "samples", "video", "text", "savefig", "args", "exists", "load",
+    "latest", "tokenizer", "optimizer", "embedding", "embeddings", "numpy",
+})
+WEIGHTS_WORDS = frozenset({"state", "weights", "wts", "model", "params", "dict", "net", "network", "weight"})
+# fmt: on
+COMPARISONS = frozenset({"<", ">", "<=", ">=", "=="})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choosing:
+    """A save under the condition that a score beats the best so far.
+
+    `metric` is the score as a value, `written` as it stands in the source. `training` and `held_out` say
+    which outputs of the network it was made from; neither where that was not seen.
+    """
+
+    walk: Walk
+    save: Event
+    source: Source
+    comparison: ast.Compare
+    metric: Value
+    written: ast.expr
+    training: bool
+    held_out: bool
+
+    @property
+    def text(self) -> str:
+        """The score as written."""
+        return ast.unparse(self.written)
+
+
+def choosings(walk: Walk) -> Iterator[Choosing]:
+    """Every save of a walk that a comparison with the best score guards."""
+    outputs = training_outputs(walk)
+    for event in walk.trace.events:
+        if not _keeps_weights(event):
+            continue
+        for scope in event.scopes():
+            found = _compared(scope) if scope.kind == "if" else None
+            if found is None:
+                continue
+            applied, metric, written = found
+            training, held_out = _origins(walk, metric, outputs)
+            node = applied.site.node
+            if isinstance(node, ast.Compare):
+                source = applied.site.source
+                yield Choosing(walk, event, source, node, metric, written, training, held_out)
+            break
+
+
+def _keeps_weights(event: Event) -> bool:
+    if isinstance(event, Call):
+        named = set(words(event.name))
+        return bool(named & SAVING_WORDS) and not named & NO_WEIGHTS
+    if isinstance(event, Assignment):
+        names = {word for name in names_in(event.target) for word in words(name)}
+        is_copy = isinstance(event.value, Applied | Delayed) or type(event.value).__name__ in {
+            "Table",
+            "Instance",
+        }
+        return "best" in names and bool(names & WEIGHTS_WORDS) and is_copy
+    return False
+
+
+def _compared(scope: Scope) -> tuple[Applied, Value, ast.expr] | None:
+    """The comparison that a condition makes with the best so far: it, the score, and how that is written."""
+    for value in _conjuncts(scope.value):
+        if not isinstance(value, Applied) or value.callee not in COMPARISONS or len(value.args) != 2:
+            continue
+        node = value.site.node
+        if not isinstance(node, ast.Compare) or len(node.comparators) != 1:
+            continue
+        sides = ((node.left, value.args[0]), (node.comparators[0], value.args[1]))
+        best = [bool(_words_of(side) & BEST_WORDS) for side, _ in sides]
+        if best.count(True) == 1:
+            written, metric = sides[best.index(False)]
+            return value, metric, written
+    return None
+
+
+def _conjuncts(value: Value | None) -> Iterator[Value]:
+    if isinstance(value, Applied) and value.callee in {"and", "or", "not", ".item", "bool"}:
+        for arg in value.args:
+            yield from _conjuncts(arg)
+    elif isinstance(value, Choice):
+        for option in value.options:
+            yield from _conjuncts(option)
+    elif value is not None:
+        yield value
+
+
+def _words_of(node: ast.AST) -> set[str]:
+    return {word for name in names_in(node) for word in words(name)}
+
+
+# What a score was made from
+
+
+def _forward_nodes(walk: Walk) -> set[int]:
+    return {id(move.event.site.node) for move in walk.moves if move.kind is Kind.FORWARD}
+
+
+def training_outputs(walk: Walk) -> frozenset[int]:
+    """The ids of the losses that are minimised and of the network outputs they were made from."""
+    forwards = _forward_nodes(walk)
+    found: set[int] = set()
+    for move in walk.moves:
+        if move.kind is Kind.BACKWARD and move.subject is not None:
+            found.add(id(move.subject))
+            found |= {id(v) for v in ancestry(walk.trace.run, move.subject) if _is_at(v, forwards)}
+    return frozenset(found)
+
+
+def _origins(walk: Walk, metric: Value, outputs: frozenset[int]) -> tuple[bool, bool]:
+    forwards = _forward_nodes(walk)
+    training = held_out = False
+    for value in ancestry(walk.trace.run, metric):
+        if id(value) in outputs:
+            training = True
+        elif _is_at(value, forwards):
+            held_out = True
+    return training, held_out
+
+
+def _is_at(value: Value, nodes: set[int]) -> bool:
+    return isinstance(value, Applied | Delayed) and id(value.site.node) in nodes
+
+
+# Lightning
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Monitor:
+    """A checkpoint callback of Lightning that keeps the best by a logged name."""
+
+    source: Source
+    call: ast.Call
+    value: ast.Constant
+    name: str
+
+
+def monitors(index: Index) -> Iterator[Monitor]:
+    """Every `ModelCheckpoint(monitor=...)` whose name is known."""
+    for module in index.modules.values():
+        for node in ast.walk(module.source.tree) if "ModelCheckpoint" in module.source.text else ():
+            if isinstance(node, ast.Call) and (dotted(node.func) or "").endswith("ModelCheckpoint"):
+                given = {keyword.arg: keyword.value for keyword in node.keywords}
+                value = _constant(index, module, given.get("monitor"))
+                if value is not None and isinstance(value.value, str) and not _keeps_all(given):
+                    yield Monitor(module.source, node, value, value.value)
+
+
+def _constant(index: Index, module: Module, node: ast.expr | None) -> ast.Constant | None:
+    if isinstance(node, ast.Name):
+        target = index.resolve(module, node.id)
+        node = getattr(target, "value", None)
+    return node if isinstance(node, ast.Constant) else None
+
+
+def _keeps_all(given: dict[str | None, ast.expr]) -> bool:
+    top = given.get("save_top_k")
+    if top is None:
+        return False
+    try:
+        return ast.literal_eval(top) in {-1, 0}
+    except ValueError:
+        return False
+
+
+def logged_by(index: Index, method: str) -> frozenset[str]:
+    """The names that the methods of this name log in Lightning modules, helpers of the class not followed."""
+    found: set[str] = set()
+    for cls in index.classes:
+        function = cls.methods.get(method)
+        if function is not None:
+            found.update(_logged(function))
+    return frozenset(found)
+
+
+def _logged(function: Function) -> Iterator[str]:
+    for node in ast.walk(function.node):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr == "log" and node.args and isinstance(node.args[0], ast.Constant):
+            yield str(node.args[0].value)
+        if node.func.attr == "log_dict" and node.args and isinstance(node.args[0], ast.Dict):
+            yield from (str(key.value) for key in node.args[0].keys if isinstance(key, ast.Constant))
+
+
+def validating_modules(index: Index) -> Iterator[Class]:
+    """The Lightning modules with a validation of their own."""
+    return (
+        cls for cls in index.classes if "validation_step" in cls.methods and "training_step" in cls.methods
+    )
+
+
+def is_of_training(name: str) -> bool:
+    """Whether a name says that it was measured on the training data."""
+    parts = set(words(name.replace("/", "_").replace("-", "_")))
+    return bool(parts & {"train", "training", "trn"}) and not parts & DATA_WORDS

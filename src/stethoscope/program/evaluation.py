@@ -1,0 +1,323 @@
+"""Where a training program measures its network on held-out data, in which mode, and with which weights.
+
+An evaluation is one run of a network that no backward pass belongs to and that something calls an
+evaluation: the function around it, what the loop around it runs over, or the names of what goes in and comes
+out. The same code run once with and once without a backward pass (a loop over "train" and "val") evaluates in
+the latter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
+from stethoscope.program.index import Function, Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.moves import Kind, Move, moves
+from stethoscope.program.networks import holds, networks
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.trace import Trace, traces
+from stethoscope.program.training_loop import condition
+from stethoscope.program.values import Applied, Constant, Instance, Items, Table, Value
+
+# fmt: off
+EVALUATION_WORDS = frozenset({
+    "validate", "validation", "valid", "val", "evaluate", "evaluation", "eval", "test", "testing",
+    "validating", "evaluating", "dev", "holdout", "heldout", "perplexity", "estimate",
+})
+TRAINING_WORDS = frozenset({"train", "training", "fit", "trainer"})
+DATA_WORDS = frozenset({
+    "val", "valid", "validation", "test", "eval", "dev", "holdout", "heldout", "evaluation", "vali", "tst",
+})
+WITHOUT_GRADIENT = ("no_grad", "inference_mode")
+WITH_GRADIENT_KNOWN = (
+    "autocast", "nullcontext", "fork_rng", "tqdm", "profile", "open", "record_function", "cuda.device",
+    "suppress", "timer",
+)
+# fmt: on
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """One run of a network on held-out data.
+
+    `region` are the scopes around it that no training shares, innermost first. `gradients` says that they are
+    computed there: None where a context that is not known might switch them off.
+    """
+
+    walk: Walk
+    forward: Move
+    region: tuple[Scope, ...]
+    gradients: bool | None
+
+    @property
+    def network(self) -> Value | None:
+        """What is run."""
+        return called_network(self.forward)
+
+    @property
+    def function(self) -> Function | None:
+        """The function that evaluates: the outermost one of the region, or the one around."""
+        nodes = {id(scope.node) for scope in self.region if scope.kind == "call"}
+        inside = [function for function in self.forward.event.within if id(function.node) in nodes]
+        return inside[0] if inside else (self.forward.event.within or (None,))[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """One walk of the program with its moves, and the place of every event in it."""
+
+    trace: Trace
+    moves: tuple[Move, ...]
+
+    @cached_property
+    def position(self) -> dict[int, int]:
+        """The place of each event, by id."""
+        return {id(event): place for place, event in enumerate(self.trace.events)}
+
+    def place(self, event: Event) -> int:
+        """The place of an event in the walk."""
+        return self.position[id(event)]
+
+    @cached_property
+    def training_scopes(self) -> frozenset[int]:
+        """The ids of all scopes that hold a backward pass."""
+        return frozenset(
+            id(scope) for move in self.moves if move.kind is Kind.BACKWARD for scope in move.event.scopes()
+        )
+
+    @cached_property
+    def training_nodes(self) -> frozenset[int]:
+        """The ids of all loops and functions that hold a backward pass in some round or call."""
+        return frozenset(
+            id(scope.node)
+            for move in self.moves
+            if move.kind is Kind.BACKWARD
+            for scope in move.event.scopes()
+            if scope.kind in {"loop", "call"}
+        )
+
+    @cached_property
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """The runs of networks on held-out data."""
+        return tuple(_evaluations(self))
+
+    @cached_property
+    def assignments(self) -> dict[int, list[str]]:
+        """The names assigned directly or further inside each scope, by the scope's id."""
+        found: dict[int, list[str]] = {}
+        for event in self.trace.events:
+            if isinstance(event, Assignment):
+                names = [node.id for node in ast.walk(event.target) if isinstance(node, ast.Name)]
+                for scope in event.scopes():
+                    found.setdefault(id(scope), []).extend(names)
+        return found
+
+    def call_of(self, scope: Scope) -> Call | None:
+        """The call that led into a function's scope."""
+        first = next((e for e in self.trace.events if any(s is scope for s in e.scopes())), None)
+        end = self.place(first) if first is not None else 0
+        name = getattr(scope.node, "name", "")
+        for event in reversed(self.trace.events[:end]):
+            if isinstance(event, Call) and event.scope is scope.outer and _leads_into(event, name):
+                return event
+        return None
+
+
+def _leads_into(call: Call, name: str) -> bool:
+    return call.name == name or name in {"__call__", "__init__", "forward"}
+
+
+@remembered
+def walks(index: Index, settings: SettingsTree) -> tuple[Walk, ...]:
+    """Every walk of the program that meets a backward pass, hooks of frameworks left out."""
+    found = []
+    for trace in traces(index, settings):
+        if trace.hook is None:
+            walk = Walk(trace, moves(trace.run, trace.events))
+            if walk.training_scopes or any(move.kind is Kind.BACKWARD for move in walk.moves):
+                found.append(walk)
+    return tuple(found)
+
+
+def called_network(forward: Move) -> Value | None:
+    """The network that a forward pass runs: `self.net(x)` runs an attribute of its receiver."""
+    call = forward.event
+    if not isinstance(call, Call):
+        return None
+    if call.receiver is None:
+        return call.callee
+    if call.name == "forward":
+        return call.receiver
+    if isinstance(call.receiver, Instance):
+        return call.receiver.attributes.get(call.name, call.receiver)
+    return call.receiver
+
+
+def _evaluations(walk: Walk) -> Iterator[Evaluation]:
+    for move in walk.moves:
+        if move.kind is Kind.FORWARD:
+            region = tuple(_region(walk, move.event))
+            if region and _is_evaluation(walk, move, region):
+                yield Evaluation(walk, move, region, _keeps_gradients(walk, move.event))
+
+
+def _region(walk: Walk, event: Event) -> Iterator[Scope]:
+    for scope in event.scopes():
+        if id(scope) in walk.training_scopes:
+            return
+        yield scope
+
+
+def _is_evaluation(walk: Walk, forward: Move, region: tuple[Scope, ...]) -> bool:
+    if not any(scope.kind in {"loop", "call", "with"} for scope in region):
+        return False
+    if any(id(scope.node) in walk.training_nodes for scope in region):
+        return True  # the same code trains in another round or call
+    return any(_is_named(walk, scope) for scope in region) or _is_fed_held_out(forward)
+
+
+def _is_named(walk: Walk, scope: Scope) -> bool:
+    node = scope.node
+    if scope.kind == "call":
+        named = set(words(getattr(node, "name", "")))
+        return bool(named & EVALUATION_WORDS) and not named & TRAINING_WORDS
+    if scope.kind == "loop":
+        header = node.iter if isinstance(node, ast.For | ast.AsyncFor) else getattr(node, "test", None)
+        named = {word for name in names_in(header) for word in words(name)} if header is not None else set()
+        if named & DATA_WORDS and not named & TRAINING_WORDS:
+            return True
+        return bool(_texts(scope.value) & DATA_WORDS)
+    if scope.kind == "with" and is_without_gradient(scope):
+        named = {word for name in walk.assignments.get(id(scope), ()) for word in words(name)}
+        return bool(named & DATA_WORDS)
+    return False
+
+
+def _is_fed_held_out(forward: Move) -> bool:
+    """`model(x_val)`."""
+    node = forward.event.site.node
+    given = node.args if isinstance(node, ast.Call) else []
+    named = {word for arg in given for name in names_in(arg) for word in words(name)}
+    return bool(named & DATA_WORDS) and not named & TRAINING_WORDS
+
+
+def _texts(value: Value | None) -> set[str]:
+    """The known texts that a loop runs over: ("train", "val")."""
+    items: list[Value] = []
+    if isinstance(value, Items):
+        items = value.items
+    elif isinstance(value, Table):
+        items = [Constant(key) for key in value.entries]
+    found = {item.value for item in items if isinstance(item, Constant)}
+    return {word for text in found if isinstance(text, str) for word in words(text)}
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    """The identifiers and texts in an expression."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id
+        elif isinstance(inner, ast.Attribute):
+            yield inner.attr
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value
+
+
+# Gradients
+
+
+def is_without_gradient(scope: Scope) -> bool:
+    """Whether a `with` switches gradients off."""
+    value = scope.value
+    if isinstance(value, Applied):
+        last = value.callee.removesuffix("()").rpartition(".")[2]
+        if last == "set_grad_enabled":
+            return bool(value.args) and isinstance(value.args[0], Constant) and value.args[0].value is False
+        return last in WITHOUT_GRADIENT
+    return False
+
+
+def _keeps_gradients(walk: Walk, event: Event) -> bool | None:
+    unknown = False
+    for scope in event.scopes():
+        if scope.kind == "with":
+            if is_without_gradient(scope):
+                return False
+            unknown = unknown or not _is_harmless_context(scope)
+    for function in event.within:
+        for name in function.decorators:
+            if name.rpartition(".")[2] in WITHOUT_GRADIENT:
+                return False
+            unknown = unknown or name.rpartition(".")[2] not in {"staticmethod", "classmethod", "property"}
+    if _switched_off_before(walk, event):
+        return False
+    return None if unknown else True
+
+
+def _is_harmless_context(scope: Scope) -> bool:
+    text = ast.unparse(scope.node)
+    return any(name in text for name in WITH_GRADIENT_KNOWN)
+
+
+def _switched_off_before(walk: Walk, event: Event) -> bool:
+    """`torch.set_grad_enabled(False)`, or any setting of it that is not known."""
+    end = walk.place(event)
+    for other in reversed(walk.trace.events[:end]):
+        if isinstance(other, Call) and other.name in {"set_grad_enabled", "_set_grad_enabled"}:
+            mode = other.args[0] if other.args else None
+            return not (isinstance(mode, Constant) and mode.value is True)
+        if isinstance(other, Call) and other.name == "__enter__":
+            return True
+    return False
+
+
+# Modes
+
+
+def mode_moves(walk: Walk, network: Value | None, is_exact: bool = False) -> tuple[Move, ...]:
+    """The switches of mode that reach a network; with `is_exact` only those that surely do."""
+    found = []
+    for move in walk.moves:
+        if move.kind in {Kind.TRAIN_MODE, Kind.EVAL_MODE}:
+            if is_exact and len(networks(move.subject)) != 1:
+                continue
+            if holds(move.subject, network):
+                found.append(move)
+    return tuple(found)
+
+
+def is_open_mode(move: Move) -> bool:
+    """`model.train(flag)` with a flag that is not known: it restores or chooses a mode."""
+    call = move.event
+    mode = call.argument(0, "mode") if isinstance(call, Call) else None
+    return mode is not None and not isinstance(mode, Constant)
+
+
+def guards(event: Event, besides: Event) -> frozenset[tuple[str, bool]]:
+    """The conditions around an event that do not also hold around another."""
+    shared = {id(scope) for scope in besides.scopes()}
+    return frozenset(
+        condition(scope) for scope in event.scopes() if scope.kind == "if" and id(scope) not in shared
+    )
+
+
+def leads_out(walk: Walk, event: Event, before: Event) -> bool:
+    """Whether the branch that an event is in ends the program or function before another event is reached."""
+    enclosing = {id(scope) for scope in before.scopes()}
+    branches = {id(s) for s in event.scopes() if s.kind in {"if", "loop", "call"} and id(s) not in enclosing}
+    for other in walk.trace.events[walk.place(event) : walk.place(before)]:
+        is_exit = isinstance(other, Call) and other.name in {"exit", "_exit", "quit"}
+        is_jump = isinstance(other, Jump) and other.kind != "continue"
+        if not (is_exit or is_jump):
+            continue
+        leaves = other.leaves if isinstance(other, Jump) else None
+        is_outer = leaves is None or id(leaves) in enclosing
+        conditional = [s for s in other.scopes() if s.kind == "if" and id(s) not in enclosing]
+        if is_outer and all(id(scope) in branches for scope in conditional):
+            return True
+    return False

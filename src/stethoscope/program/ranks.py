@@ -1,0 +1,328 @@
+"""What the processes of a distributed training do together, and where they part.
+
+A collective is a call that every rank must make: one that is missing leaves the others waiting. A condition
+parts the ranks where it asks which rank this is, or asks about data that each rank has for itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from stethoscope.program.ancestry import MOST_VALUES, ancestry
+from stethoscope.program.choosing import training_outputs
+from stethoscope.program.evaluation import Walk, names_in
+from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
+from stethoscope.program.likenesses import words
+from stethoscope.program.moves import full_name, receiver_role
+from stethoscope.program.roles import Role
+from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Leaf, Part, Value, inputs
+
+# fmt: off
+COLLECTIVES = frozenset({
+    "all_reduce", "all_gather", "all_gather_object", "all_gather_into_tensor", "broadcast", "reduce",
+    "broadcast_object_list", "gather", "gather_object", "reduce_scatter", "reduce_scatter_tensor", "scatter",
+    "barrier", "all_to_all", "all_to_all_single", "monitored_barrier", "scatter_object_list",
+})
+OF_ENGINES = frozenset({
+    "wait_for_everyone", "gather", "gather_for_metrics", "reduce", "barrier", "all_reduce", "all_gather",
+    "broadcast", "pad_across_processes",
+})
+# Names whose truth says that this is the first process.
+FIRST = re.compile(
+    r"^_*(?:is_)?(?:main|master|primary|chief|root|global_zero|world_process_zero|local_process_zero|rank_?zero|rank_?0"
+    r"|rank0|first|logging|logger)(?:_?(?:process|rank|node|worker|proc))?(?:_only|_first)?$", re.IGNORECASE,
+)
+DISTRIBUTED = frozenset({
+    "DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "init_process_group", "FSDP",
+    "Accelerator",
+})
+# fmt: on
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """A walk of a program that runs as several processes, with its collectives in order."""
+
+    walk: Walk
+
+    @cached_property
+    def collectives(self) -> tuple[Call, ...]:
+        """Every collective call; those that name a group of ranks are left out."""
+        events = self.walk.trace.events
+        return tuple(e for e in events if isinstance(e, Call) and is_collective(self.walk, e))
+
+    @cached_property
+    def shared(self) -> frozenset[int]:
+        """The ids of all values that a collective got or gave: they are the same on all ranks."""
+        found: set[int] = set()
+        for call in self.collectives:
+            for value in (*call.args, *call.keywords.values()):
+                found.add(id(value))
+                found |= {id(item) for item in value.items} if isinstance(value, Items) else set()
+        return frozenset(found)
+
+    @cached_property
+    def collective_nodes(self) -> frozenset[int]:
+        """The ids of the source of all collective calls, for what they give back."""
+        return frozenset(id(call.site.node) for call in self.collectives)
+
+    def is_shared(self, value: Value | None) -> bool:
+        """Whether the ranks agreed on something that a value was made from."""
+        return any(self._is_agreed(inner) for inner in ancestry(self.walk.trace.run, value))
+
+    def _is_agreed(self, value: Value) -> bool:
+        if id(value) in self.shared:
+            return True
+        return isinstance(value, Applied | Delayed) and id(value.site.node) in self.collective_nodes
+
+    def conditions(self, event: Event) -> Iterator[tuple[Scope, bool]]:
+        """The conditions around an event that ask for the rank, and whether the first rank meets them."""
+        for scope in event.scopes():
+            if scope.kind == "if":
+                asks = asks_for_rank(scope.node)
+                if asks is not None:
+                    yield scope, asks is scope.arm
+        yield from self._after_jumps(event)
+
+    def _after_jumps(self, event: Event) -> Iterator[tuple[Scope, bool]]:
+        """`if rank != 0: return` before an event in the same function or round."""
+        enclosing = {id(scope) for scope in event.scopes()}
+        for jump in self._rank_jumps:
+            leaves = jump[0].leaves
+            is_before = self.walk.place(jump[0]) < self.walk.place(event)
+            is_left = leaves is not None and id(leaves) in enclosing and id(jump[1]) not in enclosing
+            if is_before and is_left:
+                yield jump[1], not jump[2]
+
+    @cached_property
+    def _rank_jumps(self) -> tuple[tuple[Jump, Scope, bool], ...]:
+        found = []
+        for event in self.walk.trace.events:
+            if isinstance(event, Jump) and event.kind in {"return", "continue", "break"}:
+                scope = next((s for s in event.scopes() if s.kind == "if"), None)
+                asks = asks_for_rank(scope.node) if scope is not None else None
+                if scope is not None and asks is not None:
+                    found.append((event, scope, asks is scope.arm))
+        return tuple(found)
+
+
+def distributed(walks: tuple[Walk, ...]) -> Iterator[Ranks]:
+    """The walks that run as several processes."""
+    for walk in walks:
+        if any(isinstance(e, Call) and _makes_distributed(e) for e in walk.trace.events):
+            yield Ranks(walk)
+
+
+def _makes_distributed(call: Call) -> bool:
+    name = full_name(call) or call.name
+    return name.rpartition(".")[2] in DISTRIBUTED or name.endswith("deepspeed.initialize")
+
+
+def is_collective(walk: Walk, call: Call) -> bool:
+    """Whether every rank must make a call."""
+    if "group" in call.keywords and not _is_none(call.keywords["group"]):
+        return False
+    name = full_name(call)
+    if name:
+        home, _, last = name.rpartition(".")
+        is_torch = "distributed" in home or home in {"dist", "deepspeed.comm", "horovod.torch", "hvd"}
+        return is_torch and last in COLLECTIVES
+    if call.receiver is not None and call.name in OF_ENGINES | {"save_checkpoint", "save_16bit_model"}:
+        return receiver_role(walk.trace.run, call) is Role.ENGINE
+    return False
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value is None
+
+
+def asks_for_rank(node: ast.AST) -> bool | None:
+    """Whether a condition holds on the first rank (True), on the others (False), or asks something else."""
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            answer = asks_for_rank(inner)
+            return None if answer is None else not answer
+        case ast.BoolOp(op=ast.And(), values=values):
+            answers = [answer for value in values if (answer := asks_for_rank(value)) is not None]
+            return answers[0] if answers else None
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _rank_comparison(left, op, right)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return True if FIRST.match(name) else None
+        case ast.Call(func=func):
+            return True if FIRST.match(_last_name(func)) else None
+    return None
+
+
+def _rank_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | None:
+    if isinstance(left, ast.Constant | ast.UnaryOp | ast.Tuple | ast.List):
+        left, right = right, left
+    if not _is_rank(left):
+        return None
+    try:
+        against = ast.literal_eval(right)
+    except ValueError:
+        return None
+    if isinstance(op, ast.Eq) and against == 0:
+        return True
+    if isinstance(op, ast.NotEq) and against == 0:
+        return False
+    if isinstance(against, tuple | list | set) and 0 in against:
+        return isinstance(op, ast.In)
+    return False if isinstance(op, ast.Gt) and against == 0 and _is_call(left) else None
+
+
+def _is_call(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call)
+
+
+def _last_name(node: ast.expr) -> str:
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def _is_rank(node: ast.expr) -> bool:
+    """`rank`, `args.local_rank`, `dist.get_rank()`, `int(os.environ["RANK"])`, `process_index`."""
+    last = ""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name | ast.Attribute):
+            last = inner.attr if isinstance(inner, ast.Attribute) else inner.id
+            break
+        if isinstance(inner, ast.Call) and getattr(inner.func, "id", "") == "int":
+            return any("RANK" in name for name in names_in(inner))
+        if isinstance(inner, ast.Call):
+            last = _last_name(inner.func)
+            break
+        if isinstance(inner, ast.Subscript):
+            return any("RANK" in name for name in names_in(inner))
+    parts = words(last)
+    return bool(parts) and (
+        parts[-1] == "rank" or last in {"process_index", "local_process_index", "proc_id"}
+    )
+
+
+# Decisions
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Which conditions of a walk each rank answers for itself."""
+
+    ranks: Ranks
+
+    @cached_property
+    def local(self) -> dict[int, bool]:
+        """Of each condition, by its scope's id: whether it asks about values that only this rank has."""
+        walk = self.ranks.walk
+        asked = {id(s): s for e in walk.trace.events for s in e.scopes() if s.kind in {"if", "loop"}}
+        found = {key: s.kind == "if" and self.is_local(s.value) for key, s in asked.items()}
+        for _ in range(ROUNDS):
+            marked = self._marked(found)
+            for key, scope in asked.items():
+                if not found[key] and self._asks_for(scope, marked):
+                    found[key] = True
+        return found
+
+    def is_local(self, value: Value | None) -> bool:
+        """Whether a value was made from what this rank computed on its own data, without agreement."""
+        if value is None or isinstance(value, Constant) or self.ranks.is_shared(value):
+            return False
+        run = self.ranks.walk.trace.run
+        return any(self._is_own_output(inner) for inner in ancestry(run, value))
+
+    def _is_own_output(self, value: Value) -> bool:
+        if not isinstance(value, Applied | Delayed):
+            return False
+        if id(value) in self._trained:
+            return True
+        return id(value.site.node) in self._split_nodes
+
+    @cached_property
+    def _trained(self) -> frozenset[int]:
+        return training_outputs(self.ranks.walk)
+
+    @cached_property
+    def _split_nodes(self) -> frozenset[int]:
+        """The runs of networks on held-out data of which each rank has its own part."""
+        found = set()
+        for evaluation in self.ranks.walk.evaluations:
+            call = evaluation.forward.event
+            if isinstance(call, Call) and is_own_data((*call.args, *call.keywords.values())):
+                found.add(id(call.site.node))
+        return frozenset(found)
+
+    def _marked(self, local: dict[int, bool]) -> set[str]:
+        """The names that are set under local conditions: counters of bad epochs, flags to stop."""
+        found = set(self._chosen_by_local)
+        for event in self.ranks.walk.trace.events:
+            if not any(local.get(id(scope)) for scope in event.scopes()):
+                continue
+            if isinstance(event, Assignment):
+                found |= set(_stored_names(event.target))
+            elif isinstance(event, Jump) and event.kind == "return" and event.within:
+                found.add(event.within[-1].name)
+        return found - {"self", "main"}
+
+    @cached_property
+    def _chosen_by_local(self) -> frozenset[str]:
+        """`stale = 0 if loss < best else stale + 1`: the names that a local value chooses for."""
+        events = [event for event in self.ranks.walk.trace.events if isinstance(event, Assignment)]
+        chosen = [(event, node) for event in events if isinstance(node := event.site.node, ast.IfExp)]
+        asked = {name for _, node in chosen for name in names_in(node.test)}
+        own = {
+            name
+            for event in events
+            for name in asked & set(_stored_names(event.target))
+            if self.is_local(event.value)
+        }
+        return frozenset(
+            name
+            for event, node in chosen
+            if own & set(names_in(node.test))
+            for name in _stored_names(event.target)
+        )
+
+    def _asks_for(self, scope: Scope, marked: set[str]) -> bool:
+        node = scope.node
+        test = node.test if isinstance(node, ast.While) else node if scope.kind == "if" else None
+        if test is None or not marked & set(names_in(test)):
+            return False
+        return not self.ranks.is_shared(scope.value)
+
+
+ROUNDS = 3  # of a mark handed on from name to name
+
+
+def _stored_names(target: ast.AST) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def is_own_data(given: Iterable[Value]) -> bool:
+    """Whether data come from a sampler or data set that was told which rank this is."""
+    waiting = list(given)
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_VALUES:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        match value:
+            case Applied(callee=callee) if "Distributed" in callee or callee.endswith("get_rank"):
+                return True
+            case Applied(callee=".to" | ".cuda", args=args):
+                waiting.extend(args[:1])  # a device is chosen by the rank and splits nothing
+            case Instance(made_with=made_with):
+                if any("rank" in name and not _is_none(v) for name, v in made_with.items()):
+                    return True
+            case Leaf(name=name) | Part(key=str() as name) if words(name)[-1:] == ["rank"]:
+                return True
+            case _:
+                waiting.extend(inputs(value))
+    return False

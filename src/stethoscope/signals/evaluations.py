@@ -1,0 +1,31 @@
+"""Where the source measures its network on held-out data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.evaluation import Evaluation, Walk, walks
+from stethoscope.program.index import Index, index
+from stethoscope.program.settings_tree import settings_tree
+from stethoscope.run import Run
+from stethoscope.signals.missing import Missing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluations:
+    """The walks through the training source, each with the runs of networks on held-out data."""
+
+    index: Index
+    walks: tuple[Walk, ...]
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return (evaluation for walk in self.walks for evaluation in walk.evaluations)
+
+
+def measure(run: Run) -> Evaluations | Missing:
+    """Find the evaluations of the run's program."""
+    if run.program is None or not run.program.sources:
+        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+    known = index(run.program)
+    return Evaluations(known, walks(known, settings_tree(run.recipe)))
