@@ -36,7 +36,7 @@ from stethoscope.program.values import (
     Value,
 )
 
-STEPS = 120_000  # nodes visited for one program
+STEPS = 200_000  # nodes visited for one program
 DEPTH = 24
 MOST_LAYERS = 3  # counted since the last norm; more is the same
 MOST_ELEMENTS = 8  # of a ModuleList that a loop visits
@@ -155,9 +155,16 @@ class Flow:
         self.noted: dict[ast.expr, Noted] = {}
         self.lowered: set[ast.expr] = set()  # what autocast runs in half, whatever it gets
         self.functions: dict[Function | Module, None] = {}
-        self.left = STEPS
+        self.left = 0
+        self._rest = STEPS
         self._known: dict[object, Held] = {}
         self._depth = 0
+
+    def begin(self, most: int) -> None:
+        """Begin a walk of at most so many nodes, out of those left for the program."""
+        self._rest += max(self.left, 0)
+        self.left = min(most, self._rest)
+        self._rest -= self.left
 
     def follow(
         self,
@@ -174,6 +181,8 @@ class Flow:
         self._known[key] = UNKNOWN  # while it is being followed
         if self._depth >= DEPTH or self.left <= 0:
             return UNKNOWN
+        if self._depth and not _is_about_half(mode, (*args, *keywords.values())):
+            return UNKNOWN  # what opens a region or casts by itself begins a walk of its own
         self.functions[function] = None
         module = self.run.index.module_of(function.source)
         names = self._parameters(function, bound, args, keywords)
@@ -933,6 +942,13 @@ def _modules(value: Value) -> list[Value]:
     if isinstance(value, Table):
         return list(value.entries.values())
     return [value]
+
+
+def _is_about_half(mode: Mode, given: Iterable[Held]) -> bool:
+    """Whether half precision can be met inside a function."""
+    if mode.half is not None or mode.weights in HALVES:
+        return True
+    return any(part.dtype in HALVES for held in given for part in _flat(held))
 
 
 def _is_callable(value: Value | None) -> bool:

@@ -25,7 +25,7 @@ from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Scope
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
-from stethoscope.program.precision import called, networks
+from stethoscope.program.precision import called, entered_value, networks
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.tensor_calls import Body
@@ -42,6 +42,7 @@ from stethoscope.program.values import (
 )
 
 MOST_ROOTS = 400  # functions that begin a walk
+ROOT_STEPS = 40_000  # nodes visited from one of them
 CASTS = frozenset({"half", "bfloat16"})
 HALF_NAMES = frozenset({"float16", "bfloat16", "half"})
 
@@ -125,8 +126,10 @@ def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
     for trace in known:
         for event in trace.events:
             for scope in event.scopes():
-                if scope.kind == "with" and scope.value is not None:
-                    contexts.setdefault(id(scope.node), scope.value)
+                if scope.kind == "with" and id(scope.node) not in contexts:
+                    value = entered_value(trace.run, scope)
+                    if value is not None:
+                        contexts[id(scope.node)] = value
             if isinstance(event, Call):
                 callee = called(trace.run, event)
                 if callee is not None:
@@ -147,6 +150,7 @@ class _Root:
 
     def follow(self, flow: Flow) -> None:
         """Follow the function with arguments that are not known."""
+        flow.begin(ROOT_STEPS)
         if isinstance(self.function, Module):
             flow.follow_module(self.function)
             return
@@ -168,12 +172,18 @@ def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterat
     yield from _from_engines(index, run, known)
     yield from _from_half_weights(index, known)
     for module in index.modules.values():
-        if any(_opens_region(node) for node in _script_nodes(module)) or _is_entered(module, known):
+        nodes = list(_script_nodes(module))
+        opens = any(map(_opens_region, nodes)) or any(map(_casts_to_half, nodes))
+        if opens or _is_entered(module, known):
             yield _Root(module, None, Mode())
     entered_in = {function for trace in known for function in _functions_of_regions(trace)}
+    # What trains comes first: the walk has a budget.
+    for function in sorted(index.functions, key=lambda one: one not in entered_in):
+        opens = function in entered_in or any(map(_opens_region, own_nodes(function.node)))
+        if opens or any("autocast" in name for name in function.decorators):
+            yield _Root(function, _bound(run, function), Mode())
     for function in index.functions:
-        casts = function in entered_in or any(map(_opens_region, own_nodes(function.node)))
-        if casts or any("autocast" in name for name in function.decorators):
+        if any(map(_casts_to_half, own_nodes(function.node))):
             yield _Root(function, _bound(run, function), Mode())
 
 
@@ -187,10 +197,16 @@ def _script_nodes(module: Module) -> Iterator[ast.AST]:
 
 
 def _opens_region(node: ast.AST) -> bool:
-    """Whether a node enters autocast, or casts a value to half by itself."""
+    """Whether a node enters autocast."""
     match node:
         case ast.With(items=items) | ast.AsyncWith(items=items):
             return any("autocast" in ast.dump(item.context_expr) for item in items)
+    return False
+
+
+def _casts_to_half(node: ast.AST) -> bool:
+    """Whether a node casts a value to half by itself."""
+    match node:
         case ast.Call(func=ast.Attribute(attr=attr)) if attr in CASTS:
             return True
         case ast.Call(func=ast.Attribute(attr="to" | "type"), args=args, keywords=keywords):
@@ -202,7 +218,7 @@ def _opens_region(node: ast.AST) -> bool:
 def _functions_of_regions(trace: Trace) -> Iterator[Function]:
     for event in trace.events:
         scope = event.scope
-        if scope is not None and scope.kind == "with" and event.within and _casts(scope):
+        if scope is not None and scope.kind == "with" and event.within and _casts(trace.run, scope):
             yield event.within[-1]
 
 
@@ -210,13 +226,13 @@ def _is_entered(module: Module, known: tuple[Trace, ...]) -> bool:
     for trace in known:
         if trace.start is module:
             for event in trace.events:
-                if not event.within and any(_casts(scope) for scope in event.scopes()):
+                if not event.within and any(_casts(trace.run, scope) for scope in event.scopes()):
                     return True
     return False
 
 
-def _casts(scope: Scope) -> bool:
-    region = autocast_of(scope.value) if scope.kind == "with" else None
+def _casts(run: Execution, scope: Scope) -> bool:
+    region = autocast_of(entered_value(run, scope)) if scope.kind == "with" else None
     return region is not None and not region.is_off
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.autocast import Autocast, autocast_of
 from stethoscope.program.effects import own_nodes
-from stethoscope.program.events import Call, Event
+from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.moves import Kind, Move
@@ -26,6 +26,7 @@ from stethoscope.program.values import (
     Part,
     Site,
     Value,
+    choice,
     inputs,
 )
 
@@ -72,7 +73,7 @@ def _regions(loop: TrainingLoop) -> Iterator[Region]:
     for event in loop.events:
         if isinstance(event, Call) and not _is_about_evaluation(event, loop):
             for scope in event.scopes():
-                found = autocast_of(scope.value) if scope.kind == "with" else None
+                found = autocast_of(entered_value(loop.run, scope)) if scope.kind == "with" else None
                 if found is not None and not found.is_off:
                     yield Region(found, Site(scope.source, scope.node))
             for function in event.within:
@@ -106,6 +107,19 @@ def _has_decorator(node: ast.AST, names: frozenset[str]) -> bool:
     decorators = getattr(node, "decorator_list", ())
     written = (one.func if isinstance(one, ast.Call) else one for one in decorators)
     return any((dotted(one) or "").rpartition(".")[2] in names for one in written)
+
+
+def entered_value(run: Execution, scope: Scope) -> Value | None:
+    """What a `with` enters, where a function of the repository makes it: what that gives."""
+    if not isinstance(scope.value, Delayed | Choice):
+        return scope.value
+    run.steps = max(run.steps, MORE_STEPS)
+    try:
+        if isinstance(scope.value, Choice):
+            return choice(*(run.force(option) for option in scope.value.options))
+        return run.force(scope.value)
+    except (Exhausted, RecursionError):
+        return None
 
 
 def called(run: Execution, event: Call) -> Value | None:
