@@ -23,7 +23,7 @@ from stethoscope.program.autocast import (
 from stethoscope.program.dtype_flow import Flow, Held, Mode, Noted, entered
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Scope
-from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
 from stethoscope.program.precision import called, entered_value, networks
 from stethoscope.program.remembered import remembered
@@ -37,6 +37,7 @@ from stethoscope.program.values import (
     Constant,
     Delayed,
     Items,
+    Leaf,
     Part,
     Value,
 )
@@ -320,15 +321,26 @@ def _precision_of(node: ast.Call, module: Module, index: Index, run: Execution) 
     name = (dotted(node.func) or "").rpartition(".")[2]
     words = {word.arg: word.value for word in node.keywords if word.arg}
     if name == "Trainer" and "precision" in words:
-        value = words["precision"]
-        if isinstance(value, ast.Constant):
-            return precision_autocast(Constant(value.value))
+        return precision_autocast(_known(words["precision"], module, run))
     if name.endswith("TrainingArguments") or name in {"SFTConfig", "DPOConfig", "GRPOConfig"}:
         for word, dtype in (("fp16", DType.FLOAT16), ("bf16", DType.BFLOAT16)):
             switch = words.get(word)
-            if isinstance(switch, ast.Constant) and switch.value is True:
+            if switch is None:
+                continue
+            value = _known(switch, module, run)
+            # `fp16=torch.cuda.is_available()` is on wherever it matters.
+            if (isinstance(value, Constant) and value.value is True) or "is_available" in ast.dump(switch):
                 return Autocast(frozenset({dtype}))
     return None
+
+
+def _known(node: ast.expr, module: Module, run: Execution) -> Value:
+    """What an expression of constants and settings stands for."""
+    run.steps = 1_000
+    try:
+        return run.evaluate(node, Frame(module, {}))
+    except (Exhausted, RecursionError):
+        return Leaf("unknown")
 
 
 # Networks whose weights are half
