@@ -30,6 +30,7 @@ from stethoscope.clinic.cases.nano_sr.nanosr import (  # noqa: E402
     model,
     options,
 )
+from stethoscope.clinic.edit import apply  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = cure.PROJECT / "options"
@@ -197,7 +198,7 @@ def test_the_cure_changes_two_places_and_nothing_else(tmp_path: Path) -> None:
 
 def test_an_edit_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"nanosr/losses\.py: expected the text to replace once, found it 0"):
-        cure.apply(cure.SIMILARITY_IS_MINIMISED, "nothing of the kind")
+        apply(cure.SIMILARITY_IS_MINIMISED, "nothing of the kind")
 
 
 # A whole run, at reduced size

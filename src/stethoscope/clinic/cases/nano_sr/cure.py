@@ -4,23 +4,13 @@ The folder holds the sick project. The cured twin is made from it by these edits
 can differ only here.
 """
 
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from stethoscope.clinic.edit import Edit, copy_files
 
 PROJECT = Path(__file__).parent
 # What a user's repository holds; the rest of this folder is the clinic's.
 SOURCES = ("train.py", *sorted(f"nanosr/{file.name}" for file in (PROJECT / "nanosr").glob("*.py")))
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Replace `old`, which occurs exactly once in `file`, by `to`."""
-
-    file: str
-    old: str
-    to: str
-    why: str
 
 
 SIMILARITY_IS_MINIMISED = Edit(
@@ -54,18 +44,4 @@ CURE = (SIMILARITY_IS_MINIMISED, VALIDATION_SHRINKS)
 
 def copy_project(target: Path, edits: tuple[Edit, ...] = ()) -> None:
     """Copy the project's source to `target` and apply `edits` to the copy."""
-    (target / "nanosr").mkdir(parents=True, exist_ok=True)
-    for name in SOURCES:
-        shutil.copyfile(PROJECT / name, target / name)
-    for edit in edits:
-        file = target / edit.file
-        file.write_text(apply(edit, file.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def apply(edit: Edit, source: str) -> str:
-    """Return `source` with the edit made, or raise where it does not fit."""
-    if source.count(edit.old) != 1:
-        raise ValueError(
-            f"{edit.file}: expected the text to replace once, found it {source.count(edit.old)} times"
-        )
-    return source.replace(edit.old, edit.to)
+    copy_files(PROJECT, SOURCES, target, edits)

@@ -6,7 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from stethoscope.clinic.cases.nano_sr.cure import CURE, PROJECT, Edit, copy_project
+from stethoscope.clinic.cases.nano_sr.cure import CURE, PROJECT, copy_project
+from stethoscope.clinic.edit import Edit
 
 # Each example: the settings it runs, and what is edited in the source.
 EXAMPLES: dict[str, tuple[str, tuple[Edit, ...]]] = {
@@ -23,9 +24,7 @@ def main() -> int:
         runs = {example: start(work / example, *recipe) for example, recipe in EXAMPLES.items()}
         failed = [example for example, run in runs.items() if run.wait() != 0]
         if failed:
-            print(
-                f"record-nano-sr: {', '.join(failed)} failed; the examples are as they were", file=sys.stderr
-            )
+            print(f"record: {', '.join(failed)} failed; the examples are as they were", file=sys.stderr)
             return 1
         for example, (name, _) in EXAMPLES.items():
             keep(work / example, name, examples / example)

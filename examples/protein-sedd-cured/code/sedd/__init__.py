@@ -1,0 +1,1 @@
+"""Score-entropy discrete diffusion for protein sequences."""

@@ -1,0 +1,1 @@
+"""A denoising prior for images of several domains."""
