@@ -4,9 +4,6 @@ A `Flow` follows a function statement by statement with one thing in mind: what 
 Convolutions and matrix products inside a region give half, the operations of autocast's float32 list give
 float32, arithmetic gives the wider type, and what is not known stays unknown. Beside the dtype it counts
 how many learned layers a value went through since it was last normalised.
-
-What each operation gives on CUDA was measured on a GPU with torch 2.11, inside and outside of autocast; the
-lists of operations are those of torch's header.
 """
 
 from __future__ import annotations
@@ -16,9 +13,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of, named_dtype
-from stethoscope.program.autocast_lists import LOWER, SINGLE
+from stethoscope.program.autocast_lists import LOWER
 from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Class, External, Function, FunctionNode, Module, dotted
+from stethoscope.program.tensor_types import (
+    CASTS,
+    CREATING,
+    MOST_LAYERS,
+    NUMBER,
+    UNKNOWN,
+    Held,
+    Mode,
+    cast_type,
+    flat,
+    is_callable,
+    joined,
+    layer,
+    lowers,
+    modules_in,
+    most_layers,
+    operation,
+    part_at,
+    promoted,
+)
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -27,7 +44,6 @@ from stethoscope.program.values import (
     FunctionValue,
     Instance,
     Items,
-    LambdaValue,
     Leaf,
     Outside,
     PartialValue,
@@ -38,85 +54,14 @@ from stethoscope.program.values import (
 
 STEPS = 200_000  # nodes visited for one program
 DEPTH = 24
-MOST_LAYERS = 3  # counted since the last norm; more is the same
 MOST_ELEMENTS = 8  # of a ModuleList that a loop visits
 OBJECT_STEPS = 4_000  # for looking up one attribute of an object
 
-# fmt: off
-# Calls that autocast does not list but that come down to one it lists.
-ALSO_SINGLE = frozenset({
-    "square", "normalize", "cross_entropy", "interpolate", "upsample", "trapz", "vector_norm",
-    "matrix_norm", "gumbel_softmax", "__pow__", "softmin", "gaussian_nll_loss",
-    "triplet_margin_with_distance_loss", "multilabel_soft_margin_loss", "ctc_loss", "log_softmax",
-})
-ALSO_LOWER = frozenset({
-    "__matmul__", "multi_head_attention_forward", "dot_product_attention",
-})
-LOWER_LAYERS = (
-    "Conv", "Linear", "Bilinear", "LSTM", "GRU", "RNN", "MultiheadAttention", "PReLU", "LazyConv",
-    "LazyLinear",
-)
-SINGLE_LAYERS = frozenset({
-    "LayerNorm", "GroupNorm", "Softmax", "LogSoftmax", "Softmax2d", "Softmin", "Softplus", "Upsample",
-    "UpsamplingBilinear2d", "UpsamplingNearest2d", "TransformerEncoderLayer", "TransformerDecoderLayer",
-    "TransformerEncoder", "TransformerDecoder", "Transformer", "CosineSimilarity", "PairwiseDistance",
-})
-NORMS = (
-    "LayerNorm", "GroupNorm", "BatchNorm", "InstanceNorm", "RMSNorm", "SyncBatchNorm", "LocalResponseNorm",
-)
-NORM_CALLS = frozenset({
-    "layer_norm", "group_norm", "batch_norm", "instance_norm", "rms_norm", "normalize",
-    "local_response_norm",
-})
-BOUNDED = frozenset({
-    "sigmoid", "tanh", "softmax", "log_softmax", "hardsigmoid", "hardtanh", "relu6", "clamp", "clip", "sin",
-    "cos", "Sigmoid", "Tanh", "Softmax", "Hardsigmoid", "ReLU6", "Hardtanh", "erf", "sign", "nan_to_num",
-    "atan",
-})
-CREATING = frozenset({
-    "zeros", "ones", "empty", "rand", "randn", "full", "eye", "linspace", "logspace", "normal",
-    "hann_window", "hamming_window", "blackman_window", "from_numpy", "FloatTensor", "Tensor",
-})
-COUNTING = frozenset({
-    "arange", "randint", "randperm", "LongTensor", "IntTensor", "argmax", "argmin", "argsort", "one_hot",
-    "bincount", "numel", "size", "dim", "item", "nonzero", "isnan", "isinf", "isfinite", "eq", "ne", "gt",
-    "lt", "ge", "le", "any", "all", "len", "int", "float", "bool", "range", "long", "tolist", "data_ptr",
-    "get_device", "floor_divide",
-})
-SAME = frozenset({
-    "rearrange", "repeat", "reduce", "pack", "unpack", "chunk", "split", "unbind", "view", "reshape",
-    "permute", "transpose", "contiguous", "flatten", "unsqueeze", "squeeze", "expand", "clone", "detach",
-    "mean", "var", "std", "abs", "sqrt", "neg", "relu", "gelu", "silu", "mish", "leaky_relu", "elu", "max",
-    "min", "amax", "amin",
-})
-# fmt: on
 UNARY_ATTRIBUTES = frozenset({"T", "mT", "H", "real", "imag", "data", "grad", "values"})
 MOVING = frozenset(
     {"cuda", "cpu", "to", "train", "eval", "half", "bfloat16", "float", "requires_grad_", "apply"}
 )
 SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "device", "requires_grad", "is_cuda", "itemsize"})
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How code runs: the half type that autocast gives (None where it is off), and the type of weights.
-
-    `certain` is false where the region is half only under some of the settings it can have.
-    """
-
-    half: DType | None = None
-    weights: DType = DType.FLOAT32
-    certain: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """What is known of a value: its type, the learned layers since its last norm, its parts, its object."""
-
-    dtype: DType = DType.UNKNOWN
-    layers: int = 0
-    items: tuple[Held, ...] | None = None
-    value: Value | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -131,10 +76,6 @@ class Noted:
     def is_half(self, dtype: DType = DType.FLOAT16) -> bool:
         """Whether the value was of this half type on some way."""
         return dtype in self.dtypes
-
-
-UNKNOWN = Held()
-NUMBER = Held(DType.NUMBER)
 
 
 class Flow:
@@ -194,7 +135,7 @@ class Flow:
             frame.block(function.node.body)
         finally:
             self._depth -= 1
-        result = _joined(frame.returned) if frame.returned else NUMBER
+        result = joined(frame.returned) if frame.returned else NUMBER
         if _is_norm_name(
             function.owner.name if function.owner and function.name == "forward" else function.name
         ):
@@ -220,85 +161,24 @@ class Flow:
                 if method is not None:
                     return self.follow(method, callee, args, keywords, mode)
             case Choice(options=options):
-                return _joined([self.call(option, args, keywords, mode) for option in options[:4]])
+                return joined([self.call(option, args, keywords, mode) for option in options[:4]])
             case PartialValue(callee=inner):
                 return self.call(inner, args, keywords, mode)
             case Applied(callee=name, args=[inner, *given]) if name.removeprefix(".") in MOVING:
                 dtypes = [named_dtype(one) for one in (*given, *callee.keywords.values())]
-                dtype = _CASTS.get(name[1:]) or next((one for one in dtypes if one is not None), None)
+                dtype = CASTS.get(name[1:]) or next((one for one in dtypes if one is not None), None)
                 return self.call(inner, args, keywords, replace(mode, weights=dtype) if dtype else mode)
+            case Applied(callee=name, args=inside) if name.rpartition(".")[2] == "Sequential":
+                return self._chain([item for arg in inside for item in modules_in(arg)], args, mode)
             case Applied():
-                return self._layer(callee, args, keywords, mode)
+                return layer(callee, args, keywords, mode)
             case Outside(name=name):
-                return self.operation(name.rpartition(".")[2], name, args, keywords, mode)
+                return operation(name.rpartition(".")[2], name, args, keywords, mode)
             case Items(items=items):
                 return self._chain(items, args, mode)
             case ClassValue(cls=cls):
                 return Held(value=self._construct(cls, args))
         return UNKNOWN
-
-    def operation(
-        self, name: str, full: str, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode
-    ) -> Held:
-        """The result of an operation of torch, or of a method of a tensor (which comes first in `args`)."""
-        operands = [part for arg in args for part in _flat(arg)]
-        dtype = keywords.get("dtype")
-        asked = named_dtype(dtype.value) if dtype is not None else None
-        if dtype is not None and asked is None and not _is_none(dtype):
-            return UNKNOWN
-        layers = max((held.layers for held in operands), default=0)
-        if name in NORM_CALLS or name in BOUNDED:
-            layers = 0
-        if name in CREATING and full.startswith("torch"):
-            return Held(asked or mode.weights)
-        if name in COUNTING or (name == "tensor" and asked is None):
-            return NUMBER
-        if asked is not None:
-            return Held(asked, layers)
-        if name.endswith("_like") and args:
-            return Held(args[0].dtype)
-        in_place = name.endswith("_") and not name.endswith("__")
-        if mode.half is not None and not in_place:
-            if name in LOWER or name in ALSO_LOWER:
-                return Held(mode.half, min(layers + 1, MOST_LAYERS))
-            if name in SINGLE or name in ALSO_SINGLE:
-                return Held(DType.FLOAT32, layers)
-        if mode.half is None and name in LOWER and operands:
-            return Held(operands[0].dtype, min(layers + 1, MOST_LAYERS))
-        if in_place and operands:
-            return Held(operands[0].dtype, layers)
-        if not operands:
-            return UNKNOWN
-        if full.startswith(("torch", "einops", ".")) or name in SAME:
-            return Held(promoted(held.dtype for held in operands), layers)
-        return UNKNOWN
-
-    def _layer(self, made: Applied, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode) -> Held:
-        """The result of a layer of torch, by the call that made it."""
-        last = made.callee.rpartition(".")[2]
-        first = args[0] if args else UNKNOWN
-        if last == "Sequential":
-            inside = [item for arg in made.args for item in _modules(arg)]
-            return self._chain(inside, args, mode)
-        if not (made.callee.startswith("torch") or ".nn." in made.callee):
-            return UNKNOWN
-        if last.startswith(NORMS) or last in BOUNDED:
-            first = replace(first, layers=0)
-        if last.startswith("Embedding"):
-            return Held(mode.weights)
-        if last.startswith(LOWER_LAYERS):
-            dtype = mode.half or (mode.weights if mode.weights in HALVES else first.dtype)
-            held = Held(dtype, min(first.layers + 1, MOST_LAYERS))
-            return (
-                replace(held, items=(held, held))
-                if last.startswith(("LSTM", "GRU", "RNN", "Multi"))
-                else held
-            )
-        if mode.half is not None and (last in SINGLE_LAYERS or last.endswith("Loss")):
-            return Held(DType.FLOAT32, 0 if last.startswith("Transformer") else first.layers)
-        if last == "RMSNorm":
-            return Held(DType.UNKNOWN, 0)  # half or float32, by the release of torch
-        return Held(first.dtype if last[:1].isupper() else DType.UNKNOWN, first.layers)
 
     def _chain(self, items: Sequence[Value], args: Sequence[Held], mode: Mode) -> Held:
         held = args[0] if args else UNKNOWN
@@ -338,7 +218,7 @@ class Flow:
         if isinstance(value, Table):
             return list(value.entries.values())[:MOST_ELEMENTS]
         if isinstance(value, Applied) and value.callee.endswith(("Sequential", "ModuleList")):
-            return [item for arg in value.args for item in _modules(arg)][:MOST_ELEMENTS]
+            return [item for arg in value.args for item in modules_in(arg)][:MOST_ELEMENTS]
         return []
 
     def note(self, node: ast.expr, held: Held, mode: Mode) -> None:
@@ -503,7 +383,7 @@ class _Frame:
                 ends.append(self.names)
         names = {name for end in ends for name in end}
         self.names = (
-            {name: _joined([end[name] for end in ends if name in end]) for name in names} if ends else before
+            {name: joined([end[name] for end in ends if name in end]) for name in names} if ends else before
         )
         return bool(ends)
 
@@ -538,7 +418,7 @@ class _Frame:
                 self.names[name] = held
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 for position, element in enumerate(elements):
-                    self._assign(element, _item(held, position))
+                    self._assign(element, part_at(held, position))
             case ast.Starred(value=inner):
                 self._assign(inner, held)
 
@@ -578,19 +458,19 @@ class _Frame:
                     return Held(DType.NUMBER, value=Constant(sign * held.value.value))
                 return replace(held, value=None)
             case ast.BoolOp(values=values):
-                return _joined([self.evaluate(value) for value in values])
+                return joined([self.evaluate(value) for value in values])
             case ast.Compare(left=left, comparators=others):
                 for part in (left, *others):
                     self.evaluate(part)
                 return NUMBER
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.evaluate(test)
-                return _joined([self.evaluate(body), self.evaluate(orelse)])
+                return joined([self.evaluate(body), self.evaluate(orelse)])
             case ast.Subscript(value=base, slice=key):
                 return self._subscript(self.evaluate(base), key)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 parts = tuple(map(self.evaluate, elements))
-                return Held(promoted(one.dtype for one in parts), _most(parts), parts)
+                return Held(promoted(one.dtype for one in parts), most_layers(parts), parts)
             case (
                 ast.ListComp(elt=element, generators=generators)
                 | ast.GeneratorExp(elt=element, generators=generators)
@@ -615,7 +495,7 @@ class _Frame:
             self._assign(generators[0].target, one)
             found.append(self.evaluate(element))
         self.names = before
-        held = _joined(found)
+        held = joined(found)
         return Held(held.dtype, held.layers, tuple(found))
 
     def _name(self, node: ast.Name, name: str) -> Held:
@@ -645,7 +525,7 @@ class _Frame:
             and isinstance(index.value, Constant)
             and isinstance(index.value.value, int)
         ):
-            return _item(base, index.value.value)
+            return part_at(base, index.value.value)
         if isinstance(base.value, Items | Table) and isinstance(index.value, Constant):
             try:
                 return _held(self.flow.run.item(base.value, index.value), self.mode)
@@ -664,11 +544,11 @@ class _Frame:
     def _binary(self, left: Held, op: ast.operator, right: Held) -> Held:
         layers = max(left.layers, right.layers)
         if isinstance(op, ast.MatMult):
-            return self.flow.operation("matmul", "torch.matmul", [left, right], {}, self.mode)
+            return operation("matmul", "torch.matmul", [left, right], {}, self.mode)
         if isinstance(op, ast.Pow) and DType.NUMBER not in {left.dtype}:
-            return self.flow.operation("pow", "torch.pow", [left, right], {}, self.mode)
+            return operation("pow", "torch.pow", [left, right], {}, self.mode)
         if isinstance(op, ast.Div) and left.dtype is DType.NUMBER and right.dtype is not DType.NUMBER:
-            return self.flow.operation("reciprocal", "torch.reciprocal", [right], {}, self.mode)
+            return operation("reciprocal", "torch.reciprocal", [right], {}, self.mode)
         both = isinstance(op, ast.Mult) and DType.NUMBER not in {left.dtype, right.dtype}
         if both:  # the product of two values grows as their layers together
             layers = min(left.layers + right.layers, MOST_LAYERS)
@@ -686,11 +566,11 @@ class _Frame:
         callee = self._callee(func)
         if callee is None:
             callee = self.flow.callees.get(id(node))
-        if self.mode.half is not None and _lowers(callee):
+        if self.mode.half is not None and lowers(callee):
             self.flow.lowered.add(node)
         if isinstance(callee, Outside):
             return self._outside(callee.name, node, args, keywords)
-        if _is_callable(callee):
+        if is_callable(callee):
             return self.flow.call(callee, args, keywords, self.mode)
         if isinstance(func, ast.Attribute):
             base = self.evaluate(func.value)
@@ -714,7 +594,7 @@ class _Frame:
                 base = self.evaluate(base_node).value
                 if isinstance(base, Instance | Outside | ClassValue | Choice | Table):
                     found = self.flow.attribute(base, attr, Site(self.module.source, func))
-                    return found if _is_callable(found) or isinstance(found, Outside) else None
+                    return found if is_callable(found) or isinstance(found, Outside) else None
                 full = dotted(func)
                 if full is not None and full.partition(".")[0] not in self.names:
                     target = self.flow.run.index.resolve(self.module, full)
@@ -743,13 +623,13 @@ class _Frame:
             values = tuple(held.value or Leaf("argument") for held in args)
             given = {key: held.value or Leaf(key) for key, held in keywords.items()}
             return Held(value=Applied(name, values, given, Site(self.module.source, node)))
-        return self.flow.operation(last, name, args, keywords, self.mode)
+        return operation(last, name, args, keywords, self.mode)
 
     def _method(
         self, node: ast.Call, base: Held, name: str, args: list[Held], keywords: dict[str, Held]
     ) -> Held:
         """A method of a tensor."""
-        cast = _cast(name, node, args, keywords)
+        cast = cast_type(name, node, args, keywords)
         if cast is not None:
             if isinstance(cast, DType):
                 base = replace(base, dtype=cast, items=None)
@@ -758,7 +638,7 @@ class _Frame:
             return Held(base.dtype)
         if name in {"chunk", "split", "unbind", "tensor_split"}:
             return replace(base, value=None)
-        return self.flow.operation(name, f".{name}", [replace(base, value=None), *args], keywords, self.mode)
+        return operation(name, f".{name}", [replace(base, value=None), *args], keywords, self.mode)
 
     def _moved(
         self, node: ast.Call, module: Value, name: str, args: list[Held], keywords: dict[str, Held]
@@ -794,92 +674,7 @@ class _Frame:
             frame.block(node.body)
         finally:
             self.flow._depth -= 1
-        return _joined(frame.returned) if frame.returned else NUMBER
-
-
-KEPT = "kept"
-_CASTS = {
-    "float": DType.FLOAT32,
-    "double": DType.FLOAT32,
-    "half": DType.FLOAT16,
-    "bfloat16": DType.BFLOAT16,
-}
-
-
-def _cast(
-    name: str, node: ast.Call, args: Sequence[Held], keywords: Mapping[str, Held]
-) -> DType | str | None:
-    """The type that a cast gives; KEPT where it moves without casting; None where it is no cast."""
-    if name in _CASTS:
-        return _CASTS[name]
-    if name == "type_as" and args:
-        return args[0].dtype
-    if name in {"cuda", "cpu", "contiguous", "clone", "detach"}:
-        return KEPT
-    if name not in {"to", "type"}:
-        return None
-    given = [*args, *(held for key, held in keywords.items() if key in {"dtype", "other"})]
-    for held in given:
-        dtype = named_dtype(held.value)
-        if dtype is not None:
-            return dtype
-    if any("dtype" in ast.dump(arg) for arg in (*node.args, *(word.value for word in node.keywords))):
-        return DType.UNKNOWN
-    tensors = [held for held in given if held.dtype in HALVES | {DType.FLOAT32}]
-    if tensors:
-        return tensors[0].dtype
-    if "dtype" in keywords or name == "type":
-        return DType.UNKNOWN
-    return KEPT
-
-
-def promoted(dtypes: Iterable[DType]) -> DType:
-    """The type of arithmetic between these types."""
-    given = set(dtypes) - {DType.NUMBER}
-    if not given:
-        return DType.NUMBER
-    if DType.FLOAT32 in given or len(given & HALVES) > 1:
-        return DType.FLOAT32
-    return DType.UNKNOWN if DType.UNKNOWN in given else given.pop()
-
-
-def _joined(options: Sequence[Held]) -> Held:
-    """What holds of one of several values, whichever it is."""
-    if not options:
-        return UNKNOWN
-    first = options[0]
-    if len(options) == 1:
-        return first
-    dtypes = {held.dtype for held in options}
-    dtype = dtypes.pop() if len(dtypes) == 1 else DType.UNKNOWN
-    items = None
-    if first.items is not None and all(
-        h.items is not None and len(h.items) == len(first.items) for h in options
-    ):
-        columns = zip(*(held.items or () for held in options), strict=True)
-        items = tuple(_joined(column) for column in columns)
-    values = [held.value for held in options if held.value is not None]
-    same = len(values) == len(options) and all(value is values[0] for value in values)
-    distinct = Choice(tuple(values)) if values and all(_is_callable(value) for value in values) else None
-    return Held(dtype, _most(options), items, values[0] if same else distinct)
-
-
-def _most(held: Iterable[Held]) -> int:
-    return max((one.layers for one in held), default=0)
-
-
-def _item(held: Held, position: int) -> Held:
-    if held.items is not None and -len(held.items) <= position < len(held.items):
-        return held.items[position]
-    return Held(held.dtype, held.layers)
-
-
-def _flat(held: Held) -> Iterator[Held]:
-    if held.items is not None:
-        for item in held.items:
-            yield from _flat(item)
-    else:
-        yield held
+        return joined(frame.returned) if frame.returned else NUMBER
 
 
 def _elements(flow: Flow, over: Held) -> Iterator[Held]:
@@ -936,47 +731,11 @@ def _folded(left: Value | None, op: ast.operator, right: Value | None) -> Value 
     return None
 
 
-def _modules(value: Value) -> list[Value]:
-    if isinstance(value, Items):
-        return value.items
-    if isinstance(value, Table):
-        return list(value.entries.values())
-    return [value]
-
-
 def _is_about_half(mode: Mode, given: Iterable[Held]) -> bool:
     """Whether half precision can be met inside a function."""
     if mode.half is not None or mode.weights in HALVES:
         return True
-    return any(part.dtype in HALVES for held in given for part in _flat(held))
-
-
-def _is_callable(value: Value | None) -> bool:
-    kinds = FunctionValue | Instance | Applied | PartialValue | Items | ClassValue | LambdaValue
-    if isinstance(value, Choice):
-        return all(_is_callable(option) for option in value.options)
-    return isinstance(value, kinds)
-
-
-def _lowers(callee: Value | None) -> bool:
-    """Whether autocast casts what a layer or function gets to half at once."""
-    match callee:
-        case Outside(name=name):
-            return name.startswith("torch") and name.rpartition(".")[2] in LOWER
-        case Applied(callee=name, args=args) if name.endswith(".Sequential"):
-            inside = [item for arg in args for item in _modules(arg)]
-            return bool(inside) and _lowers(inside[0])
-        case Applied(callee=name):
-            return name.startswith("torch.nn.") and name.rpartition(".")[2].startswith(LOWER_LAYERS)
-        case Items(items=items):
-            return bool(items) and _lowers(items[0])
-        case Choice(options=options):
-            return all(map(_lowers, options))
-    return False
-
-
-def _is_none(held: Held) -> bool:
-    return isinstance(held.value, Constant) and held.value.value is None
+    return any(part.dtype in HALVES for held in given for part in flat(held))
 
 
 def _is_norm_name(name: str) -> bool:

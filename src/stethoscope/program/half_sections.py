@@ -20,7 +20,7 @@ from stethoscope.program.autocast import (
     named_dtype,
     precision_autocast,
 )
-from stethoscope.program.dtype_flow import Flow, Held, Mode, Noted, entered
+from stethoscope.program.dtype_flow import Flow, Noted, entered
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Scope
 from stethoscope.program.execution import Execution, Exhausted, Frame
@@ -29,6 +29,7 @@ from stethoscope.program.precision import called, entered_value, networks
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.tensor_calls import Body
+from stethoscope.program.tensor_types import Held, Mode
 from stethoscope.program.trace import Trace, traces
 from stethoscope.program.values import (
     Applied,
