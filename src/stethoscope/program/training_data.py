@@ -19,6 +19,7 @@ from stethoscope.program.values import Applied, Choice, Constant, Instance, Item
 
 POSITIONAL = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
 SHUFFLING = frozenset({"shuffle", "randperm", "permutation", "sample", "shuffled"})
+DRAWING = frozenset({"randn", "rand", "randint", "normal", "uniform", "standard_normal", "integers"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,8 +151,10 @@ def mixes_by_itself(index: Index, dataset: Value | None) -> bool:
 @lru_cache(maxsize=512)
 def _shuffles(cls: Class) -> bool:
     return any(
-        isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in SHUFFLING
+        isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in telling
         for method in cls.methods.values()
+        # Items that were all drawn at random have no order to lose.
+        for telling in (SHUFFLING | DRAWING if method.name == "__init__" else SHUFFLING,)
         for node in own_nodes(method.node)
     )
 
