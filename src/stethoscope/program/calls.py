@@ -521,6 +521,10 @@ def _call_outside(
         return args[-1] if args else empty
     if name in {"functools.partial", "partial"} and args:
         return PartialValue(args[0], tuple(args[1:]), keywords)
+    if name in {"hydra.utils.instantiate", "hydra.utils.call"} and args:
+        made = _instantiated(run, run.force(args[0]), keywords, site)
+        if made is not None:
+            return made
     builtin = _BUILTIN_CALLS.get(name)
     known = builtin(run, args, keywords, site) if builtin else None
     if known is not None:
@@ -543,6 +547,21 @@ def _copied(run: Execution, value: Value, site: Site) -> Value:
     if isinstance(value, Choice):
         return choice(*(_copied(run, option, site) for option in value.options))
     return Applied("copy.deepcopy", (value,), {}, site) if isinstance(value, Applied | Leaf | Part) else value
+
+
+def _instantiated(run: Execution, settings: Value, keywords: Mapping[str, Value], site: Site) -> Value | None:
+    """`instantiate(cfg.model)`: the settings name a class or function, and what it gets."""
+    if not isinstance(settings, Settings) or not isinstance(settings.tree, dict):
+        return None
+    target = run.index.named(str(settings.tree.get("_target_", "")))
+    if not isinstance(target, Function | Class):
+        return None
+    given: dict[str, Value] = {}
+    for name in settings.tree:
+        if not name.startswith("_"):
+            value = run.part(settings, name)
+            given[name] = _instantiated(run, value, {}, site) or value
+    return call_value(run, _definition(target), (), {**given, **keywords}, site)
 
 
 def _sink_handed_over(run: Execution, loss: Value, site: Site) -> None:

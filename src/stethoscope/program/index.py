@@ -114,6 +114,11 @@ class Index:
         """What a dotted name means at the top level of `module`; None for a local or built-in name."""
         return self._resolve(module, name, LONGEST_CHAIN)
 
+    def named(self, full: str) -> Target | None:
+        """What a full dotted name stands for, as settings write it: `package.module.Class`."""
+        anywhere = next(iter(self.modules.values()), None)
+        return self._absolute(full, anywhere, LONGEST_CHAIN) if anywhere is not None else None
+
     def lineage(self, cls: Class) -> tuple[Class, ...]:
         """The class and its bases inside the repository, nearest first."""
         found: list[Class] = []
