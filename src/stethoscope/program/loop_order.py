@@ -20,6 +20,19 @@ def questions(loop: TrainingLoop, event: Event) -> frozenset[tuple[str, bool]]:
 
     What comes after `if not ready: continue` is under the condition `ready`.
     """
+    known = _answers(loop)
+    if id(event) not in known:
+        known[id(event)] = (_questions(loop, event), event)
+    return known[id(event)][0]
+
+
+@remembered
+def _answers(loop: TrainingLoop) -> dict[int, tuple[frozenset[tuple[str, bool]], Event]]:
+    """What was asked before of this loop; events are kept beside their ids."""
+    return {}
+
+
+def _questions(loop: TrainingLoop, event: Event) -> frozenset[tuple[str, bool]]:
     found = set(_asked(loop, event))
     order = _positions(loop)
     here = order.get(id(event), len(order))

@@ -169,7 +169,9 @@ def _unit(run: Execution, value: Value, depth: int) -> str:
             units = [_unit(run, arg, depth - 1) for arg in args]
             if any(_counts_batches(run, arg) for arg in args) or "step" in units:
                 return "step"
-            return "epoch" if "epoch" in units else ""
+            # Epochs times something that is no plain number are most likely the steps in them.
+            others = [arg for arg, unit in zip(args, units, strict=True) if unit != "epoch"]
+            return "step" if "epoch" in units and others and not isinstance(others[0], Constant) else ""
         case Applied(callee="/" | "//", args=(above, below)):
             unit = _unit(run, above, depth - 1)
             return "" if _counts_batches(run, below) else unit

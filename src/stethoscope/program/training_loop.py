@@ -159,9 +159,19 @@ def _body(backward: Move, known: Sequence[Move]) -> Scope | None:
             return loop
     calls_around = [scope for scope in scopes if scope.kind == "call"]
     for scope in calls_around:
-        if any(move.updates and _is_inside(move.event, scope) for move in known) and not loops:
+        if any(move.updates and _is_once_in(move.event, scope) for move in known) and not loops:
             return scope
     return loops[0] if loops else (calls_around[0] if calls_around else None)
+
+
+def _is_once_in(event: Event, scope: Scope) -> bool:
+    """Whether an event is inside a scope and in no loop of its own there."""
+    for one in event.scopes():
+        if one is scope:
+            return True
+        if one.kind == "loop":
+            return False
+    return False
 
 
 def _loop(trace: Trace, known: tuple[Move, ...], body: Scope | None) -> TrainingLoop:
