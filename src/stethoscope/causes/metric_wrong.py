@@ -14,12 +14,13 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
         Evidence(

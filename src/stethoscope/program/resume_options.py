@@ -40,9 +40,12 @@ def is_for_resuming(name: str) -> bool:
     return bool(parts & {"resume", "resuming", "restore"}) or name.replace("-", "_") in CHECKPOINTS
 
 
-def idle_options(program: Program) -> Iterator[IdleOption]:
-    """The flags and fields for resuming that reach nothing but print-outs and checks."""
-    uses = setting_uses(program)
+def idle_options(program: Program, written: frozenset[str] = frozenset()) -> Iterator[IdleOption]:
+    """The flags and fields for resuming that reach nothing but print-outs and checks.
+
+    `written` are the names in the run's settings files.
+    """
+    uses = setting_uses(program, written)
     if uses is None or uses.escape is not None:
         return
     seen: set[str] = set()

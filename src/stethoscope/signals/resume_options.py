@@ -27,4 +27,10 @@ def measure(run: Run) -> ResumeOptions | Missing:
         return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
     found = walks(index(run.program), settings_tree(run.recipe))
     dropped = tuple(call for walk in found for call in dropped_loads(walk))
-    return ResumeOptions(tuple(idle_options(run.program)), dropped)
+    return ResumeOptions(tuple(idle_options(run.program, _written(run))), dropped)
+
+
+def _written(run: Run) -> frozenset[str]:
+    """The names in the settings files, as all settings are followed with."""
+    keys = (setting.key for setting in run.recipe or ())
+    return frozenset(part for key in keys for part in key if isinstance(part, str))

@@ -1,0 +1,54 @@
+"""A picture metric assumes another range than its pictures have.
+
+## What it checks
+PSNR and SSIM, written by hand or from a library: whether the peak in the formula, or the `data_range` that
+is given, fits the range to which the pictures were clamped, squashed or scaled before.
+
+## Why it matters
+A peak of 255 for pictures in [0, 1] adds 48 dB to every PSNR; a peak of 1 for pictures in [-1, 1] takes 6
+dB away and changes the constants of SSIM. The curve keeps its shape, so the mistake shows only beside other
+people's numbers, or in a comparison with the trivial baseline.
+
+## When it is harmless
+Pictures that are brought to 0..255 right before. Where nothing in the source bounds the pictures, their
+range is not known, and nothing is said.
+
+## References
+- skimage.metrics.peak_signal_noise_ratio, torchmetrics.image.PeakSignalNoiseRatio
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.metric_ranges import Mismatch, mismatches
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="EVA105", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report each metric whose peak does not fit its pictures."""
+    seen: set[object] = set()
+    for walk in evaluations.walks:
+        for mismatch in mismatches(walk):
+            if mismatch.formula.node in seen:
+                continue
+            seen.add(mismatch.formula.node)
+            low, high = mismatch.range
+            yield Finding(
+                tuple(dict.fromkeys((mismatch.formula.where, mismatch.called.where))),
+                f"{mismatch.metric} assumes a peak of {mismatch.peak:g}, and what it compares is in"
+                f" [{low:g}, {high:g}]{_worth(mismatch)}",
+                evidence={"peak": mismatch.peak, "low": low, "high": high},
+            )
+
+
+def _worth(mismatch: Mismatch) -> str:
+    """How many decibels a PSNR is off."""
+    if mismatch.metric != "PSNR":
+        return ""
+    off = 20 * math.log10(mismatch.peak / (mismatch.range[1] - mismatch.range[0]))
+    return f": {abs(off):.0f} dB too {'many' if off > 0 else 'few'}"

@@ -1,0 +1,195 @@
+"""The peak that a picture metric assumes, against the range that its pictures have.
+
+A range is known where something bounds it: a clamp, a sigmoid, a scaling of something bounded. The peak is
+read from the formula of a PSNR of the repository, or from the argument that libraries take.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.ancestry import ancestry, quietly
+from stethoscope.program.evaluation import Walk
+from stethoscope.program.events import Call
+from stethoscope.program.execution import Execution
+from stethoscope.program.likenesses import words
+from stethoscope.program.values import Applied, Choice, Constant, Delayed, FunctionValue, Part, Site, Value
+
+DEPTH = 24  # operations looked through for a bound
+FITS = (0.8, 1.25)  # of the peak to the width of the range: 255 for 256 levels is no mistake
+
+METRIC_WORDS = frozenset({"psnr", "ssim", "msssim", "mssim"})
+PEAK_KEYWORDS = ("data_range", "max_val", "max_value", "max_pixel", "peak", "L")
+# fmt: off
+LEAVING = frozenset({
+    "float", "double", "half", "to", "cpu", "cuda", "detach", "numpy", "squeeze", "unsqueeze", "permute",
+    "round", "contiguous", "astype", "byte", "clone", "transpose", "reshape", "view", "flatten", "type",
+    "asarray", "array", "from_numpy", "as_tensor", "stack", "cat", "rint", "copy", "[]", "int",
+})
+# fmt: on
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mismatch:
+    """A metric whose peak does not fit the range of what it compares."""
+
+    metric: str
+    peak: float
+    range: Range
+    formula: Site
+    called: Site
+
+
+def mismatches(walk: Walk) -> Iterator[Mismatch]:
+    """The metrics of a walk that assume another range than their pictures have."""
+    run = walk.trace.run
+    for event in walk.trace.events:
+        if not isinstance(event, Call):
+            continue
+        for peak, pictures, formula in _assumed(run, event):
+            known = [found for picture in pictures if (found := range_of(run, picture)) is not None]
+            wrong = [found for found in known if not _fits(peak, found)]
+            if wrong and len(wrong) == len(known):
+                yield Mismatch(_spoken(event), peak, wrong[0], formula, event.site)
+
+
+def _fits(peak: float, known: Range) -> bool:
+    width = known[1] - known[0]
+    return width <= 0 or FITS[0] <= peak / width <= FITS[1]
+
+
+def _spoken(call: Call) -> str:
+    return next((word.upper() for word in _metric_words(call)), call.name)
+
+
+def _metric_words(call: Call) -> list[str]:
+    name = call.name
+    if isinstance(call.callee, Applied):
+        name = call.callee.callee.rpartition(".")[2]
+    parts = words(name)
+    if "peak" in parts and "noise" in parts:
+        return ["psnr"]
+    if "structural" in parts:
+        return ["ssim"]
+    return [part for part in parts if part in METRIC_WORDS]
+
+
+def _assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
+    """The peak that a call assumes, and the pictures it compares."""
+    if not _metric_words(call):
+        return
+    if isinstance(call.callee, FunctionValue) and call.receiver is None:
+        yield from _formulas(run, Delayed(call.callee, call.args, call.keywords, call.site))
+        return
+    maker = call.callee if isinstance(call.callee, Applied) else None
+    given = {**(maker.keywords if maker is not None else {}), **call.keywords}
+    for name in PEAK_KEYWORDS:
+        peak = given.get(name)
+        if isinstance(peak, Constant) and isinstance(peak.value, int | float) and len(call.args) >= 2:
+            yield float(peak.value), call.args[:2], call.site
+            return
+
+
+def _formulas(run: Execution, metric: Delayed) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
+    """`10 * log10(peak ** 2 / mse)` and `20 * log10(peak / sqrt(mse))` inside a function."""
+    result = quietly(run, metric)
+    for value in ancestry(run, result):
+        if not isinstance(value, Applied) or not value.callee.endswith("log10") or not value.args:
+            continue
+        ratio = value.args[0]
+        match ratio:
+            case Applied(callee="/", args=(Constant(value=int() | float() as top), bottom)):
+                is_root = any(_is_root(inner) for inner in _near(bottom))
+                peak = float(top) if is_root else math.sqrt(abs(float(top)))
+                yield peak, tuple(_compared(run, bottom)), value.site
+
+
+def _near(value: Value) -> Iterator[Value]:
+    """A value and what it is right away made from."""
+    yield value
+    if isinstance(value, Applied):
+        yield from value.args[:2]
+
+
+def _is_root(value: Value) -> bool:
+    if not isinstance(value, Applied):
+        return False
+    is_power = value.callee in {"**", ".pow"} and isinstance(value.args[-1], Constant)
+    return value.callee.endswith("sqrt") or (is_power and value.args[-1].value == 0.5)  # type: ignore[attr-defined]
+
+
+def _compared(run: Execution, error: Value) -> list[Value]:
+    """The two pictures whose difference an error is."""
+    for value in ancestry(run, error):
+        if isinstance(value, Applied) and len(value.args) >= 2:
+            if value.callee in {"-", ".sub"}:
+                return [value.args[0], value.args[1]]
+            if value.callee.rpartition(".")[2] in {"mse_loss", "mean_squared_error"}:
+                return list(value.args[:2])
+    return []
+
+
+# Ranges
+
+
+def range_of(run: Execution, value: Value, depth: int = DEPTH) -> Range | None:
+    """The smallest and largest number that a value can hold, where something bounds it."""
+    if depth == 0:
+        return None
+    if isinstance(value, Delayed):
+        forced = quietly(run, value)
+        return range_of(run, forced, depth - 1) if forced is not value else None
+    if isinstance(value, Choice):
+        found = {range_of(run, option, depth - 1) for option in value.options}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(value, Part):
+        return range_of(run, value.base, depth - 1) if isinstance(value.key, int) else None
+    if not isinstance(value, Applied) or not value.args:
+        return None
+    return _of_operation(run, value, depth)
+
+
+def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
+    last = value.callee.removesuffix("()").rpartition(".")[2] or value.callee
+    if last in {"clamp", "clip", "clamp_", "clip_"}:
+        return _bounds(value)
+    if last in {"sigmoid", "Sigmoid"}:
+        return 0.0, 1.0
+    if last in {"tanh", "Tanh"}:
+        return -1.0, 1.0
+    if last in LEAVING:
+        return range_of(run, value.args[0], depth - 1)
+    operation = {"mul": "*", "mul_": "*", "div": "/", "add": "+", "sub": "-"}.get(last, value.callee)
+    if operation in {"*", "/", "+", "-"} and len(value.args) == 2:
+        return _scaled(run, operation, value.args[0], value.args[1], depth)
+    return None
+
+
+def _bounds(value: Applied) -> Range | None:
+    low = value.keywords.get("min", value.args[1] if len(value.args) > 1 else None)
+    high = value.keywords.get("max", value.args[2] if len(value.args) > 2 else None)
+    numbers = [v.value if isinstance(v, Constant) else None for v in (low, high)]
+    if all(isinstance(number, int | float) for number in numbers):
+        return float(numbers[0]), float(numbers[1])  # type: ignore[arg-type]
+    return None
+
+
+def _scaled(run: Execution, operation: str, left: Value, right: Value, depth: int) -> Range | None:
+    if isinstance(left, Constant) and operation in {"*", "+"}:
+        left, right = right, left
+    known = range_of(run, left, depth - 1)
+    number = right.value if isinstance(right, Constant) else None
+    if known is None or not isinstance(number, int | float) or (operation == "/" and number == 0):
+        return None
+    low, high = known
+    match operation:
+        case "*":
+            return tuple(sorted((low * number, high * number)))  # type: ignore[return-value]
+        case "/":
+            return tuple(sorted((low / number, high / number)))  # type: ignore[return-value]
+        case "+":
+            return low + number, high + number
+    return low - number, high - number
