@@ -2,7 +2,8 @@
 
 ## What it checks
 On every path: the loss was scaled before `backward()`, and the optimizer then steps by itself, while
-neither `scaler.step(optimizer)` nor `scaler.unscale_(optimizer)` is called for it anywhere in the loop.
+`scaler.step(optimizer)` is called for it nowhere in the loop: with gradients that are still scaled, or that
+`scaler.unscale_` unscaled and nothing leaves out the step where they overflowed.
 
 ## Why it matters
 The gradients are tens of thousands of times too large. SGD takes steps that much too long; Adam hides it
@@ -10,8 +11,9 @@ until weight decay, epsilon and clipping stop meaning anything. Overflowed gradi
 first one makes the weights NaN.
 
 ## When it is harmless
-Gradients unscaled by hand with `unscale_` before the step. A scaler that is switched off. A loop in which
-the scaler steps on the path for mixed precision, and the optimizer on the other.
+Gradients unscaled with `unscale_`, and a step under the condition that they are finite. A scaler that is
+switched off. A loop in which the scaler steps on the path for mixed precision, and the optimizer on the
+other.
 
 ## References
 - torch.amp.GradScaler
@@ -27,6 +29,7 @@ from stethoscope.program.events import Call
 from stethoscope.program.loop_order import (
     go_together,
     is_switched_off,
+    questions,
     scaled_by,
     sets_gradients,
     surely_same,
@@ -34,11 +37,13 @@ from stethoscope.program.loop_order import (
 from stethoscope.program.moves import Kind, Move, same_object
 from stethoscope.program.statements import blocks_around, is_name_chain, put_after
 from stethoscope.program.training_loop import Path, TrainingLoop
-from stethoscope.program.values import Value
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP105", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+
+FINITE = ("isfinite", "isnan", "isinf", "inf", "nan", "finite")
 
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
@@ -51,10 +56,10 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             splices = _fix(loop, scalings, step)
             yield Finding(
                 where=(step.event.site.where, backward.event.site.where),
-                message=f"{step.event.site.text} updates with the gradients of a scaled loss: the scaler "
-                "neither unscales them nor steps",
+                message=f"{step.event.site.text} updates with the gradients of a scaled loss: "
+                f"{_says(loop, step)}",
                 evidence={"backward": backward.event.site.text},
-                proof="all gradients that reach the step are of the scaled loss, and nothing unscales them",
+                proof="all gradients that reach the step are of the scaled loss, and the scaler never steps",
                 fix=Fix("let the scaler make the step", Level.SAFE, splices) if splices else None,
             )
 
@@ -65,7 +70,7 @@ def _bypassing(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
             fed_by = _fed_by(path, step)
             if step.by_engine or not fed_by or not all(move.scaled and not move.by_engine for move in fed_by):
                 continue
-            if _is_handled(loop, step.subject) or not go_together(loop, step, fed_by[-1]):
+            if _is_handled(loop, step) or not go_together(loop, step, fed_by[-1]):
                 continue
             yield fed_by[-1], step
 
@@ -81,9 +86,24 @@ def _fed_by(path: Path, step: Move) -> list[Move]:
     return found
 
 
-def _is_handled(loop: TrainingLoop, optimizer: Value | None) -> bool:
-    by_scaler = loop.of(Kind.SCALER_STEP, Kind.UNSCALE)
-    return any(surely_same(move.subject, optimizer) or move.subject is None for move in by_scaler)
+def _is_handled(loop: TrainingLoop, step: Move) -> bool:
+    """Whether the scaler steps this optimizer elsewhere, or the loop itself leaves out what overflowed."""
+    by_scaler = loop.of(Kind.SCALER_STEP)
+    if any(surely_same(move.subject, step.subject) or move.subject is None for move in by_scaler):
+        return True
+    asked = " ".join(question for question, _ in questions(loop, step.event))
+    return _is_unscaled(loop, step) and any(word in asked for word in FINITE)
+
+
+def _is_unscaled(loop: TrainingLoop, step: Move) -> bool:
+    unscaled = loop.of(Kind.UNSCALE)
+    return any(same_object(move.subject, step.subject) for move in unscaled)
+
+
+def _says(loop: TrainingLoop, step: Move) -> str:
+    if _is_unscaled(loop, step):
+        return "where they overflowed, nothing leaves the step out"
+    return "the scaler neither unscales them nor steps"
 
 
 def _fix(loop: TrainingLoop, scalings: list[Call], step: Move) -> tuple[Splice, ...]:
