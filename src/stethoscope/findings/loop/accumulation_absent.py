@@ -32,8 +32,9 @@ from stethoscope.program.accumulation import (
     divided_without_window,
 )
 from stethoscope.program.likenesses import words
-from stethoscope.program.statements import moved
-from stethoscope.run import Fix, Level
+from stethoscope.program.moves import Move
+from stethoscope.program.statements import blocks_around, cut, put_after
+from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 from stethoscope.signals.unused_settings import UnusedSetting, UnusedSettings
 
@@ -57,7 +58,7 @@ def examine(loops: TrainingLoops, unused: UnusedSettings | None) -> Iterator[Fin
         if cleared is not None:
             zero, step = cleared
             site = zero.event.site
-            splices = moved(site.source, site.node, step.event.site.node, after=True)
+            splices = _cleared_after(zero, step)
             yield Finding(
                 where=(site.where, step.event.site.where),
                 message=f"{site.text} clears the gradients with every batch, and {step.event.site.text} "
@@ -86,6 +87,17 @@ def examine(loops: TrainingLoops, unused: UnusedSettings | None) -> Iterator[Fin
                 "gradients are made smaller and never gathered",
                 evidence={"divisor": text},
             )
+
+
+def _cleared_after(zero: Move, step: Move) -> tuple[Splice, ...]:
+    """The clearing taken from where it is and put behind the step."""
+    source = zero.event.site.source
+    if step.event.site.source is not source or zero.event.within != step.event.within:
+        return ()
+    block, position = blocks_around(source, zero.event.site.node)[0]
+    taken = cut(source, block, position)
+    target, place = blocks_around(source, step.event.site.node)[0]
+    return (taken, put_after(source, target[place], zero.event.site.text)) if taken is not None else ()
 
 
 def _asks(setting: UnusedSetting) -> bool:

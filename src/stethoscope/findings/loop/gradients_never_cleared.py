@@ -27,7 +27,9 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.loop_order import may_clear
 from stethoscope.program.moves import Kind, Move, same_object
+from stethoscope.program.statements import blocks_around, put_after
 from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP101", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -50,6 +52,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 if not zeros
                 else f"{what} stepped in a loop that clears other gradients and never its own",
                 evidence={"step": step.event.site.text, "backward": backward.event.site.text},
+                fix=_fix(step),
             )
 
 
@@ -60,6 +63,21 @@ def _updates(loop: TrainingLoop) -> list[Move]:
         if move.updates and not any(same_object(move.subject, other.subject) for other in found):
             found.append(move)
     return found
+
+
+def _fix(step: Move) -> Fix | None:
+    """Clearing right after the step, by the name that the step is written with."""
+    site, node = step.event.site, step.event.site.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or step.by_engine:
+        return None
+    if node.func.attr != "step":
+        return None
+    around = blocks_around(site.source, node)
+    if not around:
+        return None
+    block, position = around[0]
+    splice = put_after(site.source, block[position], f"{_optimizer(step)}.zero_grad()")
+    return Fix("clear the gradients after the step", Level.SAFE, (splice,))
 
 
 def _optimizer(step: Move) -> str:

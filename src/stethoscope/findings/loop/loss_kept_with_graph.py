@@ -70,8 +70,16 @@ def _finding(kept: Kept, what: str) -> Finding:
         where=site.where,
         message=f"{kept.name} keeps {written} with its graph, for {what}",
         evidence={"kept in": kept.name, "value": written},
-        fix=Fix("keep the number without its graph", Level.SAFE, splices) if splices else None,
+        fix=Fix("keep the number without its graph", _level(kept), splices) if splices else None,
     )
+
+
+def _level(kept: Kept) -> Level:
+    """What a meter gets as a parameter may be a plain number elsewhere, which cannot be detached."""
+    inside = kept.event.within[-1] if kept.event.within else None
+    given = set(inside.parameters) if inside is not None else set()
+    names = {node.id for node in ast.walk(kept.written) if isinstance(node, ast.Name)}
+    return Level.UNSAFE if names & given else Level.SAFE
 
 
 def _in_training(loop: TrainingLoop) -> Iterator[Kept]:
