@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from stethoscope.clinic.cases.deblur_fft import cure as deblur_fft
 from stethoscope.clinic.cases.diffusion_prior import cure as diffusion_prior
 from stethoscope.clinic.cases.protein_sedd import cure as protein_sedd
 from stethoscope.clinic.edit import Edit, apply
 from tests.clinic.projects import EXAMPLES
 
-CASES = {"diffusion-prior": diffusion_prior, "protein-sedd": protein_sedd}
+CASES = {"deblur-fft": deblur_fft, "diffusion-prior": diffusion_prior, "protein-sedd": protein_sedd}
 FAMILIES = {"loop", "precision", "objective", "evaluation", "data", "resume", "ranks", "settings"}
 
 every_case = pytest.mark.parametrize("case", CASES)
@@ -54,9 +55,9 @@ def test_every_edit_of_the_cure_is_explained_and_changes_something(case: str) ->
 def test_a_cured_project_cannot_be_cured_again(case: str, tmp_path: Path) -> None:
     cure = CASES[case]
     cure.copy_project(tmp_path, cure.CURE)
-    first = cure.CURE[0]
     with pytest.raises(ValueError, match="expected the text to replace once, found it 0 times"):
-        apply(first, (tmp_path / first.file).read_text())
+        for edit in cure.CURE:
+            apply(edit, (tmp_path / edit.file).read_text())
 
 
 @every_case

@@ -1,0 +1,1 @@
+"""Motion deblurring in the frequency domain."""
