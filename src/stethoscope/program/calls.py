@@ -185,6 +185,8 @@ def call_value(
             return choice(*(call_value(run, option, args, keywords, site) for option in options))
         case Outside(name=name):
             return _call_outside(run, name, args, keywords, site)
+        case Applied(callee=name, args=[inner, *_]) if name[:1] == "." and name[1:] in UNCHANGED:
+            return call_value(run, inner, args, keywords, site, complete)
         case Applied(callee=name) if name and name[0].isalpha() and not name.endswith("()"):
             computed = _computed_layer(callee, args, keywords) if run.eager else None
             if computed is not None:
@@ -505,7 +507,8 @@ def _call_instance(
     if method is None:
         return run.note(Applied("()", (instance, *args), keywords, site))
     callee = FunctionValue(method, instance)
-    if not run.eager and not run.may_train(method):
+    acts = run.tracing and method.name == "__call__" and not run.can_wait(method)
+    if not run.eager and not run.may_train(method) and not acts:
         # A module may keep windows and buffers for itself; its result is what matters.
         return run.note(Delayed(callee, tuple(args), keywords, site))
     return call_value(run, callee, args, keywords, site)
