@@ -56,8 +56,7 @@ def test_a_cured_project_cannot_be_cured_again(case: str, tmp_path: Path) -> Non
     cure = CASES[case]
     cure.copy_project(tmp_path, cure.CURE)
     with pytest.raises(ValueError, match="expected the text to replace once, found it 0 times"):
-        for edit in cure.CURE:
-            apply(edit, (tmp_path / edit.file).read_text())
+        [apply(edit, (tmp_path / edit.file).read_text()) for edit in cure.CURE]
 
 
 @every_case
