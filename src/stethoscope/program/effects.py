@@ -28,6 +28,7 @@ TELLING = BACKWARD | {
     *("all_reduce", "barrier", "broadcast", "set_epoch", "load_state_dict", "state_dict", "manual_seed"),
     *("all_gather", "gather", "gather_for_metrics", "reduce", "wait_for_everyone", "save", "load", "forward"),
 }
+EVALUATING = ("valid", "eval", "test")  # in the names of functions that measure
 # The ends of names that networks are called by: `self.net_g(x)` is met where it happens.
 NETWORKS = ("model", "net", "network", "net_g", "netg", "net_d", "netd", "generator", "encoder", "decoder")
 CHANGING_METHODS = frozenset({"append", "extend", "update", "setdefault", "add", "insert", "setattr"})
@@ -66,7 +67,8 @@ def effects(index: Index) -> Effects:
         for name in names:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
-        if names & TELLING or any(name.lower().endswith(NETWORKS) for name in names):
+        is_evaluation = any(word in function.name.lower() for word in EVALUATING)
+        if is_evaluation or names & TELLING or any(name.lower().endswith(NETWORKS) for name in names):
             telling.append(function)
         if _has_backward(nodes):
             minimising.add(function)

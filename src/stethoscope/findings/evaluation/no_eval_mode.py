@@ -127,6 +127,8 @@ def _fix(evaluation: Evaluation) -> Fix | None:
     """Switch before the loop that evaluates, where training switches back by itself."""
     name = _spoken(evaluation)
     loop = next((s for s in reversed(evaluation.region) if s.kind in {"loop", "with"}), None)
+    if any(id(scope.node) in evaluation.walk.training_nodes for scope in evaluation.region):
+        return None  # the same code trains
     if loop is None or name == "the network" or not _switches_back(evaluation) or _is_local(name, loop):
         return None
     around = blocks_around(loop.source, loop.node)
