@@ -218,13 +218,20 @@ class Decisions:
         """Of each condition, by its scope's id: whether it asks about values that only this rank has."""
         walk = self.ranks.walk
         asked = {id(s): s for e in walk.trace.events for s in e.scopes() if s.kind in {"if", "loop"}}
-        found = {key: s.kind == "if" and self.is_local(s.value) for key, s in asked.items()}
+        found = {key: self.is_local_condition(s) for key, s in asked.items()}
         for _ in range(ROUNDS):
             marked = self._marked(found)
             for key, scope in asked.items():
                 if not found[key] and self._asks_for(scope, marked):
                     found[key] = True
         return found
+
+    def is_local_condition(self, scope: Scope) -> bool:
+        """Whether a condition asks about this rank's own values, and not whether something is there."""
+        node = scope.node
+        if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            return False
+        return scope.kind == "if" and self.is_local(scope.value)
 
     def is_local(self, value: Value | None) -> bool:
         """Whether a value was made from what this rank computed on its own data, without agreement."""

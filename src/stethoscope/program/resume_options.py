@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import RESUME_WORDS, first_backward, is_loaded
-from stethoscope.program.declared_options import Option
+from stethoscope.program.declared_options import Option, declared_options
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call
+from stethoscope.program.index import index
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import full_name
 from stethoscope.program.setting_uses import Use, setting_uses
@@ -45,6 +46,8 @@ def idle_options(program: Program, written: frozenset[str] = frozenset()) -> Ite
 
     `written` are the names in the run's settings files.
     """
+    if not any(is_for_resuming(option.name) for option in declared_options(index(program))):
+        return  # following the settings of a large program takes seconds
     uses = setting_uses(program, written)
     if uses is None or uses.escape is not None:
         return

@@ -84,7 +84,7 @@ def _local_condition(ranks: Ranks, event: Event) -> Scope | None:
     if event not in ranks.collectives:
         return None
     decisions = Decisions(ranks)
-    return next((s for s in event.scopes() if s.kind == "if" and decisions.is_local(s.value)), None)
+    return next((scope for scope in event.scopes() if decisions.is_local_condition(scope)), None)
 
 
 def _entered_at(ranks: Ranks, event: Event, condition: Scope) -> Site:
