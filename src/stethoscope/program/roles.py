@@ -125,7 +125,7 @@ def _role_of_class(index: Index, cls: Class) -> Role | None:
         return derived
     bases = [base.rpartition(".")[2] for base in index.outside_bases(cls)]
     names = [ancestor.name for ancestor in index.lineage(cls)]
-    if any({"ema", "swa"} & set(words(name)) for name in names):
+    if any({"ema", "swa"} & set(words(name)) or {"moving", "average"} <= set(words(name)) for name in names):
         return Role.AVERAGE
     if any("GradScaler" in name for name in (*bases, *names)):
         return Role.SCALER
