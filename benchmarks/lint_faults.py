@@ -275,7 +275,7 @@ def _importable(needs: tuple[str, ...], python: str) -> bool:
 
 
 def ours(copies: list[Copy], root: Path, options: argparse.Namespace) -> dict[str, list[Said]]:
-    """The findings of `stethoscope lint` in every copy; one that it could not examine has none."""
+    """The findings of `stethoscope lint` in every copy; where it breaks off, that is a false one."""
 
     def lint(copy: Copy) -> list[Said]:
         done = subprocess.run(
@@ -285,8 +285,7 @@ def ours(copies: list[Copy], root: Path, options: argparse.Namespace) -> dict[st
             text=True,
         )
         if done.returncode not in (0, 1):
-            print(f"{copy.name}: lint ended with {done.returncode}: {done.stderr[-500:]}", file=sys.stderr)
-            return []
+            return [Said("FAILED", (), done.stderr[-500:])]
         return [
             Said(
                 finding["code"],
@@ -306,15 +305,40 @@ def ours(copies: list[Copy], root: Path, options: argparse.Namespace) -> dict[st
 
 
 def peer(name: str, environment: Path | None, copies: list[Copy], root: Path) -> dict[str, list[Said]]:
-    """The findings of a peer, which reads files one by one and so all copies at once."""
+    """The findings of a peer.
+
+    Peers read each file by itself, so of a copy only the files that were changed are read, and
+    what was said of the healthy project holds for the others.
+    """
     command = _peer_environment(environment) / "bin" / name
     arguments, parse = READ[name]
-    done = subprocess.run([str(command), *arguments, "."], cwd=root, capture_output=True, text=True)
     said: dict[str, list[Said]] = {copy.name: [] for copy in copies}
-    for code, file, line, message in parse(done.stdout):
-        copy, _, inside = _relative(file, root).partition("/")
-        said[copy].append(Said(code, ((inside, line),), message))
+    with tempfile.TemporaryDirectory() as folder:
+        reading = Path(folder).resolve()
+        changed = {copy.name: _files_to_read(copy, root, reading) for copy in copies}
+        for project in {copy.project for copy in copies}:
+            shutil.copytree(HERE / project, reading / f"whole.{project}", dirs_exist_ok=True)
+        done = subprocess.run([str(command), *arguments, "."], cwd=reading, capture_output=True, text=True)
+        for code, file, line, message in parse(done.stdout):
+            top, _, inside = _relative(file, reading).partition("/")
+            one = Said(code, ((inside, line),), message)
+            if not top.startswith("whole."):
+                said[top].append(one)
+                continue
+            for copy in copies:
+                if copy.project == top.removeprefix("whole.") and inside not in changed[copy.name]:
+                    said[copy.name].append(one)
     return said
+
+
+def _files_to_read(copy: Copy, root: Path, reading: Path) -> set[str]:
+    """Lay the changed files of a copy out for a peer, and give their names."""
+    files = {edit.file for edit in copy.edits if edit.file.endswith(".py")}
+    for file in files:
+        target = reading / copy.name / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / copy.name / file, target)
+    return files
 
 
 def _peer_environment(environment: Path | None) -> Path:
@@ -342,7 +366,7 @@ def _torch_preflight(output: str) -> Iterator[tuple[str, str, int, str]]:
 
 Parser = Callable[[str], Iterable[tuple[str, str, int, str]]]
 READ: dict[str, tuple[tuple[str, ...], Parser]] = {
-    "torchfix": (("--select", "ALL", "-j", "1"), _torchfix),
+    "torchfix": (("-j", "1"), _torchfix),
     "torch-preflight": (("check", "-f", "json", "-j", "1"), _torch_preflight),
 }
 
