@@ -7,8 +7,19 @@ from pathlib import Path
 from stethoscope.program.calls import call_value
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import index
+from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree, settings_tree
-from stethoscope.program.values import Constant, Instance, Items, Outside, Settings, Site
+from stethoscope.program.values import (
+    ClassValue,
+    Constant,
+    Instance,
+    Items,
+    Leaf,
+    Outside,
+    Settings,
+    Site,
+    Table,
+)
 from tests.program.program_text import program_of
 
 REGISTER = """
@@ -87,3 +98,87 @@ def test_settings_that_name_a_class_make_its_object(tmp_path: Path) -> None:
     assert made.cls.name == "Net"
     assert isinstance(made.made_with["width"], Constant)
     assert isinstance(made.made_with["act"], Instance)
+
+
+HANDED_ON = """
+import torch
+
+
+class Registry:
+    def __init__(self):
+        self._kept = {}
+
+    def register(self):
+        def keep(cls):
+            self._kept[cls.__name__] = cls
+            return cls
+
+        return keep
+
+    def get(self, name):
+        return self._kept[name]
+
+
+LOSSES = Registry()
+NETWORKS = Registry()
+
+
+def build(registry, options):
+    return registry.get(options.pop("type"))(**options)
+
+
+def fetch(registry, name):
+    return registry[name]
+
+
+@LOSSES.register()
+class Near:
+    pass
+
+
+@NETWORKS.register()
+class Deep:
+    pass
+"""
+USER = """
+from parts import LOSSES, NETWORKS, build, fetch
+
+loss = build(LOSSES, {"type": "Near"})
+network = build(NETWORKS, {"type": "Deep"})
+kind = fetch(NETWORKS, "Deep")
+"""
+
+
+def test_a_registry_is_known_behind_the_name_of_a_parameter(tmp_path: Path) -> None:
+    names = index(program_of(tmp_path, parts=HANDED_ON, user=USER))
+    run = Execution(names, SettingsTree(), tracing=True)
+    run.enter_module(names.modules["user"])
+    made = {
+        name: run.force(run.global_name(name, names.modules["user"])) for name in ("loss", "network", "kind")
+    }
+    assert isinstance(made["loss"], Instance)
+    assert made["loss"].cls.name == "Near"
+    assert isinstance(made["network"], Instance)
+    assert made["network"].cls.name == "Deep"
+    assert isinstance(made["kind"], ClassValue)
+    assert made["kind"].cls.name == "Deep"
+
+
+def test_a_class_of_unknown_name_in_a_known_module_keeps_its_part(tmp_path: Path) -> None:
+    text = "import torch\n\n\ndef make(net, kind):\n    return getattr(torch.optim, kind)(net.parameters())\n"
+    names = index(program_of(tmp_path, a=text))
+    run = Execution(names, SettingsTree(), tracing=True)
+    assert role_of(run, run.force(run.enter(names.functions_named("make")[0]))) is Role.OPTIMIZER
+
+
+def test_a_batch_that_is_moved_entry_by_entry_is_the_batch(tmp_path: Path) -> None:
+    moved = "{k: v.to(device) if v is not None else v for k, v in batch.items()}"
+    changed = "{k: v * 2 for k, v in batch.items()}"
+    text = f"def one(batch, device):\n    return {moved}\n\n\ndef two(batch):\n    return {changed}\n"
+    names = index(program_of(tmp_path, a=text))
+    run = Execution(names, SettingsTree(), tracing=True)
+    same, other = (run.force(run.enter(names.functions_named(name)[0])) for name in ("one", "two"))
+    assert isinstance(same, Leaf)
+    assert same.name == "batch"
+    assert isinstance(other, Table)
+    assert len(other.rest) == 1

@@ -71,6 +71,8 @@ WRAPPERS = (
     "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.ModuleList",
     "torch.nn.ModuleDict",
+    "torch.nn.ParameterList",
+    "torch.nn.ParameterDict",
     "collections.OrderedDict",
     "typing.cast",
     "torch.autograd.Variable",
@@ -87,6 +89,10 @@ LEARNING_LAYERS = (
     "BatchNorm",
     "Attention",
     "Transformer",
+)
+UNKNOWN_NAME = "?"  # the last part of `getattr(torch.optim, name)`
+MOVES = frozenset(
+    {".to", ".cuda", ".cpu", ".contiguous", ".pin_memory", ".clone", ".detach", ".float", ".long"}
 )
 REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})
 # fmt: off
@@ -222,6 +228,9 @@ def call_method(
     contained = _container_method(run, receiver, name, args, keywords)
     if contained is not None:
         return contained
+    registry = run.registry_of(receiver) if name in REGISTRY_METHODS else ""
+    if registry:
+        return _from_registry(run, registry, name, list(args), dict(keywords), site)
     if isinstance(receiver, Instance | ClassValue | ModuleValue | SuperValue | Outside):
         found = run.attribute(receiver, name, site)
         if isinstance(found, Part) and name in UNCHANGED:
@@ -306,6 +315,13 @@ def _leading(run: Execution, value: Value) -> Iterator[Value]:
     yield from inputs(value)
 
 
+def moved(value: Value) -> Value:
+    """What was moved or cast, without the moves."""
+    while isinstance(value, Applied) and value.callee in MOVES and value.args:
+        value = value.args[0]
+    return value
+
+
 def detaches(value: Applied) -> bool:
     """Whether a call cuts gradients off."""
     return value.callee in {"float", "int"} or value.callee.rpartition(".")[2] in DETACHING
@@ -366,7 +382,7 @@ def range_elements(args: Sequence[Value], most: int) -> list[Value]:
 def registry_item(run: Execution, base: ast.expr, key: ast.expr, frame: Frame) -> Value | None:
     """`LOSSES[name]` where LOSSES is a registry filled by decorators."""
     registry = _registry(run.index, dotted(base))
-    return _registered(run, registry, run.evaluate(key, frame)) if registry else None
+    return registered(run, registry, run.evaluate(key, frame)) if registry else None
 
 
 def array_attribute(array: np.ndarray[Any, Any], name: str) -> Value:
@@ -702,7 +718,7 @@ def _registry(index: Index, name: str | None) -> str:
     return last if last in index.registries else ""
 
 
-def _registered(run: Execution, registry: str, key: Value) -> Value:
+def registered(run: Execution, registry: str, key: Value) -> Value:
     """What is registered under a key; where it is not known, what the settings name, else all."""
     entries = run.index.registries[registry]
     if isinstance(key, Constant) and isinstance(key.value, str) and key.value.lower() in entries:
@@ -717,7 +733,7 @@ def _from_registry(
 ) -> Value:
     key: Value = args[0] if args else Leaf("key")
     if method == "get":
-        return _registered(run, registry, key)
+        return registered(run, registry, key)
     key = run.force(key)
     settings = dict(keywords)
     if isinstance(key, Settings) and isinstance(key.tree, dict):
@@ -726,7 +742,7 @@ def _from_registry(
     elif isinstance(key, Table):
         settings.update({str(n): v for n, v in key.entries.items() if n not in {"type", "name"}})
         key = key.entries.get("type") or key.entries.get("name") or key
-    return call_value(run, _registered(run, registry, key), [], settings, site, complete=bool(settings))
+    return call_value(run, registered(run, registry, key), [], settings, site, complete=bool(settings))
 
 
 def _definition(item: Function | Class) -> Value:
@@ -745,6 +761,8 @@ def _getattr(run: Execution, args: list[Value], site: Site) -> Value:
         chosen = [value for key, value in own.items() if key.lower() in named]
         if chosen:
             return choice(*(_definition(value) for value in chosen))
+    if isinstance(base, Outside):
+        return Outside(f"{base.name}.{UNKNOWN_NAME}")
     return Leaf("getattr")
 
 

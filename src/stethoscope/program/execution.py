@@ -128,6 +128,7 @@ class Execution:
         self._stored: dict[object, Value] = {}
         self._expanded: dict[Delayed, Value] = {}
         self._globals: dict[tuple[str, str], Value] = {}
+        self._registries: dict[Value, str] = {}
         self._setting_up: set[tuple[Instance, str]] = set()
         self._unmade: dict[
             Instance, tuple[Function, tuple[Value, ...], Mapping[str, Value], Scope | None]
@@ -708,9 +709,19 @@ class Execution:
                 return ModuleValue(target)
             case External(name=full):
                 return Outside(full)
-            case Variable(value=value, source=source):
-                return self.evaluate(value, Frame(self.index.module_of(source), {}))
+            case Variable(name=own, value=value, source=source):
+                home = self.index.module_of(source)
+                if home is not module:
+                    return self.global_name(own, home)  # one object, whoever imports it
+                made = self.evaluate(value, Frame(home, {}))
+                if own in self.index.registries:
+                    self._registries[made] = own
+                return made
         return Outside(name) if name in calls.BUILTINS else Leaf(name)
+
+    def registry_of(self, value: Value) -> str:
+        """The name of the registry that an object is, "" where it is none."""
+        return self._registries.get(value, "")
 
     def _attribute(self, node: ast.Attribute, base: ast.expr, attr: str, frame: Frame) -> Value:
         return self.attribute(self.evaluate(base, frame), attr, Site(frame.module.source, node))
@@ -827,6 +838,9 @@ class Execution:
     def item(self, base: Value, key: Value, site: Site | None = None) -> Value:
         """`base[key]`."""
         base = self.force(base)
+        registry = self.registry_of(base)
+        if registry and not (isinstance(base, Table) and base.entries):
+            return calls.registered(self, registry, key)
         match base, key:
             case Items(items=items), Constant(value=int() as position):
                 return items[position] if -len(items) <= position < len(items) else Leaf("item")
@@ -865,6 +879,8 @@ class Execution:
             value = self.evaluate(value_node, frame)
             if key_node is None:
                 spread = self.force(value)
+                if isinstance(spread, Settings) and isinstance(spread.tree, dict):
+                    table.entries.update({name: self.part(spread, name) for name in spread.tree})
                 if isinstance(spread, Table):
                     table.entries.update(spread.entries)
                     table.rest.extend(spread.rest)
@@ -873,6 +889,9 @@ class Execution:
         return table
 
     def _dict_comprehension(self, node: ast.DictComp, frame: Frame) -> Value:
+        mapped = self._moved_mapping(node, frame)
+        if mapped is not None:
+            return mapped
         table = Table({})
 
         def visit(inner: Frame) -> None:
@@ -880,6 +899,30 @@ class Execution:
 
         self._comprehend(node.generators, frame, visit)
         return table
+
+    def _moved_mapping(self, node: ast.DictComp, frame: Frame) -> Value | None:
+        """`{k: v.to(device) for k, v in batch.items()}` is the batch, where that is not known by its keys."""
+        match node:
+            case ast.DictComp(
+                key=ast.Name(id=key),
+                generators=[
+                    ast.comprehension(
+                        target=ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]),
+                        iter=ast.Call(func=ast.Attribute(value=mapping, attr="items")),
+                        ifs=[],
+                    )
+                ],
+            ) if key == first:
+                held = self.force(self.evaluate(mapping, frame))
+                if not isinstance(held, Leaf | Part):
+                    return None
+                element = Part(held, "*")
+                names = {**frame.names, first: Leaf(first), second: element}
+                inner = Frame(frame.module, names, frame.around, frame.function, frame.cls)
+                moved = self.evaluate(node.value, inner)
+                options = moved.options if isinstance(moved, Choice) else (moved,)
+                return held if all(calls.moved(option) is element for option in options) else None
+        return None
 
     def _put(self, table: Table, key: Value, value: Value) -> None:
         key = self.force(key)

@@ -162,7 +162,9 @@ def _role_of_outside(name: str) -> Role | None:
     if "swa_utils" in home:
         return {"AveragedModel": Role.AVERAGE, "SWALR": Role.SCHEDULER}.get(last)
     if last in OPTIMIZER_CLASSES or (
-        ".optim" in f".{home}" and last[:1].isupper() and "lr_scheduler" not in home
+        ".optim" in f".{home}"
+        and (last[:1].isupper() or last == calls.UNKNOWN_NAME)
+        and "lr_scheduler" not in home
     ):
         return Role.OPTIMIZER
     if "lr_scheduler" in home or last.endswith("LRScheduler"):
