@@ -11,8 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stethoscope.program import read_program
+from stethoscope.program.execution import Execution
+from stethoscope.program.index import index
 from stethoscope.program.loss_terms import loss_terms
+from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.validation_path import validation_path
+from stethoscope.program.values import Applied, Constant, Part
 from tests.program.program_text import program_of
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -115,3 +119,34 @@ def test_three_thousand_files_are_read_in_time(tmp_path: Path) -> None:
     validation_path(program)
     assert (len(program.sources), unread) == (3_001, ())
     assert time.process_time() - begin < 30  # a few seconds on a free machine
+
+
+SPREADING = """
+from dataclasses import dataclass
+
+
+@dataclass
+class Plan:
+    rate: float
+
+
+def score(ids, labels=None, scale=2):
+    return ids, labels, scale
+
+
+def train(batch, model):
+    return score(**batch), Plan(**batch).rate, model(**batch), dict(batch, extra=1)
+"""
+
+
+def test_an_unresolved_mapping_gives_what_is_asked_of_it(tmp_path: Path) -> None:
+    names = index(program_of(tmp_path, a=SPREADING))
+    run = Execution(names, SettingsTree(), tracing=True)
+    parts = run.pieces(run.enter(names.functions_named("train")[0]), 4)
+    scored, rate, called = run.pieces(parts[0], 3), parts[1], parts[2]
+    assert [getattr(part, "key", None) for part in scored] == ["ids", "labels", None]
+    assert isinstance(scored[2], Constant)
+    assert isinstance(rate, Part)
+    assert rate.key == "rate"
+    assert isinstance(called, Applied)
+    assert [getattr(value, "name", "") for value in called.keywords.values()] == ["batch"]

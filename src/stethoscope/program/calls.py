@@ -90,6 +90,7 @@ LEARNING_LAYERS = (
     "Attention",
     "Transformer",
 )
+SPREAD = "**"  # the keyword under which an unresolved `**mapping` is given
 UNKNOWN_NAME = "?"  # the last part of `getattr(torch.optim, name)`
 MOVES = frozenset(
     {".to", ".cuda", ".cpu", ".contiguous", ".pin_memory", ".clone", ".detach", ".float", ".long"}
@@ -489,6 +490,7 @@ def _arguments(run: Execution, node: ast.Call, frame: Frame) -> tuple[list[Value
         elif isinstance(spread, Settings) and isinstance(spread.tree, dict):
             keywords.update({name: run.part(spread, name) for name in spread.tree})
         else:
+            keywords[SPREAD] = spread
             complete = False
     return args, keywords, complete
 
@@ -685,7 +687,7 @@ def _table_method(
             if isinstance(source, Table):
                 table.entries.update(source.entries)
                 table.rest.extend(source.rest)
-        table.entries.update(keywords)
+        _spread_into(table, keywords)
         return NOTHING
     return None
 
@@ -809,7 +811,7 @@ def _zip(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], s
 
 def _dict(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
     table = Table({})
-    table.entries.update(keywords)
+    _spread_into(table, keywords)
     for arg in args:
         source = run.force(arg)
         if isinstance(source, Table):
@@ -818,6 +820,11 @@ def _dict(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], 
         elif not isinstance(source, Items):
             return source
     return table
+
+
+def _spread_into(table: Table, keywords: Mapping[str, Value]) -> None:
+    table.entries.update({key: value for key, value in keywords.items() if key != SPREAD})
+    table.rest.extend(value for key, value in keywords.items() if key == SPREAD)
 
 
 def _list(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:

@@ -164,7 +164,9 @@ class Execution:
         if init is None:
             fields = [name for c in reversed(self.index.lineage(cls)) for name in _fields(c)]
             instance.attributes.update(zip(fields, args, strict=False))
-            instance.attributes.update(keywords)
+            instance.attributes.update({k: v for k, v in keywords.items() if k != calls.SPREAD})
+            for name in fields if calls.SPREAD in keywords else ():
+                instance.attributes.setdefault(name, self.part(keywords[calls.SPREAD], name))
             return instance
         instance.made_with.update(self._bind(init, instance, args, keywords))
         # Most objects, networks above all, are never looked into.
@@ -1011,11 +1013,18 @@ class Execution:
         if spec.vararg:
             names[spec.vararg.arg] = Items(given[len(positional) :])
         if spec.kwarg:
-            names[spec.kwarg.arg] = Table({n: v for n, v in keywords.items() if n not in known})
+            others: dict[object, Value] = {
+                n: v for n, v in keywords.items() if n not in known and n != calls.SPREAD
+            }
+            names[spec.kwarg.arg] = Table(others, [keywords[n] for n in keywords if n == calls.SPREAD])
+        spread = keywords.get(calls.SPREAD)
         for name in known - names.keys():
             default = _default(function.node, name)
             home = Frame(self._module(function.source), {})
-            names[name] = self.evaluate(default, home) if default is not None else Leaf(name)
+            if spread is not None and (default is None or _is_none(default)):
+                names[name] = self.part(spread, name)
+            else:
+                names[name] = self.evaluate(default, home) if default is not None else Leaf(name)
         return names
 
     def _entry_value(self, function: Function, name: str) -> Value:
@@ -1085,6 +1094,10 @@ def _default(node: FunctionNode, name: str) -> ast.expr | None:
             return default
     named = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
     return next((default for arg, default in named if arg.arg == name), None)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _fields(cls: Class) -> list[str]:
