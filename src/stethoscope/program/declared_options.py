@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stethoscope.program.index import Class, Index, dotted
-from stethoscope.run import Source, Where
+from stethoscope.program.mentions import Mentions, mentions
+from stethoscope.program.option import Option, literal
+from stethoscope.program.parameter_options import parameter_options
+from stethoscope.program.remembered import remembered
+from stethoscope.run import Source
 
 # A class or variable that holds options, by its name.
 HOLDS_OPTIONS = re.compile(
@@ -16,38 +19,23 @@ HOLDS_OPTIONS = re.compile(
     r"|hyper_?parameters|hyper_?params)$",
     re.IGNORECASE,
 )
+ABSL = "absl"  # whose flags are one object for the whole program
 _TRAINS = re.compile(r"\.backward\(|\bTrainer\(|\.fit\(")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option as declared: its name, the sections around it, where, and its default (None where unknown).
-
-    `kind` is "flag", "field", "entry" (of a literal dict) or "constant".
-    """
-
-    name: str
-    where: Where
-    kind: str
-    default: object = None
-    sections: tuple[str, ...] = ()
-
-
+@remembered
 def declared_options(index: Index) -> tuple[Option, ...]:
     """Every option of a program, in the order of its files."""
-    found: list[Option] = []
+    code = mentions(index)
+    found = [*_flags(code), *_dicts(code), *parameter_options(code)]
     for source in index.program:
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Call):
-                found.extend(_flag(node, source))
-            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
-                found.extend(_entries(node, source))
         if _TRAINS.search(source.text):
             found.extend(_constants(source))
     for cls in index.classes:
         if is_option_class(cls, index) or is_plain_option_class(cls):
             found.extend(_fields(cls))
-    return tuple(found)
+    order = {source.file: place for place, source in enumerate(index.program)}
+    return tuple(sorted(found, key=lambda option: (order[option.where.file], option.where.line or 0)))
 
 
 def is_option_class(cls: Class, index: Index) -> bool:
@@ -93,34 +81,45 @@ def _assigned(cls: Class) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
             yield statement.targets[0].id, statement
 
 
-def _flag(call: ast.Call, source: Source) -> Iterator[Option]:
+def _flags(code: Mentions) -> Iterator[Option]:
+    """Every flag that a parser is told of."""
+    names = {"add_argument", "add_option", *(name for name in code.calls if name.startswith("DEFINE_"))}
+    for name in sorted(names):
+        for spot in code.calls.get(name, ()):
+            assert isinstance(spot.node, ast.Call)
+            yield from _flag(spot.node, name, spot.source)
+    for spot in code.attributes.get("add_argument", ()):  # add = parser.add_argument
+        around = code.parents.get(id(spot.node))
+        if isinstance(around, ast.Assign) and isinstance(around.targets[0], ast.Name):
+            for call in code.calls.get(around.targets[0].id, ()):
+                if call.source is spot.source and isinstance(call.node, ast.Call):
+                    yield from _flag(call.node, "add_argument", call.source)
+
+
+def _flag(call: ast.Call, name: str, source: Source) -> Iterator[Option]:
     """`parser.add_argument("--name", ...)` and absl's likes."""
-    name = (dotted(call.func) or str(getattr(call.func, "attr", ""))).rpartition(".")[2]
-    if name and re.search(
-        rf"(?:^|;)\s*{re.escape(name)} = [\w.]+\.add_argument\s*(?:$|;)", source.text, re.MULTILINE
-    ):
-        name = "add_argument"  # add = parser.add_argument
     texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if not texts:
         return
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if name == "add_argument":
+    if name in {"add_argument", "add_option"}:
         longest = next((text for text in texts if text.startswith("--")), texts[0])
-        target = _literal(given.get("dest")) or longest.lstrip("-").replace("-", "_")
-        default = _literal(given.get("default"))
-        if _literal(given.get("action")) in {"store_true", "store_false"} and "default" not in given:
-            default = _literal(given.get("action")) == "store_false"
-        if _literal(given.get("action")) not in {"help", "version"}:
-            yield Option(str(target), source.where(call), "flag", default)
-    elif name.startswith("DEFINE_") and len(call.args) > 1:
-        yield Option(texts[0], source.where(call), "flag", _literal(call.args[1]))
+        target = literal(given.get("dest")) or longest.lstrip("-").replace("-", "_")
+        default = literal(given.get("default"))
+        if literal(given.get("action")) in {"store_true", "store_false"} and "default" not in given:
+            default = literal(given.get("action")) == "store_false"
+        if literal(given.get("action")) not in {"help", "version"}:
+            yield Option(str(target), source.where(call), "flag", default, origin=source.file)
+    elif len(call.args) > 1:
+        yield Option(texts[0], source.where(call), "flag", literal(call.args[1]), origin=ABSL)
 
 
-def _entries(node: ast.Assign, source: Source) -> Iterator[Option]:
-    target = node.targets[0]
-    name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
-    if HOLDS_OPTIONS.search(name) and isinstance(node.value, ast.Dict):
-        yield from _of_dict(node.value, (), source)
+def _dicts(code: Mentions) -> Iterator[Option]:
+    """The entries of every literal dict that is called like settings."""
+    for name in [name for name in code.given if HOLDS_OPTIONS.search(name)]:
+        for spot in code.given[name]:
+            if isinstance(spot.node, ast.Dict):
+                yield from _of_dict(spot.node, (), spot.source)
 
 
 def _of_dict(table: ast.Dict, sections: tuple[str, ...], source: Source) -> Iterator[Option]:
@@ -131,7 +130,7 @@ def _of_dict(table: ast.Dict, sections: tuple[str, ...], source: Source) -> Iter
             yield from _of_dict(value, (*sections, key.value), source)
         elif isinstance(value, ast.Constant | ast.UnaryOp | ast.List | ast.Tuple):
             # A computed entry is a record of something, not an option.
-            yield Option(key.value, source.where(key), "entry", _literal(value), sections)
+            yield Option(key.value, source.where(key), "entry", literal(value), sections)
 
 
 def _constants(source: Source) -> Iterator[Option]:
@@ -146,19 +145,12 @@ def _constants(source: Source) -> Iterator[Option]:
 
 def _fields(cls: Class) -> Iterator[Option]:
     for name, statement in _assigned(cls):
-        yield Option(name, cls.source.where(statement), "field", _field_default(statement.value))
+        yield Option(
+            name, cls.source.where(statement), "field", _field_default(statement.value), origin=cls.qualified
+        )
 
 
 def _field_default(value: ast.expr | None) -> object:
     if isinstance(value, ast.Call):
-        return next((_literal(keyword.value) for keyword in value.keywords if keyword.arg == "default"), None)
-    return _literal(value)
-
-
-def _literal(node: ast.expr | None) -> object:
-    if node is None:
-        return None
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
+        return next((literal(keyword.value) for keyword in value.keywords if keyword.arg == "default"), None)
+    return literal(value)

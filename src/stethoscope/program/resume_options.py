@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import RESUME_WORDS, first_backward, is_loaded
-from stethoscope.program.declared_options import Option, declared_options
+from stethoscope.program.declared_options import declared_options
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call
 from stethoscope.program.index import index
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import full_name
+from stethoscope.program.option import Option
 from stethoscope.program.setting_uses import Use, setting_uses
 from stethoscope.program.values import Applied
 from stethoscope.run import Program, Where
@@ -49,14 +50,14 @@ def idle_options(program: Program, written: frozenset[str] = frozenset()) -> Ite
     if not any(is_for_resuming(option.name) for option in declared_options(index(program))):
         return  # following the settings of a large program takes seconds
     uses = setting_uses(program, written)
-    if uses is None or uses.escape is not None:
+    if uses is None:
         return
     seen: set[str] = set()
     for option in uses.options:
         if option.name in seen or option.kind not in {"flag", "field"} or not is_for_resuming(option.name):
             continue
         seen.add(option.name)
-        usage = uses.of(option.name, option.sections)
+        usage = uses.of_option(option)
         if usage.use is Use.UNUSED:
             yield IdleOption(option, usage.mentions)
 

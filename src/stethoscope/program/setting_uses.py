@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from stethoscope.program.declared_options import (
+    ABSL,
     HOLDS_OPTIONS,
-    Option,
     declared_options,
     field_names,
     is_plain_option_class,
     is_record_class,
 )
 from stethoscope.program.index import Class, Function, index
+from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoken_of, taken_by_name, text_of
+from stethoscope.program.option import Option
+from stethoscope.program.settings_objects import PARSING, absl_flags, objects_of, parsed_flags, reading_base
 from stethoscope.program.settings_tree import HOLDERS
-from stethoscope.program.value_flow import ANY, Code, Spot, acts, read_code, spoken_of, taken_by_name
+from stethoscope.program.value_flow import Flow, Whole, acts, parameter_acts, whole
 from stethoscope.run import Program, Where
 
-MOST_LINES = 100_000  # of a program; a larger one is not a training but a library with one in it
+MOST_LINES = 400_000  # of a program; a larger one is not a training but a library with one in it
 
 # Calls whose result is a settings object, and calls that give what a file holds as one. What is done with
 # globals() is not followed: scripts with constants at their top gather them so, to print and save them.
-_PARSERS = ("parse_args", "parse_known_args", "fromfile", "compose", "parse_args_into_dataclasses")
+_PARSERS = (*PARSING, "fromfile", "compose", "parse_args_into_dataclasses")
 _LOADERS = ("safe_load", "full_load", "load", "loads")
 _LOADS_FILES = re.compile(
     r"\byaml\.(?:safe_load|load|full_load)\(|\bjson\.loads?\(|OmegaConf\.load\(|\bhydra\.main\b|Config\.fromfile\("
@@ -52,55 +55,195 @@ class Usage:
     mentions: tuple[Where, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(eq=False)
 class SettingUses:
     """What a program does with settings, by name. `reads_files` says that it loads settings files itself.
 
-    `escape` is the place where the settings object as a whole goes somewhere that cannot be followed;
-    `loaded_escape` the same of what was loaded from a file, which matters for settings that are no `fields`
-    of an option class.
+    `fields` are the fields of its option classes, `written` the names in the run's settings files.
     """
 
     options: tuple[Option, ...]
+    records: tuple[Class, ...]
     fields: frozenset[str]
+    written: frozenset[str]
     reads_files: bool
-    escape: Where | None
-    loaded_escape: Where | None
-    code: Code
+    flow: Flow
+    _wholes: dict[str, Whole | None] = field(default_factory=dict)
+
+    @property
+    def code(self) -> Mentions:
+        """Every mention of a name in the program."""
+        return self.flow.code
+
+    @cached_property
+    def escape(self) -> Where | None:
+        """Where any settings object as a whole goes somewhere that cannot be followed."""
+        made = [spot for name in self._makers for spot in self.code.calls.get(name, ())]
+        return whole(made, self.flow).escape or _first(held.escape for held in self._held)
+
+    @cached_property
+    def loaded_escape(self) -> Where | None:
+        """The same of what was loaded from a file: it matters for settings that are no `fields`."""
+        spots = [s for name in _LOADERS for s in self.code.calls.get(name, ()) if not _is_ours(s, self.code)]
+        return whole(spots, self.flow).escape
 
     def of(self, name: str, sections: Sequence[str] = ()) -> Usage:
         """What becomes of the setting of this name, below these sections."""
-        mentions = list(_taken(name, self.code))
-        for spot in mentions:
-            place = acts(spot, self.code)
-            if place is not None:
-                return Usage(Use.USED, place)
-        for spot in _looked_up(name, self.code):
-            if acts(spot, self.code) is not None:
-                return Usage(Use.ESCAPED, spot.where)
-        escape = self.escape or self.code.paths.get(name) or _first_act(sections, self.code)
-        if escape is None and name not in self.fields:
-            escape = self.loaded_escape
-        if escape is not None:
-            return Usage(Use.ESCAPED, escape)
-        return Usage(Use.UNUSED, mentions=tuple(spot.where for spot in mentions))
+        return self._judged(name, list(self._taken(name)), lambda: self._escape(name, sections))
+
+    def of_option(self, option: Option) -> Usage:
+        """What becomes of an option that the program declares, in the object that holds it."""
+        if option.kind == "parameter":
+            return self._of_parameter(option)
+        if option.kind == "constant":
+            return self.of_constant(option.name)
+        taken = list(self._taken(option.name))
+        told = [spot for spot in taken if self._is_from_settings(spot)]
+        used = self._first_act(told)
+        if used is not None:
+            return Usage(Use.USED, used)
+        held = None if option.sections else self._whole(option.origin)
+        if held is None:
+            return self.of(option.name, option.sections)
+        if not held.is_loose and held.escape is None:
+            taken = [*told, *(s for s in held.takes.get(option.name, ()) if not _is_among(s, told))]
+        spread = _first(
+            parameter_acts(function, option.name, self.flow)
+            for function in held.spreads
+            if option.name in function.parameters
+        )
+        if spread is not None:
+            return Usage(Use.USED, spread)
+        siblings = frozenset(other.name for other in self.options if other.origin == option.origin)
+        return self._judged(
+            option.name,
+            taken,
+            lambda: (
+                held.escape
+                or self._spot_of_path(option.name)
+                or _first(other.escape for other in self._held if other.names & siblings)
+            ),
+        )
 
     def takes(self, name: str) -> bool:
         """Whether the program takes something of this name out of its settings."""
         spots = taken_by_name(name, self.code)
-        return name in self.fields or any(_is_by_text(s) or _is_from_settings(s, self.code) for s in spots)
+        return name in self.fields or any(_is_by_text(s) or self._is_from_settings(s) for s in spots)
 
     def of_constant(self, name: str) -> Usage:
         """What becomes of a module's constant, which is read by its bare name."""
-        mentions = self.code.names.get(name, [])
-        for spot in mentions:
-            place = acts(spot, self.code)
-            if place is not None:
-                return Usage(Use.USED, place)
+        read = self.code.names(name)
+        place = self._first_act(read)
+        if place is not None:
+            return Usage(Use.USED, place)
         usage = self.of(name)
         if usage.use is not Use.UNUSED:
             return usage
-        return Usage(Use.UNUSED, mentions=(*(spot.where for spot in mentions), *usage.mentions))
+        return Usage(Use.UNUSED, mentions=(*(spot.where for spot in read), *usage.mentions))
+
+    def _judged(self, name: str, taken: Sequence[Spot], escape: Callable[[], Where | None]) -> Usage:
+        place = self._first_act(taken)
+        if place is not None:
+            return Usage(Use.USED, place)
+        lost = _first(s.where for s in _looked_up(name, self.code) if acts(s, self.flow)) or escape()
+        if lost is not None:
+            return Usage(Use.ESCAPED, lost)
+        return Usage(Use.UNUSED, mentions=tuple(spot.where for spot in taken))
+
+    def _of_parameter(self, option: Option) -> Usage:
+        function = next(f for f in self.code.index.functions if f.qualified == option.origin)
+        place = parameter_acts(function, option.name, self.flow)
+        if place is not None:
+            return Usage(Use.USED, place)
+        reads = self.code.names_in(function.source, option.name)
+        told = (spot.where for spot in reads if self.code.is_within(spot.node, function.node))
+        return Usage(Use.UNUSED, mentions=tuple(told))
+
+    def _first_act(self, spots: Iterable[Spot]) -> Where | None:
+        return _first(acts(spot, self.flow) for spot in spots)
+
+    def _whole(self, origin: str) -> Whole | None:
+        """Where the object goes that holds the options of one origin; None where it is not seen made."""
+        if origin not in self._wholes:
+            self._wholes[origin] = self._followed(origin)
+        return self._wholes[origin]
+
+    def _followed(self, origin: str) -> Whole | None:
+        cls = next((cls for cls in self.records if cls.qualified == origin), None)
+        if cls is not None:
+            if reading_base(cls, self.code):
+                return Whole(cls.source.where(cls.node))
+            spots = list(objects_of(cls, self.code))
+        else:
+            spots = list(absl_flags(self.code) if origin == ABSL else parsed_flags(origin, self.code))
+        return whole(spots, self.flow) if spots else None
+
+    def _escape(self, name: str, sections: Sequence[str]) -> Where | None:
+        """Where a setting may get lost with the whole that it is part of."""
+        parts = (spot for section in sections for spot in self._taken(section))
+        lost = self.escape or self._spot_of_path(name) or whole(parts, self.flow).escape
+        return lost or (self.loaded_escape if name not in self.fields else None)
+
+    def _spot_of_path(self, name: str) -> Where | None:
+        spot = self.code.paths.get(name)
+        return spot.where if spot is not None else None
+
+    @cached_property
+    def _makers(self) -> tuple[str, ...]:
+        return (*_PARSERS, *(cls.name for cls in self.records if HOLDS_OPTIONS.search(cls.name)))
+
+    @cached_property
+    def _held(self) -> tuple[_Held, ...]:
+        """Every variable that is called like a settings object and from which known settings are taken.
+
+        Those that callers in the repository fill are left out: they are followed from there.
+        """
+        names = self.written | self.fields | {option.name for option in self.options}
+        found = []
+        for (name, scope), (spots, taken) in _holders(self.code, names).items():
+            if not _is_handed_in(name, scope, self.code):
+                found.append(_Held(frozenset(taken), whole(spots, self.flow).escape))
+        return tuple(found)
+
+    def _taken(self, name: str) -> Iterator[Spot]:
+        """Every expression that takes a setting of this name, but no method of the name: `net.train()`."""
+        for spot in taken_by_name(name, self.code):
+            if not self.code.is_called(spot.node) or self._is_from_settings(spot) or _is_by_text(spot):
+                yield spot
+
+    def _is_from_settings(self, taken: Spot) -> bool:
+        """Whether something is taken out of an object that is called, or was made as, a settings object."""
+        node: ast.AST = taken.node
+        while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+            if isinstance(node, ast.Call):
+                node = node.func if isinstance(node.func, ast.Attribute) else next(iter(node.args), node.func)
+                continue
+            node = node.value
+            name = str(getattr(node, "id", getattr(node, "attr", "")))
+            if _is_holder(name) or name in self._loaded:
+                return True
+        return False
+
+    @cached_property
+    def _loaded(self) -> frozenset[str]:
+        """The variables and attributes that are given the result of a loader or parser."""
+        found = set()
+        for loader in (*_PARSERS, *_LOADERS):
+            for spot in self.code.calls.get(loader, ()):
+                node: ast.AST | None = spot.node
+                while isinstance(node, ast.expr | ast.keyword):
+                    node = self.code.parents.get(id(node))
+                for target in node.targets if isinstance(node, ast.Assign) else ():
+                    found.add(str(getattr(target, "id", getattr(target, "attr", ""))))
+        return frozenset(found - {""})
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A variable that holds settings: the known names that are taken out of it, and where it gets lost."""
+
+    names: frozenset[str]
+    escape: Where | None
 
 
 @lru_cache(maxsize=4)
@@ -113,42 +256,58 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
         return None
     known = index(program)
     options = declared_options(known)
-    code = read_code(known, frozenset(option.name for option in options if option.kind == "flag"))
-    records = [cls for cls in known.classes if is_record_class(cls, known) or is_plain_option_class(cls)]
+    records = tuple(cls for cls in known.classes if is_record_class(cls, known) or is_plain_option_class(cls))
     fields = frozenset(name for cls in records for name in field_names(cls))
-    names = written | fields | {option.name for option in options}
     reads_files = any(_LOADS_FILES.search(source.text) for source in program)
-    escape = _first(acts(spot, code, ANY) for spot in _whole(code, records, names))
-    loaded = (spot for name in _LOADERS for spot in code.calls.get(name, ()) if not _is_ours(spot, code))
-    loaded_escape = _first(acts(spot, code, ANY) for spot in loaded)
-    return SettingUses(options, fields, reads_files, escape, loaded_escape, code)
+    flags = frozenset(option.name for option in options if option.kind == "flag")
+    return SettingUses(options, records, fields, written, reads_files, Flow(mentions(known), flags))
 
 
 def _first(places: Iterable[Where | None]) -> Where | None:
     return next((place for place in places if place is not None), None)
 
 
-def _whole(code: Code, records: Sequence[Class], names: Iterable[str]) -> Iterator[Spot]:
-    """Every expression that is the settings object, or a section of it, as a whole.
-
-    That is what a known setting is taken out of, if it is also called like a settings object, and what
-    parsers and option classes make.
-    """
-    holders = {_holder(spot, code) for name in names for spot in taken_by_name(name, code)}
-    for name in sorted(
-        {name for name, _ in holders if name.lower() in HOLDERS or HOLDS_OPTIONS.search(name)}
-    ):
-        for spot in code.names.get(name, ()):
-            scope = code.scope_of(spot.node)
-            if (name, scope) in holders and not _is_handed_in(name, scope, code):
-                yield spot
-        if (name, None) in holders and name not in code.flags:
-            yield from code.attributes.get(name, ())
-    for name in (*_PARSERS, *(cls.name for cls in records if HOLDS_OPTIONS.search(cls.name))):
-        yield from code.calls.get(name, ())
+def _is_among(spot: Spot, others: Sequence[Spot]) -> bool:
+    return any(other.node is spot.node for other in others)
 
 
-def _is_handed_in(name: str, scope: ast.AST, code: Code) -> bool:
+def _is_holder(name: str) -> bool:
+    return name.lower() in HOLDERS or bool(HOLDS_OPTIONS.search(name))
+
+
+def _holders(code: Mentions, names: Iterable[str]) -> dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]]:
+    """The variables, by name and scope, that are called like settings and that these names are taken from."""
+    known = frozenset(names)
+    found: dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]] = {}
+    for name, spots in code.variables():
+        if not _is_holder(name):
+            continue
+        for spot in spots:
+            held = found.setdefault((name, code.scope_of(spot.node)), ([], set()))
+            held[0].append(spot)
+            taken = _taken_here(spot, code)
+            if taken in known:
+                held[1].add(taken)
+    return {holder: held for holder, held in found.items() if held[1]}
+
+
+def _taken_here(spot: Spot, code: Mentions) -> str | None:
+    """The name that is taken directly out of an expression."""
+    parent = code.parents.get(id(spot.node))
+    if isinstance(parent, ast.Attribute) and parent.attr in {"get", "pop"} and code.is_called(parent):
+        call = code.parents[id(parent)]
+        assert isinstance(call, ast.Call)
+        return text_of(call.args[0]) if call.args else None
+    if isinstance(parent, ast.Attribute):
+        return parent.attr
+    if isinstance(parent, ast.Subscript) and parent.value is spot.node:
+        return text_of(parent.slice)
+    if isinstance(parent, ast.Call) and called(parent) == "getattr" and len(parent.args) > 1:
+        return text_of(parent.args[1])
+    return None
+
+
+def _is_handed_in(name: str, scope: ast.AST, code: Mentions) -> bool:
     """Whether a variable is a parameter that callers in the repository fill; it is followed from there."""
     if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
@@ -156,38 +315,11 @@ def _is_handed_in(name: str, scope: ast.AST, code: Code) -> bool:
     if name not in {parameter.arg for parameter in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}:
         return False
     around = code.scope_of(scope)
-    called = around.name if scope.name == "__init__" and isinstance(around, ast.ClassDef) else scope.name
-    return called in code.calls
+    by = around.name if scope.name == "__init__" and isinstance(around, ast.ClassDef) else scope.name
+    return by in code.calls
 
 
-def _holder(taken: Spot, code: Code) -> tuple[str, ast.AST | None]:
-    """The variable that something is taken out of, and its scope; None as scope for an attribute."""
-    node = taken.node
-    if isinstance(node, ast.Call):
-        node = node.func if isinstance(node.func, ast.Attribute) else node.args[0]
-    base = node.value if isinstance(node, ast.Attribute | ast.Subscript) else node
-    if isinstance(base, ast.Name):
-        return base.id, code.scope_of(base)
-    return str(getattr(base, "attr", "")), None
-
-
-def _taken(name: str, code: Code) -> Iterator[Spot]:
-    """Every expression that takes a setting of this name, but no method of the name: `net.train()`."""
-    for spot in taken_by_name(name, code):
-        if not _is_method_of_other(spot, code):
-            yield spot
-
-
-def _is_method_of_other(taken: Spot, code: Code) -> bool:
-    """Whether an attribute is called, of something that is neither `self` nor a settings object."""
-    node, parent = taken.node, code.parents.get(id(taken.node))
-    if not isinstance(node, ast.Attribute) or not isinstance(parent, ast.Call) or parent.func is not node:
-        return False
-    is_own = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-    return not is_own and not _is_from_settings(taken, code)
-
-
-def _is_ours(call: Spot, code: Code) -> bool:
+def _is_ours(call: Spot, code: Mentions) -> bool:
     """Whether a call is one of a function of the repository; what that loads is followed from inside it."""
     func = call.node.func if isinstance(call.node, ast.Call) else None
     if not isinstance(func, ast.Name):
@@ -199,38 +331,12 @@ def _is_by_text(taken: Spot) -> bool:
     return not isinstance(taken.node, ast.Attribute)
 
 
-def _is_from_settings(taken: Spot, code: Code) -> bool:
-    """Whether something is taken out of an object that is called, or was made as, a settings object."""
-    node: ast.AST = taken.node
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        if isinstance(node, ast.Call):
-            node = node.func if isinstance(node.func, ast.Attribute) else next(iter(node.args), node.func)
-            continue
-        node = node.value
-        name = str(getattr(node, "id", getattr(node, "attr", "")))
-        if name.lower() in HOLDERS or HOLDS_OPTIONS.search(name) or _is_loaded(name, code):
-            return True
-    return False
-
-
-def _is_loaded(name: str, code: Code) -> bool:
-    """Whether a variable or attribute is given the result of a loader or parser."""
-    loaders = {id(spot.node) for loader in (*_PARSERS, *_LOADERS) for spot in code.calls.get(loader, ())}
-    return any(id(part) in loaders for spot in code.given.get(name, ()) for part in ast.walk(spot.node))
-
-
-def _first_act(sections: Iterable[str], code: Code) -> Where | None:
-    """Where a section of the settings as a whole acts."""
-    spots = (spot for section in sections for spot in _taken(section, code))
-    return _first(acts(spot, code, ANY) for spot in spots)
-
-
-def _looked_up(name: str, code: Code) -> Iterable[Spot]:
+def _looked_up(name: str, code: Mentions) -> Iterable[Spot]:
     """Texts of this name that something may be looked up by; the declaration itself is none of them."""
     for spot in spoken_of(name, code):
         parent = code.parents.get(id(spot.node))
         if isinstance(parent, ast.Call):
-            called = str(getattr(parent.func, "attr", getattr(parent.func, "id", "")))
-            if _DECLARES.match(called):
+            by = called(parent).rpartition(".")[2]
+            if _DECLARES.match(by) or by in {"option", "argument", "hasattr"}:
                 continue
         yield spot

@@ -9,52 +9,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from stethoscope.program.index import Class, Function, FunctionNode, Index, dotted
+from stethoscope.program.call_targets import constructor, targets
+from stethoscope.program.index import Class, External, Function, FunctionNode, dotted
+from stethoscope.program.kinship import kinship
+from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of
 from stethoscope.program.settings_tree import HOLDERS
+from stethoscope.program.syntax import walk
+from stethoscope.program.telling import MATHS, only_tells, tells
 from stethoscope.run import Source, Where
 
 ANY = "*"  # the key of a whole settings object: every part that is taken out of it by name is told apart
-MOST_STEPS = 4_000  # of following one value; beyond it the value counts as acting
+MOST_STEPS = 2_000  # of following one value; beyond it the value counts as acting
+ALL_STEPS = 60_000  # of following all values of a program
 
-_PRINTS = re.compile(
-    r"^(?:print\w*|pprint|echo|warn|log|logger|log_\w+|print_\w+|display|breakpoint|exit|quit)$"
-)
-_PRINT_METHODS = frozenset(
-    {
-        *(
-            "info",
-            "debug",
-            "warning",
-            "error",
-            "critical",
-            "exception",
-            "warn",
-            "log",
-            "print",
-            "write",
-            "echo",
-        ),
-        *("log_param", "log_params", "log_hyperparams", "log_hparams", "log_metrics", "log_dict", "log_text"),
-        *("add_text", "add_hparams", "add_scalar", "add_scalars", "set_description", "set_postfix", "rule"),
-        *(
-            "set_postfix_str",
-            "set_description_str",
-            "save_hyperparameters",
-            "init_trackers",
-            "pprint",
-            "rprint",
-        ),
-        *("log_config", "summary", "add_row", "exit", "fail", "track"),
-    }
-)
-# Calls that write their first argument away; the others (a path) act.
-_WRITES = re.compile(
-    r"^(?:torch\.save|json\.dump|yaml\.(?:safe_)?dump|pickle\.dump|(?:\w+\.)?OmegaConf\.save|toml\.dump"
-    r"|wandb\.config\.update|(?:\w+\.)*save_config|joblib\.dump)$"
-)
 # Functions that hand their argument on in another shape, and modules whose functions do.
 _RESHAPES = re.compile(
     r"^(?:int|float|str|bool|len|abs|round|max|min|sum|list|tuple|dict|set|repr|format|sorted|vars|any|all|type|iter"
@@ -66,8 +36,14 @@ _RESHAPING_MODULES = re.compile(
 )
 # Methods that give the value itself, or its parts, in another shape.
 _OWN_SHAPES = frozenset(
-    {"items", "values", "keys", "copy", "to_dict", "dict", "model_dump", "_asdict", "to_container"}
+    {
+        *("items", "values", "keys", "copy", "clone", "to_dict", "dict", "as_dict", "asdict"),
+        *("model_dump", "model_dump_json", "_asdict", "to_container", "to_json", "to_yaml"),
+        *("to_json_string", "json", "dump", "dumps", "pretty_text"),
+    }
 )
+# Methods that change a settings object in place.
+_CHANGES = frozenset({"update", "merge_from_file", "merge_from_list", "freeze", "defrost", "pop"})
 # Methods that only paths have: a variable called `config` is now and then the name of the file.
 _OF_PATHS = frozenset(
     {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "endswith", "startswith", "split"}
@@ -75,72 +51,7 @@ _OF_PATHS = frozenset(
 _PATH_SHAPES = frozenset(
     {"exists", "isfile", "isdir", "join", "abspath", "expanduser", "basename", "dirname", "realpath"}
 )
-_KEY = re.compile(r"[\w./-]{1,80}")  # a text that may be a key
-_PATH_MARKS = re.compile(r"[./]")
-_MATHS = frozenset({"math", "np", "numpy", "torch", "jnp", "tf", "F"})
 _ENDS = (ast.Assert, ast.Raise, ast.Expr, ast.Delete, ast.Global, ast.Nonlocal, ast.Pass)
-_LIBRARIES = frozenset(
-    {
-        *(
-            "torch",
-            "torchvision",
-            "torchaudio",
-            "numpy",
-            "scipy",
-            "pandas",
-            "jax",
-            "tensorflow",
-            "math",
-            "random",
-        ),
-        *("os", "sys", "time", "logging", "json", "yaml", "argparse", "pathlib", "re", "copy", "dataclasses"),
-    }
-)
-# Methods of objects from everywhere: a call reaches ours only where the object is seen to be ours.
-_COMMON_METHODS = frozenset(
-    {
-        *(
-            "step",
-            "backward",
-            "fit",
-            "train",
-            "eval",
-            "forward",
-            "update",
-            "load",
-            "save",
-            "add",
-            "append",
-            "extend",
-        ),
-        *(
-            "run",
-            "init",
-            "get",
-            "set",
-            "start",
-            "apply",
-            "register",
-            "call",
-            "reset",
-            "build",
-            "put",
-            "send",
-            "map",
-        ),
-        *(
-            "state_dict",
-            "load_state_dict",
-            "zero_grad",
-            "close",
-            "open",
-            "test",
-            "predict",
-            "setup",
-            "create",
-        ),
-    }
-)
 _BAGS = frozenset({"dict", "UserDict", "OrderedDict", "Namespace", "SimpleNamespace", "Munch", "object"})
 # Calls that run a function elsewhere with the arguments they are given.
 _STARTERS = frozenset({"spawn", "Process", "Thread", "launch", "start_processes", "partial", "submit"})
@@ -148,32 +59,11 @@ _STARTERS = frozenset({"spawn", "Process", "Thread", "launch", "start_processes"
 _PLAIN_BASES = re.compile(
     r"(?:^|\.)(?:Module|LightningModule|Dataset|IterableDataset|object|ABC|Protocol|Generic)$"
 )
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _CARRIES = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Set, ast.Starred),
-    *(
-        ast.FormattedValue,
-        ast.JoinedStr,
-        ast.Await,
-        ast.ListComp,
-        ast.SetComp,
-        ast.GeneratorExp,
-        ast.DictComp,
-    ),
+    *(ast.FormattedValue, ast.JoinedStr, ast.Await),
+    *(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp),
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spot:
-    """An expression in a source file."""
-
-    node: ast.expr
-    source: Source
-
-    @property
-    def where(self) -> Where:
-        """Its address."""
-        return self.source.where(self.node)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,99 +75,82 @@ class _Leaf:
 
 
 @dataclass(slots=True, eq=False)
-class Code:
-    """A repository's expressions by the names they mention, and each one's parent."""
+class Flow:
+    """What values are followed in. `left` is how many steps may be taken in all.
 
-    index: Index
-    parents: dict[int, ast.AST] = field(default_factory=dict)
-    attributes: dict[str, list[Spot]] = field(default_factory=dict)
-    texts: dict[str, list[Spot]] = field(default_factory=dict)
-    names: dict[str, list[Spot]] = field(default_factory=dict)
-    calls: dict[str, list[Spot]] = field(default_factory=dict)
-    given: dict[str, list[Spot]] = field(default_factory=dict)  # variable or attribute -> what it is assigned
-    paths: dict[str, Where] = field(default_factory=dict)  # parts of texts such as "train.lr"
-    flags: frozenset[str] = frozenset()  # of the command line; `args.config` is a path, `self.config` is not
+    `flags` are the names of command-line options: `args.config` is a path where `self.config` is not.
+    """
 
-    def scope_of(self, node: ast.AST) -> ast.AST:
-        """The function, class or module that a node stands in."""
-        current = self.parents.get(id(node))
-        while current is not None and not isinstance(current, (*_SCOPES, ast.Module)):
-            current = self.parents.get(id(current))
-        assert current is not None
-        return current
+    code: Mentions
+    flags: frozenset[str] = frozenset()
+    left: int = ALL_STEPS
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether values remain that could not be followed."""
+        return self.left <= 0
 
 
-def read_code(index: Index, flags: frozenset[str] = frozenset()) -> Code:
-    """Note every mention in a repository; `flags` are the names of its command-line options."""
-    code = Code(index, flags=flags)
-    for source in index.program:
-        libraries = _libraries(source, index)
-        for parent in ast.walk(source.tree):
-            for child in ast.iter_child_nodes(parent):
-                code.parents[id(child)] = parent
-                _note(child, source, libraries, code)
-    return code
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """Where a settings object goes as a whole: the place where it gets lost, or what is taken out of it.
+
+    `is_loose` says that its parts went on under their own names, so that what takes them is not all in
+    `takes`. `spreads` are the functions whose parameters it fills by name.
+    """
+
+    escape: Where | None = None
+    takes: dict[str, list[Spot]] = field(default_factory=dict)
+    spreads: tuple[Function, ...] = ()
+    is_loose: bool = False
 
 
-def _libraries(source: Source, index: Index) -> frozenset[str]:
-    """The names under which a file knows libraries: what is taken out of them is no setting."""
-    imports = index.module_of(source).imports
-    return frozenset(alias for alias, full in imports.items() if full.partition(".")[0] in _LIBRARIES)
-
-
-def _note(node: ast.AST, source: Source, libraries: frozenset[str], code: Code) -> None:
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        if isinstance(node.value, ast.Name) and node.value.id in libraries:
-            return
-        code.attributes.setdefault(node.attr, []).append(Spot(node, source))
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        code.names.setdefault(node.id, []).append(Spot(node, source))
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _KEY.fullmatch(node.value):
-        code.texts.setdefault(node.value, []).append(Spot(node, source))
-        for part in _PATH_MARKS.split(node.value)[1:]:  # OmegaConf.select(cfg, "train.lr")
-            code.paths.setdefault(part, source.where(node))
-    elif isinstance(node, ast.Call):
-        name = _called(node).rpartition(".")[2]
-        if name:
-            code.calls.setdefault(name, []).append(Spot(node, source))
-    elif isinstance(node, ast.Assign):
-        for target in node.targets:
-            name = target.id if isinstance(target, ast.Name) else str(getattr(target, "attr", ""))
-            code.given.setdefault(name, []).append(Spot(node.value, source))
-
-
-def _builds_something(choice: ast.IfExp) -> bool:
-    """Whether `a() if setting else b` decides what is built, and not merely what is said."""
-    return any(isinstance(node, ast.Call) for side in (choice.body, choice.orelse) for node in ast.walk(side))
-
-
-def acts(spot: Spot, code: Code, key: str | None = None) -> Where | None:
+def acts(spot: Spot, flow: Flow, key: str | None = None) -> Where | None:
     """Where the value of an expression reaches something that acts on it; None where nothing does.
 
     With a `key`, the expression is a container, and the value lies under that key in it.
     """
-    return _Following(code).follow(_Leaf(spot, key))
+    return _Following(flow).follow([_Leaf(spot, key)])
+
+
+def parameter_acts(function: Function, name: str, flow: Flow) -> Where | None:
+    """Where a parameter of a function reaches something that acts on it; None where nothing does."""
+    following = _Following(flow)
+    following.variable(name, function.node, function.source, None)
+    return following.follow(following.todo)
+
+
+def whole(spots: Iterable[Spot], flow: Flow) -> Whole:
+    """Follow an object of settings from the places where it is made."""
+    following = _Following(flow)
+    escape = following.follow([_Leaf(spot, ANY) for spot in spots])
+    return Whole(escape, following.takes, tuple(following.spreads), following.is_loose)
 
 
 class _Following:
     """The walk along one value. It ends at the first thing that acts."""
 
-    def __init__(self, code: Code) -> None:
-        self.code = code
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.code = flow.code
         self.seen: set[tuple[object, ...]] = set()
         self.todo: list[_Leaf] = []
         self.steps = 0
+        self.takes: dict[str, list[Spot]] = {}
+        self.spreads: list[Function] = []
+        self.is_loose = False
 
-    def follow(self, start: _Leaf) -> Where | None:
+    def follow(self, starts: list[_Leaf]) -> Where | None:
         """Where the value acts, or None."""
-        self.todo = [start]
+        self.todo = starts
         while self.todo:
             leaf = self.todo.pop()
             if (id(leaf.spot.node), leaf.key) in self.seen:
                 continue
             self.seen.add((id(leaf.spot.node), leaf.key))
             self.steps += 1
-            if self.steps > MOST_STEPS or self.step(leaf):
+            self.flow.left -= 1
+            if self.steps > MOST_STEPS or self.flow.left <= 0 or self.step(leaf):
                 return leaf.spot.where
         return None
 
@@ -289,8 +162,8 @@ class _Following:
             return self.taken(parent, parent.attr, leaf)
         if isinstance(parent, ast.Subscript):
             if parent.slice is node:
-                return not _is_text(node)  # an index decides what is taken
-            return self.taken(parent, _text(parent.slice), leaf)
+                return text_of(node) is None  # an index decides what is taken
+            return self.taken(parent, text_of(parent.slice), leaf)
         if isinstance(parent, ast.keyword):
             call = self.code.parents[id(parent)]
             return isinstance(call, ast.ClassDef) or self.argument(call, parent, leaf)  # type: ignore[arg-type]
@@ -316,9 +189,9 @@ class _Following:
         if isinstance(parent, ast.Return):
             return self.returned(parent, leaf)
         if isinstance(parent, ast.If):  # what depends on the whole depends on no setting in particular
-            return leaf.key != ANY and not (only_prints(parent.body) and only_prints(parent.orelse))
+            return leaf.key != ANY and not (only_tells(parent.body) and only_tells(parent.orelse))
         if isinstance(parent, ast.For | ast.AsyncFor):
-            return not only_prints(parent.body) and self.looped(parent.target, leaf)
+            return not only_tells(parent.body) and self.looped(parent.target, leaf)
         return not isinstance(parent, _ENDS)
 
     def own_target(self, node: ast.expr) -> ast.expr | None:
@@ -342,34 +215,36 @@ class _Following:
         self.todo.append(_Leaf(Spot(parent, leaf.spot.source), leaf.key))
         return False
 
-    def taken(self, whole: ast.Attribute | ast.Subscript, name: str | None, leaf: _Leaf) -> bool:
+    def taken(self, part: ast.Attribute | ast.Subscript, name: str | None, leaf: _Leaf) -> bool:
         """Something is taken out of the value, or a method of it is called."""
-        parent = self.code.parents.get(id(whole))
-        if isinstance(parent, ast.Call) and parent.func is whole:
-            return self.method(parent, name or "", leaf)
-        if leaf.key is None:
-            return self.on(whole, leaf)
-        if name is None or name == leaf.key:  # a key that is computed: it may be ours
-            self.todo.append(_Leaf(Spot(whole, leaf.spot.source), None))
-        elif name in {"__dict__", "_asdict"}:
-            return self.on(whole, leaf)
+        if self.code.is_called(part):
+            call = self.code.parents[id(part)]
+            assert isinstance(call, ast.Call)
+            return self.method(call, name or "", leaf)
+        if leaf.key is None or name in {"__dict__", "_asdict"}:
+            return self.on(part, leaf)
+        if leaf.key == ANY and isinstance(part, ast.Subscript) and _is_number(part.slice):
+            return self.on(part, leaf)  # one of a row: parse_known_args()[0]
+        if not isinstance(part.ctx, ast.Store):
+            self.part(part, name, leaf)
         return False
+
+    def part(self, part: ast.expr, name: str | None, leaf: _Leaf) -> None:
+        """A part of a container is read, by its name or, where that is None, by a computed one."""
+        spot = Spot(part, leaf.spot.source)
+        if name is None or name == leaf.key:  # a key that is computed may be ours
+            self.todo.append(_Leaf(spot, None))
+        elif leaf.key == ANY:
+            self.takes.setdefault(name, []).append(spot)
 
     def method(self, call: ast.Call, name: str, leaf: _Leaf) -> bool:
         """A method of the value: `cfg.get("x")`, `cfg.items()`, `text.format(...)`, `model.fit(...)`."""
         if name in {"get", "pop", "setdefault", "getattr"} and call.args:
-            wanted = _text(call.args[0])
-            if leaf.key is None or wanted is None or wanted == leaf.key:
-                self.todo.append(_Leaf(Spot(call, leaf.spot.source), None))
+            if leaf.key is None:
+                return self.on(call, leaf)
+            self.part(call, text_of(call.args[0]), leaf)
             return False
-        if leaf.key is not None and name in {
-            "update",
-            "merge_from_file",
-            "merge_from_list",
-            "freeze",
-            "defrost",
-            "pop",
-        }:
+        if leaf.key is not None and name in _CHANGES:
             return False
         if name in _OWN_SHAPES or leaf.key is None:
             return self.on(call, leaf)
@@ -383,29 +258,52 @@ class _Following:
 
     def argument(self, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf) -> bool:
         """The value is handed to a call."""
-        name = _called(call)
+        name = called(call)
         last = name.rpartition(".")[2]
-        if self.is_print(call, name, given):
+        if self.is_told(call, name, given):
             return False
         if last == "getattr" and call.args and call.args[0] is given:
-            wanted = _text(call.args[1]) if len(call.args) > 1 else None
-            if leaf.key is None or wanted is None or wanted == leaf.key:
-                self.todo.append(_Leaf(Spot(call, leaf.spot.source), None))
+            if leaf.key is None:
+                return self.on(call, leaf)
+            self.part(call, text_of(call.args[1]) if len(call.args) > 1 else None, leaf)
             return False
         if last == "setattr" and len(call.args) == 3 and call.args[2] is given:
-            wanted = _text(call.args[1])
+            wanted = text_of(call.args[1])
             # Of a whole, each part is kept under its own name, by which it is told apart.
-            return self.attribute(wanted, leaf.key) if wanted is not None else leaf.key != ANY
-        if leaf.key == ANY and (name == "open" or name.startswith("os.path.")):
-            return False  # then it was no settings object but the path of its file
-        if leaf.key == ANY and last in _STARTERS and self.starts_ours(call, leaf.spot.source):
+            return self.attribute(wanted, leaf.key) if wanted is not None else self.is_lost(leaf)
+        if leaf.key == ANY and self.keeps_together(call, name, leaf):
             return False
-        if leaf.key == ANY and last == "__init__" and self.fills_a_dict(call):
-            return False
-        targets = self.targets(call, leaf.spot.source)
-        if targets:
-            return any(self.handed(target, call, given, leaf) for target in targets)
+        found = targets(call, leaf.spot.source, self.code)
+        if found:
+            return any(self.handed(target, call, given, leaf) for target in found)
         return self.on(call, leaf) if _reshapes(name) else True
+
+    def is_lost(self, leaf: _Leaf) -> bool:
+        """The value goes where only its name leads: that loses it, but not the parts of a whole."""
+        self.is_loose = True
+        return leaf.key != ANY
+
+    def keeps_together(self, call: ast.Call, name: str, leaf: _Leaf) -> bool:
+        """Whether a call leaves a whole settings object what it is."""
+        last = name.rpartition(".")[2]
+        if name == "open" or name.startswith("os.path."):
+            return True  # then it was no settings object but the path of its file
+        if last in _STARTERS and self.starts_ours(call, leaf.spot.source):
+            return not self.is_lost(leaf)
+        if last == "__init__" and self.fills_a_dict(call):
+            return not self.is_lost(leaf)
+        if last == "update" and isinstance(call.func, ast.Attribute):
+            return self.is_poured(call.func.value, leaf)
+        return False
+
+    def is_poured(self, into: ast.expr, leaf: _Leaf) -> bool:
+        """Whether `into.update(settings)` fills another settings object, a dict or the object's own names."""
+        if getattr(into, "attr", "") == "__dict__" or (isinstance(into, ast.Call) and called(into) == "vars"):
+            return not self.is_lost(leaf)
+        if isinstance(into, ast.Name) and (self.is_settings(into) or self.is_own_dict(into)):
+            self.named(into, leaf)
+            return True
+        return False
 
     def starts_ours(self, call: ast.Call, source: Source) -> bool:
         """Whether a call runs a function of the repository in other processes or threads."""
@@ -419,125 +317,59 @@ class _Following:
 
     def fills_a_dict(self, call: ast.Call) -> bool:
         """Whether `super().__init__(settings)` fills a class that is a dict or a bag of attributes."""
-        cls = self.class_around(call)
+        cls = self.code.class_around(call)
         bases = self.code.index.outside_bases(cls) if cls is not None else ()
         return bool(bases) and all(base.rpartition(".")[2] in _BAGS for base in bases)
 
-    def class_around(self, node: ast.AST) -> Class | None:
-        """The class that a node stands in."""
-        scope = node
-        while not isinstance(scope, ast.ClassDef | ast.Module):
-            scope = self.code.scope_of(scope)
-        return next((cls for cls in self.code.index.classes if cls.node is scope), None)
-
-    def is_print(self, call: ast.Call, name: str, given: ast.expr | ast.keyword) -> bool:
+    def is_told(self, call: ast.Call, name: str, given: ast.expr | ast.keyword) -> bool:
         """Whether a call only prints, logs or saves what it is given, or stops the program over it."""
-        base, _, last = name.rpartition(".")
         if isinstance(self.code.parents.get(id(call)), ast.Raise):
             return True
-        if name in {"wandb.init", "mlflow.start_run"}:
-            return isinstance(given, ast.keyword) and given.arg == "config"
-        if _WRITES.match(name):
-            return given in call.args[:1] or getattr(given, "arg", None) == "obj"
-        if base:
-            return last in _PRINT_METHODS and base not in _MATHS
-        return bool(_PRINTS.match(last)) and not self.code.index.functions_named(last)
-
-    def targets(self, call: ast.Call, source: Source) -> list[Function | Class]:
-        """The functions and classes of the repository that a call may reach; none where it may leave it."""
-        index = self.code.index
-        name = dotted(call.func)
-        if name is not None:
-            found = index.resolve(index.module_of(source), name)
-            if isinstance(found, Function | Class):
-                return [found]
-            if "." not in name:
-                return [f for f in index.functions_named(name) if f.source is source and f.owner is None]
-        if isinstance(call.func, ast.Subscript | ast.Call):
-            return self.registered(call.func, source)
-        if not isinstance(call.func, ast.Attribute):
-            return []
-        if _is_super(call.func.value):
-            return self.inherited(call, call.func.attr)
-        if call.func.attr in _COMMON_METHODS and not self.is_ours(call.func.value, source):
-            return []
-        return list(index.functions_named(call.func.attr))
-
-    def registered(self, chosen: ast.Subscript | ast.Call, source: Source) -> list[Function | Class]:
-        """What `MODELS[name](...)` or `MODELS.get(name)(...)` may call, if all of it is in the repository."""
-        base = chosen.value if isinstance(chosen, ast.Subscript) else getattr(chosen.func, "value", None)
-        name = (dotted(base) or "").rpartition(".")[2] if base is not None else ""
-        index = self.code.index
-        if name in index.registries:
-            return list(index.registries[name].values())
-        tables = [spot for spot in self.code.given.get(name, ()) if isinstance(spot.node, ast.Dict)]
-        values = [(value, spot.source) for spot in tables for value in getattr(spot.node, "values", ())]
-        found = [index.resolve(index.module_of(home), dotted(value) or "") for value, home in values]
-        ours = [target for target in found if isinstance(target, Function | Class)]
-        return ours if len(ours) == len(found) else []
-
-    def inherited(self, call: ast.Call, name: str) -> list[Function | Class]:
-        """The method that `super()` finds, where all bases are in the repository."""
-        cls = self.class_around(call)
-        if cls is None or self.code.index.outside_bases(cls):
-            return []
-        lineage = self.code.index.lineage(cls)[1:]
-        return next(([base.methods[name]] for base in lineage if name in base.methods), [])
-
-    def is_ours(self, receiver: ast.expr, source: Source) -> bool:
-        """Whether an object is one of a class of the repository."""
-        if isinstance(receiver, ast.Name) and receiver.id in {"self", "cls"}:
-            return True
-        made = [Spot(receiver, source)] if isinstance(receiver, ast.Call) else []
-        made += self.code.given.get(getattr(receiver, "id", getattr(receiver, "attr", "")), [])
-        index = self.code.index
-        names = [(spot, _called(spot.node)) for spot in made if isinstance(spot.node, ast.Call)]
-        return any(
-            isinstance(index.resolve(index.module_of(s.source), name), Class) for s, name in names if name
-        )
+        return tells(call, given) and ("." in name or not self.code.index.functions_named(name))
 
     def handed(
         self, target: Function | Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf
     ) -> bool:
         """The value becomes a parameter, or a field of a class without a constructor."""
-        function, skip = self.constructor(target)
+        function, skip = constructor(target, self.code)
         if function is None:
+            assert isinstance(target, Class)
             return self.field_of(target, call, given, leaf)
         if isinstance(given, ast.keyword):
             if given.arg is None:  # **settings: each key becomes the parameter of its name
                 return self.spread(function, leaf)
-            names = function.parameters
-            return self.parameter(function, names.index(given.arg), leaf) if given.arg in names else True
+            if given.arg in function.parameters:
+                return self.parameter(function, function.parameters.index(given.arg), leaf)
+            return self.in_rest(function, _Leaf(leaf.spot, given.arg)) if leaf.key is None else True
         if given not in call.args or any(isinstance(argument, ast.Starred) for argument in call.args):
             return True
         return self.parameter(function, call.args.index(given) + skip, leaf)
 
-    def constructor(self, target: Function | Class) -> tuple[Function | None, int]:
-        if isinstance(target, Class):
-            return self.code.index.method(target, "__init__"), 1
-        method = target.owner is not None and "staticmethod" not in target.decorators
-        return target, int(method)
-
-    def field_of(
-        self, target: Function | Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf
-    ) -> bool:
-        assert isinstance(target, Class)
+    def field_of(self, target: Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf) -> bool:
         fields = [name for one in reversed(self.code.index.lineage(target)) for name in _fields(one)]
         if not fields:
             return True  # the constructor is outside
         if isinstance(given, ast.keyword):
             # Settings spread into the fields of a class are taken out again by name.
-            return self.attribute(given.arg, leaf.key) if given.arg is not None else leaf.key != ANY
+            return self.attribute(given.arg, leaf.key) if given.arg is not None else self.is_lost(leaf)
         place = call.args.index(given) if given in call.args else len(fields)
         return self.attribute(fields[place], leaf.key) if place < len(fields) else True
 
     def spread(self, function: Function, leaf: _Leaf) -> bool:
-        if function.node.args.kwarg is not None or leaf.key in (None, ANY):
+        """`function(**settings)`."""
+        if leaf.key is None:
             return True
+        if leaf.key == ANY:
+            self.spreads.append(function)
         names = function.parameters
-        if leaf.key not in names:
-            return False
-        return self.parameter(function, names.index(leaf.key), _Leaf(leaf.spot, None))
+        if leaf.key in names:
+            return self.parameter(function, names.index(leaf.key), _Leaf(leaf.spot, None))
+        return self.in_rest(function, leaf)
+
+    def in_rest(self, function: Function, leaf: _Leaf) -> bool:
+        """The value lies in a function's `**kwargs`, if it has any."""
+        rest = function.node.args.kwarg
+        return rest is not None and self.variable(rest.arg, function.node, function.source, leaf.key)
 
     def parameter(self, function: Function, place: int, leaf: _Leaf) -> bool:
         """Follow a parameter through the body of its function."""
@@ -552,29 +384,32 @@ class _Following:
         if (name, id(scope), key) in self.seen:
             return False
         self.seen.add((name, id(scope), key))
-        for spot in self.code.names.get(name, ()):
-            if spot.source is source and self.is_within(spot.node, scope):
+        for spot in self.code.names_in(source, name):
+            if self.code.is_within(spot.node, scope):
                 self.todo.append(_Leaf(spot, key))
         return False
 
-    def is_within(self, node: ast.AST, scope: ast.AST) -> bool:
-        current: ast.AST | None = node
-        while current is not None:
-            if current is scope:
-                return True
-            current = self.code.parents.get(id(current))
+    def attribute(self, name: str, key: str | None, owner: Class | None = None) -> bool:
+        """Every place in the repository where an attribute or key of this name is read.
+
+        What an object of `owner` keeps for itself is not what `self` means in classes that are no kin.
+        """
+        if (name, key, owner) in self.seen:
+            return False
+        self.seen.add((name, key, owner))
+        for spot in taken_by_name(name, self.code):
+            if key == ANY and name in self.flow.flags and not _is_own(spot.node):
+                continue
+            if owner is None or self.may_be_of(owner, spot.node):
+                self.todo.append(_Leaf(spot, key))
         return False
 
-    def attribute(self, name: str, key: str | None) -> bool:
-        """Every place in the repository where an attribute or key of this name is read."""
-        if (name, key) in self.seen:
-            return False
-        self.seen.add((name, key))
-        spots = taken_by_name(name, self.code)
-        if key == ANY and name in self.code.flags:
-            spots = (spot for spot in spots if _is_own(spot.node))
-        self.todo.extend(_Leaf(spot, key) for spot in spots)
-        return False
+    def may_be_of(self, owner: Class, node: ast.expr) -> bool:
+        """Whether an expression may take an attribute of an object of this class."""
+        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and called(node) != "getattr"):
+            return False  # a key
+        cls = self.code.class_around(node) if _is_own(node) else None
+        return cls is None or kinship(self.code.index).are_kin(owner, cls)
 
     def assigned(self, target: ast.expr, leaf: _Leaf) -> bool:
         """The value gets a name."""
@@ -586,6 +421,8 @@ class _Following:
             return any(self.assigned(element, leaf) for element in target.elts)
         if isinstance(target, ast.Subscript):
             return self.put(target, leaf)
+        if isinstance(target, ast.Starred):
+            return self.assigned(target.value, leaf)
         return True
 
     def kept(self, target: ast.Attribute, leaf: _Leaf) -> bool:
@@ -593,20 +430,23 @@ class _Following:
         nobody_here = not any(True for _ in taken_by_name(target.attr, self.code))
         if nobody_here and not self.is_settings(target.value) and not self.is_plain_self(target):
             return True
-        return self.attribute(target.attr, leaf.key)
+        owner = self.code.class_around(target) if _is_own(target) else None
+        if owner is not None and not self.is_plain_self(target):
+            owner = None
+        return self.attribute(target.attr, leaf.key, owner)
 
     def is_plain_self(self, target: ast.Attribute) -> bool:
         """Whether the attribute is of an object whose bases do not read it behind our back."""
         if not (isinstance(target.value, ast.Name) and target.value.id in {"self", "cls"}):
             return False
-        cls = self.class_around(target)
+        cls = self.code.class_around(target)
         return cls is not None and all(_PLAIN_BASES.search(b) for b in self.code.index.outside_bases(cls))
 
     def put(self, target: ast.Subscript, leaf: _Leaf) -> bool:
         """The value goes into a container: one of our own, or `group["lr"]` of an optimiser."""
-        name, base = _text(target.slice), target.value
+        name, base = text_of(target.slice), target.value
         if name is None:
-            return leaf.key != ANY
+            return self.is_lost(leaf)
         if self.is_settings(base):
             return self.attribute(name, leaf.key)
         if isinstance(base, ast.Name) and self.is_own_dict(base):
@@ -625,7 +465,7 @@ class _Following:
         ]
         return bool(made) and all(
             isinstance(node, ast.Dict | ast.DictComp)
-            or (isinstance(node, ast.Call) and _called(node) in {"dict", "defaultdict", "OrderedDict"})
+            or (isinstance(node, ast.Call) and called(node) in {"dict", "defaultdict", "OrderedDict"})
             for node in made
         )
 
@@ -633,9 +473,8 @@ class _Following:
         scope = self.code.scope_of(target)
         if isinstance(scope, ast.ClassDef):
             return self.attribute(target.id, leaf.key)
-        if isinstance(scope, ast.Module):  # other modules may import it
-            for spot in self.code.names.get(target.id, ()):
-                self.todo.append(_Leaf(spot, leaf.key))
+        if isinstance(scope, ast.Module) or target.id in self.code.globals:  # other modules may import it
+            self.todo.extend(_Leaf(spot, leaf.key) for spot in self.code.names(target.id))
             return self.attribute(target.id, leaf.key)
         return self.variable(target.id, scope, leaf.spot.source, leaf.key)
 
@@ -652,7 +491,7 @@ class _Following:
         place = next((i for i, value in enumerate(parent.values) if value is leaf.spot.node), None)
         if place is None:
             return False  # it is a key
-        key = leaf.key if leaf.key is not None else _text(parent.keys[place])
+        key = leaf.key if leaf.key is not None else text_of(parent.keys[place])
         if key is None:
             return True
         self.todo.append(_Leaf(Spot(parent, leaf.spot.source), key))
@@ -665,80 +504,36 @@ class _Following:
             return True
         if scope.name.startswith("__") or scope.name in {"forward", "call"}:
             return True
-        spots = list(self.code.calls.get(scope.name, ()))
-        spots += [s for s in self.code.attributes.get(scope.name, ()) if not self.is_called(s.node)]
-        spots += [s for s in self.code.names.get(scope.name, ()) if not self.is_called(s.node)]
+        spots = [s for s in self.code.calls.get(scope.name, ()) if self.may_call(s, scope)]
+        spots += [s for s in self.code.attributes.get(scope.name, ()) if not self.code.is_called(s.node)]
+        spots += [s for s in self.code.names(scope.name) if not self.code.is_called(s.node)]
         self.todo.extend(_Leaf(spot, leaf.key) for spot in spots)
         return not spots  # called from where we cannot look
 
-    def is_called(self, node: ast.AST) -> bool:
-        parent = self.code.parents.get(id(node))
-        return isinstance(parent, ast.Call) and parent.func is node
-
-
-def taken_by_name(name: str, code: Code) -> Iterator[Spot]:
-    """Every expression that takes what has this name out of an object: x.name, x["name"], x.get("name")."""
-    yield from code.attributes.get(name, ())
-    for spot in code.texts.get(name, ()):
-        parent = code.parents.get(id(spot.node))
-        reads = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load)
-        if reads or (isinstance(parent, ast.Call) and _takes(parent, spot.node)):
-            assert isinstance(parent, ast.expr)
-            yield Spot(parent, spot.source)
-
-
-def spoken_of(name: str, code: Code) -> Iterator[Spot]:
-    """Every other text of this name but the keys of literal dicts: something may be looked up by it."""
-    taken = {id(spot.node) for spot in taken_by_name(name, code)}
-    for spot in code.texts.get(name, ()):
-        parent = code.parents.get(id(spot.node))
-        is_key = isinstance(parent, ast.Dict) and any(key is spot.node for key in parent.keys)
-        if not is_key and id(parent) not in taken and not isinstance(parent, ast.Subscript | ast.Expr):
-            yield spot
-
-
-def only_prints(body: list[ast.stmt]) -> bool:
-    """Whether statements do nothing but print, log, warn or stop with an error."""
-    return all(_only_prints(statement) for statement in body)
-
-
-def _only_prints(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Pass | ast.Raise | ast.Assert):
-        return True
-    if isinstance(statement, ast.Expr):
-        if isinstance(statement.value, ast.Constant):
-            return True
-        if not isinstance(statement.value, ast.Call):
-            return False
-        name = _called(statement.value)
-        base, _, last = name.rpartition(".")
-        return last in _PRINT_METHODS and base not in _MATHS if base else bool(_PRINTS.match(last))
-    if isinstance(statement, ast.If):
-        return only_prints(statement.body) and only_prints(statement.orelse)
-    if isinstance(statement, ast.For | ast.With):
-        return only_prints(statement.body)
-    return False
-
-
-def _called(call: ast.Call) -> str:
-    """The name of what a call calls, as far as it is written as one."""
-    return dotted(call.func) or str(getattr(call.func, "attr", ""))
+    def may_call(self, spot: Spot, function: FunctionNode) -> bool:
+        """Whether a call of this name is not seen to be one of another function."""
+        assert isinstance(spot.node, ast.Call)
+        index = self.code.index
+        found = index.resolve(index.module_of(spot.source), called(spot.node))
+        return not isinstance(found, Function | Class | External) or getattr(found, "node", None) is function
 
 
 def _reshapes(name: str) -> bool:
     base, _, last = name.rpartition(".")
-    if base in _MATHS:
+    if base in MATHS:
         return last in {"log", "log2", "log10", "sqrt", "ceil", "floor"}
     if base in {"os.path", "osp", "path"}:
         return last in _PATH_SHAPES  # a path that is only looked at does nothing
     return bool(_RESHAPING_MODULES.match(base) if base else _RESHAPES.match(last))
 
 
-def _takes(call: ast.Call, text: ast.expr) -> bool:
-    name = _called(call).rpartition(".")[2]
-    if name in {"get", "pop"}:
-        return isinstance(call.func, ast.Attribute) and bool(call.args) and call.args[0] is text
-    return name == "getattr" and len(call.args) > 1 and call.args[1] is text
+def _builds_something(choice: ast.IfExp) -> bool:
+    """Whether `a() if setting else b` decides what is built, and not merely what is said."""
+    return any(isinstance(node, ast.Call) for side in (choice.body, choice.orelse) for node in walk(side))
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _is_own(node: ast.expr) -> bool:
@@ -751,15 +546,3 @@ def _fields(cls: Class) -> list[str]:
         for statement in cls.node.body
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
     ]
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-
-
-def _text(node: ast.AST | None) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

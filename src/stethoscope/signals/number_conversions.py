@@ -6,8 +6,8 @@ import ast
 import re
 from dataclasses import dataclass
 
+from stethoscope.program.mentions import Spot, taken_by_name
 from stethoscope.program.setting_uses import SettingUses, setting_uses
-from stethoscope.program.value_flow import Spot, taken_by_name
 from stethoscope.run import Run
 from stethoscope.signals.missing import Missing
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.declared_options import Option
-from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.program.option import Option
+from stethoscope.program.setting_uses import SettingUses, Usage, Use, setting_uses
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
@@ -120,12 +120,17 @@ def measure(run: Run) -> UnusedSettings | Missing:
     wanted = list(_wanted(run, uses))
     if not wanted:
         return Missing("the source declares no settings and reads no settings file")
-    if uses.escape is not None:
-        return Missing(
-            f"the settings as a whole are handed on at {uses.escape}, where they cannot be followed"
-        )
-    found = [unused for name, places in _grouped(wanted).items() if (unused := _judged(name, places, uses))]
-    return UnusedSettings(tuple(found), len(wanted))
+    judged = {name: _judged(name, places, uses) for name, places in _grouped(wanted).items()}
+    found = tuple(one for one in judged.values() if isinstance(one, UnusedSetting))
+    escapes = [one for one in judged.values() if isinstance(one, Where)]
+    if escapes and len(escapes) == sum(one is not None for one in judged.values()):
+        if uses.flow.is_spent:
+            return Missing("the program is too large to follow its settings")
+        if len(escapes) == len(judged):
+            return Missing(
+                f"the settings as a whole are handed on at {escapes[0]}, where they cannot be followed"
+            )
+    return UnusedSettings(found, len(judged) - len(escapes))
 
 
 def _written(run: Run) -> frozenset[str]:
@@ -139,7 +144,7 @@ class _Wanted:
     sections: tuple[str, ...]
     where: Where
     value: object
-    kind: str
+    option: Option | None = None  # None for a line of a file
 
 
 def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
@@ -180,11 +185,11 @@ def _unknown(run: Run) -> tuple[str, ...]:
 
 def _of_file(setting: Setting) -> _Wanted:
     names = [part for part in setting.key if isinstance(part, str)]
-    return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, "setting")
+    return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value)
 
 
 def _of_option(option: Option) -> _Wanted:
-    return _Wanted(option.name, option.sections, option.where, option.default, option.kind)
+    return _Wanted(option.name, option.sections, option.where, option.default, option)
 
 
 def _grouped(wanted: list[_Wanted]) -> dict[str, list[_Wanted]]:
@@ -196,19 +201,32 @@ def _grouped(wanted: list[_Wanted]) -> dict[str, list[_Wanted]]:
     return groups
 
 
-def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSetting | None:
-    sections = {section for place in places for section in place.sections}
-    constant = all(place.kind == "constant" for place in places)
-    usage = uses.of_constant(name) if constant else uses.of(name, sorted(sections))
-    if usage.use is not Use.UNUSED:
+def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSetting | Where | None:
+    """The setting if nothing acts on it, the place where it gets lost, or None where it is used."""
+    usages = [_usage(place, places, uses) for place in places]
+    if any(usage.use is Use.USED for usage in usages):
         return None
-    if not _matters(name) and usage.mentions:
+    lost = next((usage.where for usage in usages if usage.use is Use.ESCAPED), None)
+    if lost is not None:
+        return lost
+    mentions = tuple(dict.fromkeys(place for usage in usages for place in usage.mentions))
+    if not _matters(name) and mentions:
         return None  # a value that is printed on purpose
-    in_file = [place for place in places if place.kind == "setting"]
+    in_file = [place for place in places if place.option is None]
     first = (in_file or places)[0]
     is_set = bool(in_file) or _is_active(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
-    return UnusedSetting(name, where, first.value, usage.mentions, _matters(name), is_set)
+    return UnusedSetting(name, where, first.value, mentions, _matters(name), is_set)
+
+
+def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
+    """What becomes of one place's value; a flag that a launcher passes is the option it is declared as."""
+    if place.option is not None:
+        return uses.of_option(place.option)
+    declared = [other.option for other in places if other.option is not None]
+    if declared and not place.sections:
+        return uses.of_option(declared[0])
+    return uses.of(place.name, place.sections)
 
 
 def _matters(name: str) -> bool:

@@ -1,0 +1,199 @@
+"""Every mention of a name in a repository: as variable, attribute, key or call, and what is around it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stethoscope.program.index import Class, Index, dotted
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import children
+from stethoscope.run import Source, Where
+
+_KEY = re.compile(r"[\w./-]{1,80}")  # a text that may be a key
+_PATH_MARKS = re.compile(r"[./]")
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
+_LIBRARIES = frozenset(
+    {
+        *("torch", "torchvision", "torchaudio", "numpy", "scipy", "pandas", "jax", "tensorflow"),
+        *("math", "random", "os", "sys", "time", "logging", "json", "yaml", "argparse", "pathlib"),
+        *("re", "copy", "dataclasses"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """An expression in a source file."""
+
+    node: ast.expr
+    source: Source
+
+    @property
+    def where(self) -> Where:
+        """Its address."""
+        return self.source.where(self.node)
+
+
+Spots = dict[str, list[Spot]]
+
+
+@dataclass(slots=True, eq=False)
+class Mentions:
+    """A repository's expressions by the names they mention, and each one's parent."""
+
+    index: Index
+    parents: dict[int, ast.AST] = field(default_factory=dict)
+    attributes: Spots = field(default_factory=lambda: defaultdict(list))
+    texts: Spots = field(default_factory=lambda: defaultdict(list))
+    calls: Spots = field(default_factory=lambda: defaultdict(list))
+    given: Spots = field(default_factory=lambda: defaultdict(list))  # variable or attribute -> its values
+    paths: dict[str, Spot] = field(default_factory=dict)  # parts of texts such as "train.lr"
+    globals: set[str] = field(default_factory=set)  # variables that functions declare to be their module's
+    _names: dict[str, Spots] = field(default_factory=dict)  # by file: a variable is nobody else's
+    _classes: dict[int, Class] = field(default_factory=dict)
+
+    def names(self, name: str) -> list[Spot]:
+        """Every place where a variable of this name is read."""
+        return [spot for named in self._names.values() for spot in named.get(name, ())]
+
+    def names_in(self, source: Source, name: str) -> Sequence[Spot]:
+        """Every place in one file where a variable of this name is read."""
+        return self._names[source.file].get(name, ())
+
+    def variables(self) -> Iterator[tuple[str, Sequence[Spot]]]:
+        """All variables that are read, file by file."""
+        for named in self._names.values():
+            yield from named.items()
+
+    def scope_of(self, node: ast.AST) -> ast.AST:
+        """The function, class or module that a node stands in."""
+        current = self.parents.get(id(node))
+        while current is not None and not isinstance(current, _SCOPES):
+            current = self.parents.get(id(current))
+        assert current is not None
+        return current
+
+    def class_around(self, node: ast.AST) -> Class | None:
+        """The class that a node stands in."""
+        while not isinstance(node, ast.ClassDef | ast.Module):
+            node = self.scope_of(node)
+        return self._classes.get(id(node))
+
+    def is_within(self, node: ast.AST, scope: ast.AST) -> bool:
+        """Whether a node stands somewhere below another."""
+        current: ast.AST | None = node
+        while current is not None:
+            if current is scope:
+                return True
+            current = self.parents.get(id(current))
+        return False
+
+    def is_called(self, node: ast.AST) -> bool:
+        """Whether an expression is what a call calls."""
+        parent = self.parents.get(id(node))
+        return isinstance(parent, ast.Call) and parent.func is node
+
+
+@remembered
+def mentions(index: Index) -> Mentions:
+    """Note every mention in a repository; asking twice costs once."""
+    found = Mentions(index)
+    found._classes.update((id(cls.node), cls) for cls in index.classes)
+    for source in index.program:
+        _note_file(source, found)
+    for table in (found.attributes, found.texts, found.calls, found.given):
+        table.default_factory = None  # type: ignore[attr-defined]  # asking must not add
+    return found
+
+
+def _note_file(source: Source, found: Mentions) -> None:
+    """One pass over a file. It runs once for each node of the repository, so it is one flat function."""
+    imports = found.index.module_of(source).imports
+    # What is taken out of a library is no setting.
+    libraries = {alias for alias, full in imports.items() if full.partition(".")[0] in _LIBRARIES}
+    parents, attributes, calls = found.parents, found.attributes, found.calls
+    names: Spots = defaultdict(list)
+    waiting: deque[ast.AST] = deque([source.tree])
+    while waiting:
+        parent = waiting.popleft()
+        for node in children(parent):
+            parents[id(node)] = parent
+            kind = node.__class__
+            if kind is ast.Name:
+                if node.ctx.__class__ is ast.Load:  # type: ignore[attr-defined]
+                    names[node.id].append(Spot(node, source))  # type: ignore[attr-defined, arg-type]
+                continue
+            if kind is ast.Constant:
+                _note_text(node, source, found)  # type: ignore[arg-type]
+                continue
+            waiting.append(node)
+            if kind is ast.Attribute:
+                assert isinstance(node, ast.Attribute)
+                if node.ctx.__class__ is ast.Load and getattr(node.value, "id", None) not in libraries:
+                    attributes[node.attr].append(Spot(node, source))
+            elif kind is ast.Call:
+                assert isinstance(node, ast.Call)
+                name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+                if name is not None:
+                    calls[name].append(Spot(node, source))
+            elif kind is ast.Assign:
+                assert isinstance(node, ast.Assign)
+                for target in node.targets:
+                    name = str(getattr(target, "id", getattr(target, "attr", "")))
+                    found.given[name].append(Spot(node.value, source))
+            elif kind is ast.Global:
+                found.globals.update(node.names)  # type: ignore[attr-defined]
+    names.default_factory = None  # type: ignore[attr-defined]
+    found._names[source.file] = names
+
+
+def _note_text(node: ast.Constant, source: Source, found: Mentions) -> None:
+    text = node.value
+    if text.__class__ is str and _KEY.fullmatch(text):
+        spot = Spot(node, source)
+        found.texts[text].append(spot)
+        if "." in text or "/" in text:
+            for part in _PATH_MARKS.split(text)[1:]:  # OmegaConf.select(cfg, "train.lr")
+                found.paths.setdefault(part, spot)
+
+
+def taken_by_name(name: str, found: Mentions) -> Iterator[Spot]:
+    """Every expression that takes what has this name out of an object: x.name, x["name"], x.get("name")."""
+    yield from found.attributes.get(name, ())
+    for spot in found.texts.get(name, ()):
+        parent = found.parents.get(id(spot.node))
+        reads = isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Load)
+        if reads or (isinstance(parent, ast.Call) and _takes(parent, spot.node)):
+            assert isinstance(parent, ast.expr)
+            yield Spot(parent, spot.source)
+
+
+def spoken_of(name: str, found: Mentions) -> Iterator[Spot]:
+    """Every other text of this name but the keys of literal dicts: something may be looked up by it."""
+    taken = {id(spot.node) for spot in taken_by_name(name, found)}
+    for spot in found.texts.get(name, ()):
+        parent = found.parents.get(id(spot.node))
+        is_key = isinstance(parent, ast.Dict) and any(key is spot.node for key in parent.keys)
+        if not is_key and id(parent) not in taken and not isinstance(parent, ast.Subscript | ast.Expr):
+            yield spot
+
+
+def called(call: ast.Call) -> str:
+    """The name of what a call calls, as far as it is written as one."""
+    return dotted(call.func) or str(getattr(call.func, "attr", ""))
+
+
+def text_of(node: ast.AST | None) -> str | None:
+    """The text that a node is."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _takes(call: ast.Call, text: ast.expr) -> bool:
+    name = called(call).rpartition(".")[2]
+    if name in {"get", "pop"}:
+        return isinstance(call.func, ast.Attribute) and bool(call.args) and call.args[0] is text
+    return name == "getattr" and len(call.args) > 1 and call.args[1] is text
