@@ -40,9 +40,8 @@ def absl_flags(code: Mentions) -> Iterator[Spot]:
 
 def objects_of(cls: Class, code: Mentions) -> Iterator[Spot]:
     """Every expression that is, or gives, an object of a class or of one derived from it."""
-    heirs = [
-        one for one in code.index.classes if one is cls or (one.bases and cls in code.index.lineage(one))
-    ]
+    index = code.index
+    heirs = [one for one in index.classes if one is cls or (one.bases and cls in index.lineage(one))]
     for heir in heirs:
         yield from _objects(heir, code)
     for kin in {id(one): one for heir in heirs for one in index.lineage(heir)}.values():
