@@ -22,6 +22,8 @@ CAUSE = Cause(
         Evidence(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),
+        Evidence("cosine-shorter-than-run", STRONG, "its period fits many times into the run"),
+        Evidence("schedule-ignores-accumulation", DECISIVE, "it counts batches and is moved with updates"),
         Evidence(
             "schedule-in-wrong-units", -STRONG, "lengths and steps are in one unit", outcome=Outcome.CLEAR
         ),

@@ -23,6 +23,10 @@ CAUSE = Cause(
         Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),
         Evidence("unknown-argument", MODERATE, "the class does not take the keyword"),
         Evidence("number-is-a-string", STRONG, "the number is read as a string"),
+        Evidence("word-is-a-boolean", STRONG, "the word is read as true or false"),
+        Evidence("number-in-another-base", STRONG, "the number is read to another base"),
+        Evidence("learning-rate-not-reached", STRONG, "the log shows another learning rate"),
+        Evidence("setting-given-twice", STRONG, "only the last of two values counts"),
     ),
     confirm_by="run five steps with the setting changed: losses stay bit-identical",
 )

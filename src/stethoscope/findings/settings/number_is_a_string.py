@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.run import Setting
+from stethoscope.run import Fix, Level, Setting, Splice
 from stethoscope.signals.number_conversions import NumberConversions
 from stethoscope.signals.settings import Settings
 
@@ -94,7 +94,16 @@ def _finding(setting: Setting, settings: Settings) -> Finding:
         strength=0.0 if harmless else 1.0,  # a note is no evidence of harm
         proof="YAML 1.1 defines numbers with an exponent by a pattern that this text does not match",
         severity=Severity.NOTE if harmless else None,
+        fix=_fix(setting, settings, number),
     )
+
+
+def _fix(setting: Setting, settings: Settings, number: str) -> Fix | None:
+    """The number with its dot; records of a run stay as they are."""
+    file = settings.file_of(setting)
+    if file is None or not file.maintained or setting.span is None:
+        return None
+    return Fix(f"write {number}", Level.SAFE, (Splice(file.file, *setting.span, number),))
 
 
 def as_yaml_number(text: str) -> str:

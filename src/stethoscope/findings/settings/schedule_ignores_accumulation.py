@@ -1,0 +1,81 @@
+"""A schedule is laid out over batches and moved once for several of them.
+
+## What it checks
+Loops that gather gradients over several batches and move the schedule with each update, where the length
+of the schedule is made of the number of batches (`epochs * len(loader)`) and divided by nothing.
+
+## Why it matters
+With a window of N the schedule gets through 1/N of its course: the warm-up takes N times as long, and the
+decay hardly begins before the run is over. The loss still falls, so nobody looks.
+
+## When it is harmless
+A length that is divided by the window, and a schedule that is moved with every batch. A window of 1.
+
+## References
+- transformers.get_cosine_schedule_with_warmup, num_training_steps
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.accumulation import accumulation
+from stethoscope.program.ancestry import ancestry
+from stethoscope.program.loop_order import questions
+from stethoscope.program.moves import Kind
+from stethoscope.program.roles import Role, role_of
+from stethoscope.program.schedules import Length, schedules
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Constant
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="SET116", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+_DIVIDED = frozenset({"/", "//", "math.ceil", "divmod", "round"})
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each schedule whose length counts batches and whose step waits for an update."""
+    for loop in loops:
+        gathered = accumulation(loop)
+        if gathered is None:
+            continue
+        asked = questions(loop, gathered.update.event)
+        told: set[int] = set()
+        for move in loop.of(Kind.SCHEDULER_STEP):
+            in_micro = loop.micro is not None and loop.micro in move.event.scopes()
+            if (
+                in_micro
+                or move.by_engine
+                or (loop.micro is None and not questions(loop, move.event) >= asked)
+            ):
+                continue
+            for schedule in schedules(loop.run, move.subject):
+                length = next((one for one in schedule.lengths if _counts_batches(loop, one)), None)
+                if length is not None and id(schedule.made) not in told:
+                    told.add(id(schedule.made))
+                    yield Finding(
+                        (schedule.site.where, move.event.site.where),
+                        f"{schedule.kind} is laid out over batches ({length.name}={length.text}) and moved "
+                        "once an update, which takes several of them",
+                        evidence={"made": schedule.site.text, "stepped": move.event.site.text},
+                    )
+
+
+def _counts_batches(loop: TrainingLoop, length: Length) -> bool:
+    """Whether a length is made of the batches of a loader and divided by nothing."""
+    made = [value for value in ancestry(loop.run, length.value, _ends) if isinstance(value, Applied)]
+    if any(value.callee in _DIVIDED for value in made):
+        return False
+    # A loop over micro-batches inside the step draws them itself: its rounds are updates.
+    if loop.micro is not None:
+        return False
+    return any(
+        value.callee == "len" and value.args and role_of(loop.run, value.args[0]) is Role.LOADER
+        for value in made
+    )
+
+
+def _ends(value: object) -> bool:
+    return isinstance(value, Constant) or (isinstance(value, Applied) and value.callee == "len")

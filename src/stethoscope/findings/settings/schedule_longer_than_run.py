@@ -1,0 +1,58 @@
+"""The schedule is laid out for a much longer run than this one.
+
+## What it checks
+The number of steps that the settings plan (or that the decay is laid out over) against the steps that the
+run's epochs allow: whichever is over first ends the run.
+
+## Why it matters
+A decay over 100,000 steps in a run of 4,000 is a constant rate. Nothing that is planned for later happens:
+no decay, no late checkpoint, no switch of weights.
+
+## When it is harmless
+A number of steps that only guards against running for ever. A schedule up to three times as long as the run
+still decays somewhat, and is left alone. Where no decay is asked for, nothing is lost, and it is not
+reported.
+
+## References
+- Score-entropy diffusion planned for 500,000 steps, whose 50 epochs ended at 14,800.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.recipe.quantities import Asked
+from stethoscope.signals.training_plan import TrainingPlan
+
+RULE = Rule(code="SET115", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
+
+LONGER = 3.0  # times the run: a cosine has then lost a quarter of its height, a line a third
+_DECAYS = re.compile(r"cos|linear|poly|decay|wsd|trapezoid|onecycle", re.IGNORECASE)
+
+
+def examine(plan: TrainingPlan) -> Iterator[Finding]:
+    """Fire where what is laid out over steps is much longer than the epochs of the run."""
+    decays = any(_DECAYS.search(str(one.amount.value)) for one in plan["schedule"].asked)
+    explicit = [one for one in plan["decay length"].asked if one.amount.unit == "step"]
+    laid_out = explicit or (_planned(plan) if decays else [])
+    if not laid_out:
+        return
+    if plan.extent.steps is None:
+        raise InsufficientData("the settings and the log do not say how many steps the run has")
+    for one in laid_out:
+        length = one.amount.number or 0.0
+        if length >= LONGER * plan.extent.steps and one.setting.where not in plan.extent.where:
+            yield Finding(
+                (one.setting.where, *plan.extent.where),
+                f"{one.name} is {length:,.0f}, and the run has {plan.extent.steps:,.0f} steps "
+                f"({plan.extent.why}): the rate hardly decays",
+                evidence={"laid out for": length, "run": plan.extent.steps},
+            )
+            return
+
+
+def _planned(plan: TrainingPlan) -> list[Asked]:
+    only = plan["length of the run"].only("step")
+    return [only] if only is not None else []

@@ -1,0 +1,78 @@
+"""The warm-up is longer than the run.
+
+## What it checks
+The length of the learning rate's warm-up against the length of the run, both from the settings, in one unit.
+Where the run is given in epochs, its steps are counted from the size of the data or from the log. Where the
+schedule was seen to move once an update and gradients are gathered over several batches, the run is counted
+in updates.
+
+## Why it matters
+The rate never reaches the one that was asked for, and whatever comes behind the warm-up (the decay, the
+restarts) never happens. Most of the run trains with a fraction of the rate.
+
+## When it is harmless
+A warm-up of half of the run or less is a choice, and so is one that takes exactly the run (a probe of the
+rate). A run that is cut short to try something out ends early on purpose; its settings still say so.
+
+## References
+- Score-entropy diffusion with a warm-up of 10,000 updates in a run of 3,700.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.recipe.quantities import Asked
+from stethoscope.signals.training_plan import Extent, TrainingPlan
+
+RULE = Rule(code="SET111", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
+
+BEYOND = 1.02  # of the run: a warm-up that takes just the run is meant to
+
+
+def examine(plan: TrainingPlan) -> Iterator[Finding]:
+    """Fire on each warm-up that does not end within the run."""
+    warm_ups = [one for one in plan["warm-up"].asked if one.amount.number]
+    if not warm_ups:
+        return
+    if plan.extent.steps is None and plan.extent.epochs is None:
+        raise InsufficientData("the settings do not say how long the run is")
+    told: set[float] = set()
+    for asked in warm_ups:
+        number = asked.amount.number or 0.0
+        if (
+            number not in told
+            and (length := _length(asked, plan)) is not None
+            and number > BEYOND * length[0]
+        ):
+            told.add(number)
+            yield _finding(asked, *length, plan.extent)
+
+
+def _length(asked: Asked, plan: TrainingPlan) -> tuple[float, str] | None:
+    """The length of the run in the unit of the warm-up."""
+    unit, extent = asked.amount.unit, plan.extent
+    if unit == "epoch":
+        return (extent.epochs, "epochs") if extent.epochs is not None else None
+    if unit not in {"step", ""} or extent.steps is None:
+        return None
+    if (
+        plan.schedule_per_update
+        and plan.window is not None
+        and plan.window > 1
+        and "an epoch has" in extent.why
+    ):
+        return extent.steps / plan.window, "updates"
+    return extent.steps, "steps"
+
+
+def _finding(asked: Asked, length: float, unit: str, extent: Extent) -> Finding:
+    number = asked.amount.number or 0.0
+    why = f" ({extent.why})" if extent.why else ""
+    return Finding(
+        (asked.setting.where, *extent.where),
+        f"{asked.name} is {number:,g}, and the run has {length:,.0f} {unit}{why}: the warm-up never ends",
+        evidence={"warm-up": number, "run": length, "unit": unit},
+        strength=1.0,
+    )

@@ -1,0 +1,195 @@
+"""The numbers that a training loop really works with: of its optimizer, clip, schedule and window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.accumulation import accumulation, cleared_every_batch
+from stethoscope.program.ancestry import quietly
+from stethoscope.program.autocast import HALVES, DType
+from stethoscope.program.events import Call
+from stethoscope.program.index import Index
+from stethoscope.program.loop_order import questions
+from stethoscope.program.moves import Kind
+from stethoscope.program.precision import LoopPrecision, loop_precisions
+from stethoscope.program.remembered import remembered
+from stethoscope.program.roles import OPTIMIZER_CLASSES
+from stethoscope.program.schedules import schedules
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.training_loop import TrainingLoop, training_loops
+from stethoscope.program.values import Applied, Choice, Constant, Items, Settings, Table, Value
+from stethoscope.run import Where
+
+# The arguments of optimizers by position behind the parameters; the rest is always named.
+_POSITIONS = {"lr": 1}
+_HALF_NAMES = {DType.FLOAT16: "fp16", DType.BFLOAT16: "bf16"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedAmount:
+    """A value that the source itself gives: `quantity` and `part` as the settings name them, and where.
+
+    `setting` is the key of the setting that the value comes from, "" where it stands in the source.
+    """
+
+    quantity: str
+    value: object
+    where: Where
+    part: str = ""
+    setting: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedTraining:
+    """What the source says of one training loop.
+
+    `window` is the number of batches of one update: 1 where every batch is an update, None where it cannot
+    be told; `gathers` says that there is a window, of whatever length. `schedule_per_update` says that the
+    schedule moves once an update and not with every batch.
+    """
+
+    loop: TrainingLoop
+    amounts: tuple[CodedAmount, ...]
+    window: float | None
+    gathers: bool
+    schedule_per_update: bool
+
+
+@remembered
+def coded_trainings(index: Index, settings: SettingsTree) -> tuple[CodedTraining, ...]:
+    """The numbers of every training loop of a program that was seen to update weights."""
+    precisions = {id(one.loop): one for one in loop_precisions(index, settings)}
+    return tuple(
+        _training(loop, precisions.get(id(loop)))
+        for loop in training_loops(index, settings)
+        if any(move.updates for move in loop.moves)
+    )
+
+
+def _training(loop: TrainingLoop, precision: LoopPrecision | None) -> CodedTraining:
+    found = [*_optimizers(loop), *_clips(loop), *_schedules(loop)]
+    if precision is not None:
+        found += _precision(precision)
+    window = _window(loop)
+    if window == 1.0 and loop.body is not None:
+        update = next(move for move in loop.moves if move.updates)
+        found.append(CodedAmount("accumulation", 1, update.event.site.where))
+    gathers = accumulation(loop) is not None
+    return CodedTraining(loop, tuple(found), window, gathers, _moves_with_updates(loop))
+
+
+def _optimizers(loop: TrainingLoop) -> Iterator[CodedAmount]:
+    seen: set[int] = set()
+    for move in loop.moves:
+        for made in _made(loop, move.subject) if move.updates else ():
+            if id(made) in seen:
+                continue
+            seen.add(id(made))
+            kind = made.callee.rpartition(".")[2]
+            yield CodedAmount("optimizer", kind, made.site.where)
+            for name, quantity in (("lr", "learning rate"), ("weight_decay", "weight decay")):
+                value = made.keywords.get(name) or _positional(made, name)
+                known = _constant(loop, value)
+                if known is not None and isinstance(known.value, int | float):
+                    yield CodedAmount(quantity, known.value, made.site.where, setting=known.setting)
+            betas = _numbers(loop, made.keywords.get("betas"))
+            if betas:
+                yield CodedAmount("betas", betas, made.site.where, "betas")
+
+
+def _made(loop: TrainingLoop, value: Value | None) -> Iterator[Applied]:
+    """The optimizers of outside packages that a value may be."""
+    value = quietly(loop.run, value) if value is not None else None
+    if isinstance(value, Choice):
+        for option in value.options:
+            yield from _made(loop, option)
+    elif isinstance(value, Items):
+        for item in value.items:
+            yield from _made(loop, item)
+    elif isinstance(value, Table):
+        for item in value.entries.values():
+            yield from _made(loop, item)
+    elif isinstance(value, Applied) and value.callee.rpartition(".")[2] in OPTIMIZER_CLASSES:
+        yield value
+
+
+def _positional(made: Applied, name: str) -> Value | None:
+    position = _POSITIONS.get(name)
+    return made.args[position] if position is not None and position < len(made.args) else None
+
+
+def _constant(loop: TrainingLoop, value: Value | None) -> Constant | None:
+    value = quietly(loop.run, value) if value is not None else None
+    known = isinstance(value, Constant) and not isinstance(value.value, bool)
+    return value if known and isinstance(value, Constant) else None
+
+
+def _numbers(loop: TrainingLoop, value: Value | None) -> tuple[float, ...]:
+    value = quietly(loop.run, value) if value is not None else None
+    if isinstance(value, Settings) and isinstance(value.tree, list):
+        return tuple(float(item) for item in value.tree if isinstance(item, int | float))
+    if not isinstance(value, Items):
+        return ()
+    known = [_constant(loop, item) for item in value.items]
+    numbers = [one.value for one in known if one is not None and isinstance(one.value, int | float)]
+    return tuple(float(number) for number in numbers) if len(numbers) == len(value.items) else ()
+
+
+def _clips(loop: TrainingLoop) -> Iterator[CodedAmount]:
+    for move in loop.of(Kind.CLIP):
+        event = move.event
+        if not isinstance(event, Call) or event.name not in {"clip_grad_norm_", "clip_grad_norm"}:
+            continue
+        known = _constant(loop, event.argument(1, "max_norm"))
+        if known is not None and isinstance(known.value, int | float):
+            yield CodedAmount("gradient clip", known.value, event.site.where, setting=known.setting)
+
+
+def _schedules(loop: TrainingLoop) -> Iterator[CodedAmount]:
+    seen: set[int] = set()
+    for move in (*loop.moves, *loop.after):
+        if move.kind is not Kind.SCHEDULER_STEP:
+            continue
+        for schedule in schedules(loop.run, move.subject):
+            if id(schedule.made) not in seen:
+                seen.add(id(schedule.made))
+                yield CodedAmount("schedule", schedule.kind, schedule.site.where)
+
+
+def _precision(precision: LoopPrecision) -> Iterator[CodedAmount]:
+    for region in precision.regions:
+        halves = region.autocast.dtypes & HALVES
+        if region.autocast.enabled and region.autocast.known and len(halves) == 1:
+            yield CodedAmount("precision", _HALF_NAMES[next(iter(halves))], region.site.where)
+
+
+def _window(loop: TrainingLoop) -> float | None:
+    gathered = accumulation(loop)
+    if gathered is not None:
+        known = _constant(loop, gathered.value)
+        return float(known.value) if known is not None and isinstance(known.value, int | float) else None
+    return 1.0 if _updates_every_batch(loop) else None
+
+
+def _updates_every_batch(loop: TrainingLoop) -> bool:
+    """Whether each backward pass is followed by an update under no further condition, gradients cleared."""
+    if not loop.is_whole or loop.micro is not None or cleared_every_batch(loop) is not None:
+        return False
+    backwards, updates = loop.of(Kind.BACKWARD), [move for move in loop.moves if move.updates]
+    if len(backwards) != 1 or any(move.by_engine for move in (*backwards, *updates)):
+        return False
+    asked = questions(loop, backwards[0].event)
+    return any(questions(loop, move.event) <= asked for move in updates)
+
+
+def _moves_with_updates(loop: TrainingLoop) -> bool:
+    """Whether the schedule is moved under the very condition that the update is made under."""
+    gathered = accumulation(loop)
+    if gathered is None:
+        return False
+    asked = questions(loop, gathered.update.event)
+    steps = loop.of(Kind.SCHEDULER_STEP)
+    in_micro = loop.micro is not None and any(loop.micro in move.event.scopes() for move in steps)
+    return bool(steps) and not in_micro and all(questions(loop, move.event) >= asked for move in steps)

@@ -1,0 +1,31 @@
+"""At which points of the run the learning rate drops.
+
+milestones: [20000, 30000]      lr_steps      lr_milestones      decay_epochs: [100, 150]
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from stethoscope.recipe.quantities._amount import Amount, Quantity
+from stethoscope.recipe.quantities._spelling import Spelling, as_numbers
+
+QUANTITY = Quantity("milestones", 51)
+
+_NAMES = re.compile(
+    r"(?:lr_|sched_|scheduler_|decay_)?milestones|lr_steps|lr_decay_(?:epochs|steps|iters)|lr_drops?|decay_epochs"
+    r"|decay_milestones|step_epochs|lr_step_epochs"
+)
+
+
+def read(spelling: Spelling) -> Amount | None:
+    """A rising list of positive numbers."""
+    numbers = as_numbers(spelling.value) if isinstance(spelling.value, list) else None
+    if not numbers or not _NAMES.fullmatch(spelling.leaf) or not spelling.is_for_training:
+        return None
+    rising = all(a < b for a, b in pairwise(numbers))
+    if numbers[0] <= 0 or not rising:
+        return None
+    unit = "share" if numbers[-1] <= 1 else spelling.unit
+    return Amount(tuple(numbers), unit)

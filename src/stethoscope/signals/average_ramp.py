@@ -1,0 +1,53 @@
+"""Whether the average of the weights that the source keeps grows its decay from small values."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from stethoscope.run import Run, Source
+from stethoscope.signals.missing import Missing
+
+_AVERAGE = re.compile(r"ema|moving_?average|averaged_?model", re.IGNORECASE)
+# What a decay that grows is computed from, and the classes of others that have one.
+_GROWS = re.compile(
+    r"\b(?:num_updates|n_updates|updates|step|steps|optimization_step|power|inv_gamma|tau|warmup|ramp\w*|halflife)\b"
+)
+_OTHERS_WITH_RAMP = re.compile(
+    r"\b(?:ema_pytorch|EMAModel|ModelEMA|torch_ema|ExponentialMovingAverageHook)\b"
+)
+_OTHERS_WITHOUT = re.compile(r"\bget_ema_(?:multi_)?avg_fn\b|\bModelEmaV[23]?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class AverageRamp:
+    """Whether any average of the source begins with a smaller decay."""
+
+    grows: bool
+
+
+def measure(run: Run) -> AverageRamp | Missing:
+    """Look at the classes and functions of the source that keep an average of weights."""
+    if run.program is None or not run.program.sources:
+        return Missing("the training source was not found", log_this="keep a copy of the source with the run")
+    if any(_OTHERS_WITH_RAMP.search(source.text) for source in run.program):
+        return AverageRamp(True)
+    texts = [text for source in run.program for text in _averages(source)]
+    if texts:
+        return AverageRamp(any(_GROWS.search(text) for text in texts))
+    if any(_OTHERS_WITHOUT.search(source.text) for source in run.program):
+        return AverageRamp(False)
+    return Missing("no average of the weights was found in the source")
+
+
+def _averages(source: Source) -> list[str]:
+    """The text of each class or function that is named for an average and blends weights."""
+    found = []
+    for node in ast.walk(source.tree) if _AVERAGE.search(source.text) else ():
+        named = isinstance(node, ast.ClassDef | ast.FunctionDef) and _AVERAGE.search(node.name)
+        if named and isinstance(node, ast.ClassDef | ast.FunctionDef):
+            text = ast.unparse(node)
+            if re.search(r"decay|beta|alpha|lerp|mul_|momentum", text):
+                found.append(text)
+    return found

@@ -1,0 +1,284 @@
+"""The training as it was asked for and as it takes place, quantity by quantity.
+
+What was asked for comes from the settings, what is in effect from the log, else from the source, else it
+is derived; what neither tells is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.program.index import index
+from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.training_amounts import CodedTraining, coded_trainings
+from stethoscope.recipe.parser_defaults import options_of
+from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
+from stethoscope.recipe.quantities import precision as precisions
+from stethoscope.run import Recipe, Run, Series, Where
+from stethoscope.signals import ending, epochs, learning_rate, loss_scale
+from stethoscope.signals.missing import Missing
+
+FEWEST_POINTS = 3  # of a series before its cadence or its highest value says something
+
+LOG, CODE, DERIVED = "log", "code", "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class InEffect:
+    """An amount that takes place: how it is known ("log", "code" or "derived"), where, and from what."""
+
+    amount: Amount
+    how: str
+    where: tuple[Where, ...] = ()
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One quantity: every setting that asks for it, and what is in effect."""
+
+    quantity: str
+    asked: tuple[Asked, ...] = ()
+    in_effect: tuple[InEffect, ...] = ()
+
+    def numbers(self, unit: str | None = None) -> dict[float, Asked]:
+        """The different numbers asked for, each with the first setting that does, in one unit or in any."""
+        found: dict[float, Asked] = {}
+        for one in self.asked:
+            number = one.amount.number
+            if number is not None and (unit is None or one.amount.unit == unit):
+                found.setdefault(number, one)
+        return found
+
+    @property
+    def differs(self) -> tuple[Asked, InEffect] | None:
+        """What was asked for and what the source does instead, where both are one number."""
+        asked = self.only()
+        coded = [one for one in self.in_effect if one.how == CODE and one.amount.number is not None]
+        if asked is None or len({one.amount.number for one in coded}) != 1 or asked.amount.part:
+            return None
+        wanted, taken = asked.amount.number or 0.0, coded[0].amount.number or 0.0
+        return (asked, coded[0]) if abs(wanted - taken) > 1e-6 * max(abs(wanted), abs(taken)) else None
+
+    def only(self, unit: str | None = None) -> Asked | None:
+        """The setting that asks for the quantity, where all that do agree."""
+        found = self.numbers(unit)
+        return next(iter(found.values())) if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How long the run is meant to be: `steps` are batches, `why` says what they are computed from."""
+
+    steps: float | None = None
+    epochs: float | None = None
+    why: str = ""
+    where: tuple[Where, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingPlan:
+    """Every quantity of the training, and how long the training is.
+
+    `window` is the number of batches of an update, None where it is not known, and `window_is_coded` says
+    that the loop was seen to have it. `schedule_per_update` says that the schedule counts updates.
+    """
+
+    entries: Mapping[str, Entry]
+    extent: Extent
+    window: float | None
+    window_is_coded: bool
+    schedule_per_update: bool
+    trainings: tuple[CodedTraining, ...] = ()
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def __getitem__(self, quantity: str) -> Entry:
+        return self.entries[quantity]
+
+    @property
+    def precision(self) -> str:
+        """The precision that the settings ask for together, "" where they do not say."""
+        return precisions.joined(self["precision"].asked)
+
+
+def measure(run: Run) -> TrainingPlan | Missing:
+    """Join what the settings ask for with what the log and the source tell."""
+    recipe = _with_defaults(run)
+    trainings = _trainings(run)
+    if not recipe.settings and not recipe.defaults and not trainings:
+        return Missing(
+            "no settings and no training loop were found with the run",
+            log_this="copy the settings file into the run's folder, or name it by --config",
+        )
+    asked = asked_for(recipe)
+    entries = {one.name: Entry(one.name, asked.get(one.name, ())) for one in quantities()}
+    window, is_coded = _window(entries, trainings)
+    extent = _extent(run, entries)
+    told = [*_logged(run), *_coded(trainings), *_derived(entries, window, is_coded, extent)]
+    joined = {
+        name: Entry(name, entry.asked, tuple(one for quantity, one in told if quantity == name))
+        for name, entry in entries.items()
+    }
+    per_update = bool(trainings) and all(one.schedule_per_update for one in trainings)
+    return TrainingPlan(joined, extent, window, is_coded, per_update, trainings)
+
+
+def _with_defaults(run: Run) -> Recipe:
+    recipe = run.recipe or Recipe()
+    if recipe.defaults or run.program is None:
+        return recipe
+    known = {setting.dotted for setting in recipe.settings}
+    options = [option.setting for option in options_of(run.program)]
+    defaults = tuple(s for s in options if s.dotted not in known and s.value is not None)
+    return Recipe(recipe.settings, recipe.files, recipe.shadowed, defaults)
+
+
+def _trainings(run: Run) -> tuple[CodedTraining, ...]:
+    if run.program is None or not run.program.sources:
+        return ()
+    return coded_trainings(index(run.program), settings_tree(run.recipe))
+
+
+def _window(entries: Mapping[str, Entry], trainings: Sequence[CodedTraining]) -> tuple[float | None, bool]:
+    coded = {one.window for one in trainings}
+    if len(coded) == 1 and (only := coded.pop()) is not None:
+        return only, True
+    asked = entries["accumulation"].only()
+    gathers = bool(trainings) and all(one.gathers for one in trainings)
+    return (asked.amount.number, gathers) if asked is not None else (None, False)
+
+
+# --- how long the run is
+
+
+def _extent(run: Run, entries: Mapping[str, Entry]) -> Extent:
+    length = entries["length of the run"]
+    steps, passes = length.only("step"), length.only("epoch")
+    per_epoch, said = _steps_per_epoch(run, entries)
+    limits: list[tuple[float, str, tuple[Where, ...]]] = []
+    if steps is not None:
+        number = steps.amount.number or 0.0
+        limits.append((number, f"{steps.name} is {number:,.0f}", (steps.setting.where,)))
+    if passes is not None and per_epoch is not None and not _is_overridden(passes, steps):
+        number = (passes.amount.number or 0.0) * per_epoch
+        why = f"{passes.name} is {passes.amount.number:,g}, and an epoch has {per_epoch:,.0f} steps ({said})"
+        limits.append((number, why, (passes.setting.where,)))
+    seen = run.steps[1] if run.steps is not None and _counts_steps(run) else 0
+    if not limits and seen and ending.measure(run).how == ending.FINISHED:
+        limits.append((float(seen), f"the run ended at step {seen:,}", ()))
+    planned = passes.amount.number if passes is not None and not _is_overridden(passes, steps) else None
+    if not limits:
+        return Extent(None, planned, "", (passes.setting.where,) if passes is not None else ())
+    least = min(limits, key=lambda limit: limit[0])
+    if seen > least[0] * 1.02:  # a step more than was planned is counting, many more are another plan
+        return Extent(None, planned)
+    return Extent(least[0], planned, least[1], least[2])
+
+
+def _is_overridden(passes: Asked, steps: Asked | None) -> bool:
+    """Transformers counts epochs only where no number of steps is given."""
+    names = {passes.setting.leaf, steps.setting.leaf if steps is not None else ""}
+    return names == {"num_train_epochs", "max_steps"} or (steps is not None and passes.is_default)
+
+
+def _counts_steps(run: Run) -> bool:
+    return any(len(series) and series.axis == "step" for series in run.series.values())
+
+
+def _steps_per_epoch(run: Run, entries: Mapping[str, Entry]) -> tuple[float | None, str]:
+    size, batch = entries["training samples"].only(), entries["batch per device"].only()
+    processes = _processes(entries["processes"])
+    if size is not None and batch is not None and processes is not None:
+        taken = (batch.amount.number or 1.0) * processes
+        each = float(np.ceil((size.amount.number or 0.0) / taken))
+        return each, f"{size.name} by {taken:,.0f} samples a step"
+    logged = epochs.measure(run) if _counts_steps(run) else None
+    if isinstance(logged, epochs.Epochs) and logged.steps_per_epoch > 1:
+        return logged.steps_per_epoch, "by the log"
+    return None, ""
+
+
+def _processes(entry: Entry) -> float | None:
+    """The number of processes, 1 where nothing speaks of several; None where the settings disagree."""
+    parts: dict[str, set[float]] = {}
+    for one in entry.asked:
+        if one.amount.number is not None:
+            parts.setdefault(one.amount.part, set()).add(one.amount.number)
+    if any(len(values) > 1 for values in parts.values()):
+        return None
+    if "" in parts:
+        return parts[""].pop()
+    return float(np.prod([values.pop() for values in parts.values()])) if parts else 1.0
+
+
+# --- what the log tells
+
+
+def _logged(run: Run) -> Iterator[tuple[str, InEffect]]:
+    rate = learning_rate.measure(run)
+    if not isinstance(rate, Missing):
+        main = rate.main.finite()
+        if len(main):
+            at = int(main.steps[int(np.argmax(main.values))])
+            peak = Amount(float(main.values.max()))
+            yield "learning rate", InEffect(peak, LOG, (main.where(at),), "the highest that was logged")
+    scale = loss_scale.measure(run)
+    if not isinstance(scale, Missing):
+        values = scale.series.finite().values
+        if len(values):
+            said = "moves" if values.max() > values.min() else "stays"
+            last = Amount(float(values[-1]), part="scale")
+            yield "loss scaling", InEffect(last, LOG, (scale.series.where(),), f"the scale {said}")
+    if run.steps is not None and _counts_steps(run):
+        yield "length of the run", InEffect(Amount(run.steps[1], "step"), LOG, (), "the last step logged")
+    passes = run.series.get("epoch")
+    if passes is not None and len(passes.finite()):
+        last = Amount(float(passes.finite().values[-1]), "epoch")
+        yield "length of the run", InEffect(last, LOG, (passes.where(),), "the last epoch logged")
+    yield from _cadences(run)
+
+
+def _cadences(run: Run) -> Iterator[tuple[str, InEffect]]:
+    measured = [s for name, s in run.series.items() if name.startswith("val/") and len(s) >= FEWEST_POINTS]
+    if measured:
+        longest: Series = max(measured, key=len)
+        amount = Amount(longest.cadence(), longest.axis)
+        yield "evaluation every", InEffect(amount, LOG, (longest.where(),))
+    steps = sorted({one.step for one in run.checkpoints if one.step is not None})
+    if len(steps) > 1:
+        between = Amount(int(np.median(np.diff(steps))), "step")
+        yield "checkpoint every", InEffect(between, LOG, (), "the checkpoints there are")
+
+
+# --- what the source tells, and what follows from the rest
+
+
+def _coded(trainings: Iterable[CodedTraining]) -> Iterator[tuple[str, InEffect]]:
+    seen: set[tuple[str, str, str]] = set()
+    for one in (amount for training in trainings for amount in training.amounts):
+        key = (one.quantity, str(one.value), one.part)
+        if key not in seen:
+            seen.add(key)
+            yield one.quantity, InEffect(Amount(one.value, one.unit, one.part), CODE, (one.where,))
+
+
+def _derived(
+    entries: Mapping[str, Entry], window: float | None, is_coded: bool, extent: Extent
+) -> Iterator[tuple[str, InEffect]]:
+    batch, processes = entries["batch per device"].only(), _processes(entries["processes"])
+    if batch is not None and processes is not None:
+        each = batch.amount.number or 1.0
+        parts = [f"batch {each:,.0f}"]
+        if window is not None:
+            parts.append(f"accumulation {window:,.0f}{' (as the loop has it)' if is_coded else ''}")
+        parts.append(f"processes {processes:,.0f}{'' if entries['processes'].asked else ' (none are named)'}")
+        total = Amount(int(each * (window or 1.0) * processes), "sample")
+        yield "effective batch", InEffect(total, DERIVED, (batch.setting.where,), " x ".join(parts))
+    if extent.steps is not None and extent.why.count("an epoch has"):
+        length = Amount(round(extent.steps), "step")
+        yield "length of the run", InEffect(length, DERIVED, extent.where, extent.why)

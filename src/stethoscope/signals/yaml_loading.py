@@ -1,0 +1,38 @@
+"""How the program loads its YAML: by PyYAML's rules, or by those of YAML 1.2."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stethoscope.run import Run
+from stethoscope.signals.missing import Missing
+
+# ruamel reads YAML 1.2, strictyaml only text; jsonargparse has rules of its own for booleans.
+_OTHER_RULES = re.compile(
+    r"^\s*(?:from|import)\s+(?:ruamel|strictyaml|jsonargparse)\b|\bLightningCLI\(|BaseLoader", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class YamlLoading:
+    """Whether another loader than PyYAML's decides what a plain word is, and what words are compared with.
+
+    `compared` are the words that the source compares values with: "off", "no".
+    """
+
+    by_other_rules: bool
+    compared: frozenset[str]
+
+
+def measure(run: Run) -> YamlLoading | Missing:
+    """Look at what the source imports, and at the words it compares with."""
+    if run.program is None or not run.program.sources:
+        return Missing("the training source was not found", log_this="keep a copy of the source with the run")
+    other = any(_OTHER_RULES.search(source.text) for source in run.program)
+    words = {
+        word.lower()
+        for source in run.program
+        for word in re.findall(r"[\"'](on|off|yes|no)[\"']", source.text, re.IGNORECASE)
+    }
+    return YamlLoading(other, frozenset(words))
