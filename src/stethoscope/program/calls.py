@@ -95,6 +95,7 @@ UNKNOWN_NAME = "?"  # the last part of `getattr(torch.optim, name)`
 MOVES = frozenset(
     {".to", ".cuda", ".cpu", ".contiguous", ".pin_memory", ".clone", ".detach", ".float", ".long"}
 )
+PARAMETER_MAKERS = frozenset({"Parameter", "ParameterDict", "ParameterList"})
 REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})
 # fmt: off
 DETACHING = frozenset({
@@ -362,14 +363,38 @@ def _is_named_model(index: Index, value: Value) -> bool:
 
 @lru_cache(maxsize=4096)
 def learns(index: Index, cls: Class) -> bool:
-    """Whether a class makes layers with weights."""
+    """Whether a class makes layers with weights; a few learned scales, as for weighing losses, are none."""
     for ancestor in index.lineage(cls):
         for node in ast.walk(ancestor.node):
             if isinstance(node, ast.Call):
                 name = (dotted(node.func) or "").rpartition(".")[2]
+                if name in PARAMETER_MAKERS and _makes_scales(node):
+                    continue
                 if any(word in name for word in LEARNING_LAYERS) or _is_learning_class(index, ancestor, name):
                     return True
     return False
+
+
+def _makes_scales(call: ast.Call) -> bool:
+    """`nn.Parameter(torch.zeros(()))`, or of a handful: no matrix, and nothing drawn at random."""
+    made = call.args[0] if call.args else None
+    if made is None:
+        return (dotted(call.func) or "").rpartition(".")[2] != "Parameter"  # a list or dict of them
+    inside = [node for node in ast.walk(made) if isinstance(node, ast.Call)]
+    tensors = [
+        node for node in inside if (dotted(node.func) or "").rpartition(".")[2] not in PARAMETER_MAKERS
+    ]
+    return bool(tensors) and all(_is_scale(node) for node in tensors)
+
+
+def _is_scale(call: ast.Call) -> bool:
+    last = (dotted(call.func) or "").rpartition(".")[2]
+    if last == "tensor":
+        return not any(isinstance(node, ast.List) and len(node.elts) > 16 for node in ast.walk(call))
+    if last in {"zeros", "ones", "full"}:
+        sizes = call.args[:1] if last == "full" else call.args
+        return len(sizes) <= 1 and not any(isinstance(s, ast.Tuple | ast.List) and s.elts for s in sizes)
+    return last in {"log", "float", "len", "exp", "sqrt"}
 
 
 def range_elements(args: Sequence[Value], most: int) -> list[Value]:

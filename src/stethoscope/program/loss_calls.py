@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import LAYOUT
@@ -15,7 +14,7 @@ from stethoscope.program.trace import Trace, traces
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Table, Value
 
 DEPTH = 24  # calls looked through between a loss and what made its input
-MOST_EXPANDED = 60  # networks of one walk that are looked into
+MOST_EXPANDED = 200  # networks and functions of one walk that are looked into
 
 # What a loss expects of its first argument, by the last part of its name.
 LOGITS = "logits"
@@ -89,7 +88,7 @@ def loss_calls(index: Index, settings: SettingsTree) -> tuple[LossCall, ...]:
 
 
 def _loss_applications(trace: Trace) -> Iterator[Applied]:
-    """Losses among all records; networks are looked into, since some compute their own loss."""
+    """Losses among all records; what was not followed yet is looked into, networks too."""
     run, position, expanded = trace.run, 0, 0
     run.steps = max(run.steps, 10_000)
     while position < len(run.records):
@@ -98,7 +97,7 @@ def _loss_applications(trace: Trace) -> Iterator[Applied]:
         if isinstance(value, Applied):
             if value.callee.removesuffix("()").rpartition(".")[2] in EXPECTED and _is_call(value):
                 yield value
-        elif is_network_pass(run.index, value) and expanded < MOST_EXPANDED:
+        elif expanded < MOST_EXPANDED:
             expanded += 1
             try:
                 run.expand(value)
@@ -176,3 +175,12 @@ def _agreed(ends: list[tuple[str | None, Site | None]]) -> tuple[str | None, Sit
 def is_constant(value: Value | None, wanted: object) -> bool:
     """Whether a value is known to be this one."""
     return isinstance(value, Constant) and value.value == wanted
+
+
+def by_activation(calls: Iterable[LossCall]) -> Iterator[tuple[Site, list[LossCall]]]:
+    """The places where predictions are activated, each with the losses that get what comes out of it."""
+    found: dict[int, tuple[Site, list[LossCall]]] = {}
+    for call in calls:
+        if call.activated_at is not None:
+            found.setdefault(id(call.activated_at.node), (call.activated_at, []))[1].append(call)
+    yield from found.values()

@@ -8,7 +8,7 @@ and whatever else the expression needs makes the answer "not known".
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +98,8 @@ def operands_of(index: Index, value: Value, given: frozenset[int] = frozenset())
         seen.add(id(current))
         if id(current) in given or is_operand(index, current):
             found.append(current)
+        elif isinstance(current, Applied) and current.callee in calls.MOVES:
+            waiting.extend(current.args[:1])  # a device is no operand
         elif not isinstance(current, Instance):
             waiting.extend(inputs(current))
     return tuple(found)
@@ -186,12 +188,10 @@ def _sign(scores: list[float]) -> int:
     return 0
 
 
-def score(
-    index: Index, value: Value, operands: tuple[Value, Value], pair: tuple[Array, Array]
-) -> float | None:
-    """The number that a value is for one pair in place of its operands; None where it cannot be computed."""
+def score(index: Index, value: Value, operands: Sequence[Value], given: Sequence[object]) -> float | None:
+    """The number that a value is with this in place of its operands; None where it cannot be computed."""
     run = Execution(index, SettingsTree(), STEPS, eager=True)
-    known: dict[int, Value] = {id(o): Constant(array) for o, array in zip(operands, pair, strict=True)}
+    known: dict[int, Value] = {id(o): Constant(array) for o, array in zip(operands, given, strict=True)}
     try:
         result = _settle(run, value, known)
     except (Exhausted, CannotCompute, RecursionError, ArithmeticError, LookupError, TypeError, ValueError):
@@ -249,6 +249,8 @@ def _attribute(run: Execution, base: Value, name: str) -> Value:
 
 
 def _settled_application(run: Execution, value: Applied, known: dict[int, Value]) -> Value:
+    if value.callee in calls.MOVES and value.args:
+        return _settle(run, value.args[0], known)
     args = [_settle(run, arg, known) for arg in value.args]
     keywords = {key: _settle(run, arg, known) for key, arg in value.keywords.items()}
     callee = value.callee

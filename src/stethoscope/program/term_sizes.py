@@ -6,26 +6,46 @@ computed by its own formula, weight included, on pictures whose error is known. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
-from stethoscope.program.index import Index
+from stethoscope.program.index import Function, Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.probe import operands_of, score
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.tensor_operations import LAYERS
-from stethoscope.program.values import Applied, Choice, Constant, Delayed, Site, Value, inputs
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    Items,
+    Leaf,
+    Part,
+    Site,
+    Value,
+    inputs,
+)
 
 SMALL, LARGE = 32, 64  # sides of the pictures
 ERRORS = (0.02, 0.2)  # standard deviations of a good and of a poor prediction, of values between 0 and 1
 MOST_TERMS = 12
 MOST_VISITED = 400
+MOST_TAKEN_APART = 600  # values of one sum that are looked into
 DEPTH = 30
+MASKS = frozenset({"mask", "masks", "valid", "validity", "weights", "keep"})
+MEANS = frozenset({
+    "mean", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "MSELoss", "L1Loss", "SmoothL1Loss",
+    "HuberLoss", "CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +53,9 @@ class TermSize:
     """One addend of a minimised value and how large it is.
 
     `sizes` maps (side of the picture, error) to the number; `is_spectral` says that it goes through a
-    Fourier transform, and `spectrum` is where. `sink` tells the backward pass it belongs to.
+    Fourier transform, and `spectrum` is where. `sink` tells the backward pass it belongs to. `scaled_at` is
+    where a number further out weighs it. `assumed`
+    are the numbers that the run may set otherwise, by the names they have, with the declared defaults.
     """
 
     site: Site
@@ -41,6 +63,8 @@ class TermSize:
     is_spectral: bool
     spectrum: Site | None
     sink: Site
+    scaled_at: Site | None = None
+    assumed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def growth(self) -> float:
@@ -48,33 +72,85 @@ class TermSize:
         return self.sizes[LARGE, ERRORS[0]] / max(self.sizes[SMALL, ERRORS[0]], 1e-300)
 
 
+def with_assumed(term: TermSize) -> str:
+    """What a sentence about a term ends with where numbers were taken from their declarations."""
+    said = ", ".join(f"{name} = {number:g}" for name, number in term.assumed.items())
+    return f", with {said} as declared" if said else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermWeight:
+    """One addend that is a mean times a known weight; `others` is the largest weight of the other means."""
+
+    site: Site
+    weight: float
+    others: float
+    sink: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objectives:
+    """For each minimised value the addends that could be computed, and the weights of the means."""
+
+    sizes: tuple[tuple[TermSize, ...], ...]
+    weights: tuple[TermWeight, ...]
+
+
 @remembered
-def term_sizes(index: Index, settings: SettingsTree) -> tuple[tuple[TermSize, ...], ...]:
-    """For every minimised value the sizes of the addends that could be computed, where there are several."""
-    found: dict[int, tuple[TermSize, ...]] = {}
+def objectives(index: Index, settings: SettingsTree) -> Objectives:
+    """Take every minimised value apart that is a sum."""
+    sizes: dict[int, tuple[TermSize, ...]] = {}
+    weights: dict[int, tuple[TermWeight, ...]] = {}
     for one in minimised(index, settings):
-        if id(one.sink.site.node) in found:
+        key = id(one.sink.site.node)
+        if key in sizes or key in weights:
             continue
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            terms = tuple(_sized(one, index))
+            addends = list(_addends(one.run, one.sink.value, DEPTH))[:MOST_TERMS]
+            if len(addends) < 2:
+                continue
+            weights[key] = tuple(_weighed(one, addends))
+            sizes[key] = tuple(_sized(one, index, settings, addends))
         except (Exhausted, RecursionError):
             continue
-        if terms:
-            found[id(one.sink.site.node)] = terms
-    return tuple(found.values())
+    return Objectives(
+        tuple(terms for terms in sizes.values() if terms),
+        tuple(term for terms in weights.values() for term in terms),
+    )
 
 
-def _sized(one: Minimised, index: Index) -> Iterator[TermSize]:
-    addends = list(_addends(one.run, one.sink.value, DEPTH))[:MOST_TERMS]
-    for addend in addends if len(addends) > 1 else ():
-        operands = [value for value in operands_of(index, addend) if not _is_layer(value)]
-        if len(operands) != 2 or not isinstance(addend, Applied | Delayed):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Addend:
+    """A part of a sum, and the known number that all of it is multiplied with further out."""
+
+    value: Value
+    factor: float = 1.0
+    scaled_at: Site | None = None
+
+
+def _sized(
+    one: Minimised, index: Index, settings: SettingsTree, addends: Sequence[_Addend]
+) -> Iterator[TermSize]:
+    for addend in addends:
+        value = addend.value
+        if not isinstance(value, Applied | Delayed):
             continue
-        sizes = _sizes(index, addend, (operands[0], operands[1]))
+        operands = [operand for operand in operands_of(index, value) if not _is_layer(operand)]
+        numbers = _declared_numbers(index, settings, operands) if len(operands) > 2 else {}
+        masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
+        compared = [o for o in operands if o not in numbers and o not in masks]
+        if len(compared) != 2:
+            continue
+        sizes = _sizes(index, value, compared, masks, {o: number for o, (_, number) in numbers.items()})
         if sizes is not None:
-            spectrum = _spectrum(one.run, addend)
-            yield TermSize(addend.site, sizes, spectrum is not None, spectrum, one.sink.site)
+            spectrum = _spectrum(one.run, value)
+            scaled = {key: size * abs(addend.factor) for key, size in sizes.items()}
+            assumed = dict(numbers.values())
+            is_spectral = spectrum is not None
+            yield TermSize(
+                value.site, scaled, is_spectral, spectrum, one.sink.site, addend.scaled_at, assumed
+            )
 
 
 def _is_layer(value: Value) -> bool:
@@ -82,33 +158,184 @@ def _is_layer(value: Value) -> bool:
     return isinstance(value, Applied) and value.callee in LAYERS
 
 
-def _addends(run: Execution, value: Value, depth: int) -> Iterator[Value]:
+def _is_mask(value: Value) -> bool:
+    name = value.key if isinstance(value, Part) else value.name if isinstance(value, Leaf) else ""
+    return isinstance(name, str) and bool(MASKS.intersection(words(name)))
+
+
+# Sums
+
+
+def _addends(run: Execution, value: Value, depth: int) -> Iterator[_Addend]:
     """The parts of a sum, looked for inside the functions that make it."""
+    yield from _Sum(run).parts(value, 1.0, depth, is_common=True)
+
+
+class _Sum:
+    """Takes one sum apart; what was looked into is counted, since branches may hold each other many times."""
+
+    def __init__(self, run: Execution) -> None:
+        self.run = run
+        self.left = MOST_TAKEN_APART
+
+    def parts(self, value: Value, factor: float, depth: int, is_common: bool) -> list[_Addend]:
+        """The addends of a value; `is_common` says that it is the whole sum, whose scale does not matter."""
+        self.left -= 1
+        if depth == 0 or self.left < 0:
+            return [_Addend(value, factor)]
+        match value:
+            case Applied(callee="+" | "-", args=[left, right]):
+                return [
+                    *self.parts(left, factor, depth - 1, is_common=False),
+                    *self.parts(right, factor, depth - 1, is_common=False),
+                ]
+            case Applied(callee="*" | "/" | ".mul" | ".div"):
+                return self._scaled(value, factor, depth, is_common)
+            case Applied(callee=callee, args=[Applied(args=[Items(items=items), *_]) as stacked, *_]) if (
+                callee.rpartition(".")[2] in {"sum", "mean"} and stacked.callee.endswith("stack")
+            ):
+                return [
+                    part for item in items for part in self.parts(item, factor, depth - 1, is_common=False)
+                ]
+            case Delayed() if not is_network_pass(self.run.index, value):
+                inner = self.parts(self.run.expand(value), factor, depth - 1, is_common)
+                return inner if len(inner) > 1 else [_Addend(value, factor)]
+            case Choice(options=options):
+                # Optional terms are judged as they are where they are on.
+                return max((self.parts(o, factor, depth - 1, is_common) for o in options), key=len)
+            case Constant():
+                return []
+        return [_Addend(value, factor)]
+
+    def _scaled(self, value: Applied, factor: float, depth: int, is_common: bool) -> list[_Addend]:
+        first, *others = value.args
+        pairs = [(first, others[0])] if others else []
+        if value.callee == "*" and others:
+            pairs.append((others[0], first))
+        for inner, scale in pairs:
+            known = _number(scale)
+            if known is None and not is_common:
+                continue
+            times = 1.0 if not known else known if value.callee in {"*", ".mul"} else 1 / known
+            found = self.parts(inner, factor * times, depth - 1, is_common)
+            if len(found) > 1:
+                at = value.site if known is not None else None
+                return [_Addend(part.value, part.factor, at or part.scaled_at) for part in found]
+        return [_Addend(value, factor)]
+
+
+def _number(value: Value) -> float | None:
+    known = value.value if isinstance(value, Constant) else None
+    return float(known) if isinstance(known, int | float) and not isinstance(known, bool) else None
+
+
+# Weights
+
+
+def _weighed(one: Minimised, addends: Sequence[_Addend]) -> Iterator[TermWeight]:
+    """The means among the addends, each with its weight and the largest of the others'."""
+    known = [
+        (weight, addend.value.site)
+        for addend in addends
+        if isinstance(addend.value, Applied | Delayed)
+        and (weight := _weight_of_mean(one.run, addend.value, addend.factor, DEPTH)) is not None
+    ]
+    for weight, site in known:
+        others = [other for other, where in known if where is not site]
+        if others:
+            yield TermWeight(site, weight, max(others), one.sink.site)
+
+
+def _weight_of_mean(run: Execution, value: Value, factor: float, depth: int) -> float | None:
+    """What a mean over many values is multiplied with; None for sums and what is not understood."""
+    if depth == 0:
+        return None
     match value:
-        case Applied(callee="+", args=[left, right]) if depth:
-            yield from _addends(run, left, depth - 1)
-            yield from _addends(run, right, depth - 1)
-        case Delayed() if depth and not is_network_pass(run.index, value):
-            inner = list(_addends(run, run.expand(value), depth - 1))
-            yield from inner if len(inner) > 1 else [value]
-        case Choice():
-            return
-        case Constant():
-            return
-        case _:
-            yield value
+        case Applied(callee="neg", args=[inner]):
+            return _weight_of_mean(run, inner, factor, depth - 1)
+        case Applied(callee="*" | "/", args=[left, right]):
+            for inner, scale in ((left, right), (right, left)):
+                known = _number(scale)
+                if known and (value.callee == "*" or scale is right):
+                    times = known if value.callee == "*" else 1 / known
+                    return _weight_of_mean(run, inner, factor * times, depth - 1)
+        case Applied(callee=callee, keywords=keywords, maker=maker):
+            options = {**(maker.keywords if maker is not None else {}), **keywords}
+            reduction = options.get("reduction")
+            is_mean = reduction is None or (isinstance(reduction, Constant) and reduction.value == "mean")
+            if is_mean and callee.removesuffix("()").rpartition(".")[2] in MEANS:
+                return abs(factor)
+        case Delayed() if not is_network_pass(run.index, value):
+            return _weight_of_mean(run, run.expand(value), factor, depth - 1)
+    return None
+
+
+# Numbers that the run may set
+
+
+def _declared_numbers(
+    index: Index, settings: SettingsTree, operands: Sequence[Value]
+) -> dict[Value, tuple[str, float]]:
+    """Operands that are settings, with the number that is declared for them."""
+    found: dict[Value, tuple[str, float]] = {}
+    for operand in operands:
+        name = (
+            operand.key if isinstance(operand, Part) else operand.name if isinstance(operand, Leaf) else None
+        )
+        if isinstance(name, str) and name.isidentifier():
+            number = _declared(index, settings, name)
+            if number is not None:
+                found[operand] = (name, number)
+    return found
+
+
+def _declared(index: Index, settings: SettingsTree, name: str) -> float | None:
+    given = {_number(Constant(value)) for value in settings.values_named(name)}
+    if len(given) == 1:
+        return given.pop()
+    return _defaults(index).get(name) if not given else None
+
+
+@remembered
+def _defaults(index: Index) -> dict[str, float]:
+    """The parameters that have one number as their default wherever they are declared."""
+    found: dict[str, set[float | None]] = {}
+    for function in index.functions:
+        for name, default in _parameters_with_default(function):
+            number = _number(Constant(default.value)) if isinstance(default, ast.Constant) else None
+            found.setdefault(name, set()).add(number)
+    known = {name: next(iter(numbers)) for name, numbers in found.items() if len(numbers) == 1}
+    return {name: number for name, number in known.items() if number is not None}
+
+
+def _parameters_with_default(function: Function) -> Iterator[tuple[str, ast.expr]]:
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    pairs = zip(reversed(positional), reversed(spec.defaults), strict=False)
+    yield from ((arg.arg, default) for arg, default in pairs)
+    named = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+    yield from ((arg.arg, default) for arg, default in named if default is not None)
+
+
+# Sizes
 
 
 def _sizes(
-    index: Index, value: Value, operands: tuple[Value, Value]
+    index: Index,
+    value: Value,
+    compared: Sequence[Value],
+    masks: Sequence[Value],
+    numbers: Mapping[Value, float],
 ) -> dict[tuple[int, float], float] | None:
     sizes: dict[tuple[int, float], float] = {}
+    operands = (*compared, *masks, *numbers)
     for side in (SMALL, LARGE):
         rng = np.random.default_rng(side)
         target = rng.uniform(0.2, 0.8, (1, 3, side, side))
         noise = rng.normal(size=target.shape)
+        given = (*(np.ones(target.shape, dtype=bool) for _ in masks), *map(np.float64, numbers.values()))
         for error in ERRORS:
-            number = score(index, value, operands, (target + error * noise, target))
+            number = score(index, value, operands, (target + error * noise, target, *given))
             if number is None or not np.isfinite(number):
                 return None
             sizes[side, error] = abs(number)

@@ -7,24 +7,33 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.term_sizes import TermSize, term_sizes
+from stethoscope.program.term_sizes import Objectives, TermSize, TermWeight, objectives
 from stethoscope.run import Run
 from stethoscope.signals.missing import Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermSizes:
-    """For each objective the addends that could be computed."""
+    """For each objective the addends that could be computed, and those whose weight is known."""
 
-    objectives: tuple[tuple[TermSize, ...], ...]
+    seen: Objectives
 
     def __iter__(self) -> Iterator[tuple[TermSize, ...]]:
-        return iter(self.objectives)
+        return iter(self.seen.sizes)
+
+    @property
+    def weights(self) -> tuple[TermWeight, ...]:
+        """The means among the addends, with their weights."""
+        return self.seen.weights
 
 
 def measure(run: Run) -> TermSizes | Missing:
     """Compute the terms of the run's objective on pictures with a known error."""
     if run.program is None or not run.program.sources:
         return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
-    found = term_sizes(index(run.program), settings_tree(run.recipe))
-    return TermSizes(found) if found else Missing("no term of the loss could be computed by its formula")
+    seen = objectives(index(run.program), settings_tree(run.recipe))
+    return (
+        TermSizes(seen)
+        if seen.sizes or seen.weights
+        else Missing("no term of the loss could be computed by its formula")
+    )

@@ -24,7 +24,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.term_sizes import ERRORS, SMALL, TermSize
+from stethoscope.program.term_sizes import ERRORS, SMALL, TermSize, with_assumed
 from stethoscope.program.values import Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.term_sizes import TermSizes
@@ -50,10 +50,14 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
 
 def _finding(term: TermSize, at_crop: float) -> Finding:
     return Finding(
-        where=(term.site.where, term.sink.where),
+        where=(
+            *((term.spectrum.where,) if term.spectrum is not None else ()),
+            term.site.where,
+            term.sink.where,
+        ),
         message=(
             f"the frequency loss doubles with the crop and is {at_crop:.1f} times the other terms "
-            f"at {CROP} x {CROP}"
+            f"at {CROP} x {CROP}{with_assumed(term)}"
         ),
         evidence={
             "growth per doubling": round(term.growth, 2),

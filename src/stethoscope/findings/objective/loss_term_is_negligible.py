@@ -3,7 +3,8 @@
 ## What it checks
 Each term of the loss that compares a prediction with a target is computed by its own formula, weight
 included, for a good and for a poor prediction. A term below a ten-thousandth of the others in both is
-reported.
+reported. A mean that cannot be computed so is judged by its weight alone, where that is a billionth of
+another mean's.
 
 ## Why it matters
 The term is paid for in time and memory and trusted to shape the result, and its gradient drowns in the noise
@@ -23,26 +24,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.term_sizes import ERRORS, LARGE, TermSize
+from stethoscope.program.term_sizes import ERRORS, LARGE, TermSize, with_assumed
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 NEGLIGIBLE = 1e-4  # of the other terms; half precision resolves 5e-4
+UNSEEN = 1e-9  # of another weight, for means whose size is not known; float32 resolves 6e-8 of a sum
 
 
 def examine(sizes: TermSizes) -> Iterator[Finding]:
     """Report each term that is negligible whatever the prediction."""
+    told: set[int] = set()
     for terms in sizes:
         for term in terms:
             share = _largest_share(term, [other for other in terms if other is not term])
             if share is not None and share < NEGLIGIBLE:
                 yield Finding(
-                    where=(term.site.where, term.sink.where),
-                    message=f"this term is {share:.1g} of the other terms of the loss",
+                    where=(
+                        *(site.where for site in (term.scaled_at, term.site) if site is not None),
+                        *((term.spectrum.where,) if term.spectrum is not None else ()),
+                        term.sink.where,
+                    ),
+                    message=f"this term is {share:.1g} of the other terms of the loss{with_assumed(term)}",
                     evidence={"share": share, "term": term.site.text},
                     proof="computed by its own formula, weight included",
                 )
+                told.add(id(term.site.node))
+    for weighed in sizes.weights:
+        if 0 < weighed.weight < UNSEEN * weighed.others and id(weighed.site.node) not in told:
+            yield Finding(
+                where=(weighed.site.where, weighed.sink.where),
+                message=f"this mean has a weight of {weighed.weight:.1g}, and another {weighed.others:g}",
+                evidence={"weight": weighed.weight, "largest other weight": weighed.others},
+            )
 
 
 def _largest_share(term: TermSize, others: list[TermSize]) -> float | None:

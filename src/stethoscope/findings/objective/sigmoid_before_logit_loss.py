@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loss_calls import EXPECTED, LOGITS
+from stethoscope.program.loss_calls import EXPECTED, LOGITS, by_activation
 from stethoscope.program.unwrapping import without_call
 from stethoscope.signals.loss_calls import LossCalls
 
@@ -31,13 +31,12 @@ RULE = Rule(code="OBJ102", since="0.2", severity=Severity.CRITICAL, subject=Subj
 
 def examine(losses: LossCalls) -> Iterator[Finding]:
     """Report each loss on logits that gets a sigmoid."""
-    for call in losses:
-        wants_logits = EXPECTED[call.loss] == (LOGITS, "sigmoid")
-        if wants_logits and call.activation == "sigmoid" and call.activated_at is not None:
-            yield Finding(
-                where=(call.activated_at.where, call.site.where),
-                message=f"{call.loss} gets a sigmoid, and applies its own",
-                evidence={"loss": call.site.text, "activation": call.activated_at.text},
-                proof="a sigmoid of a sigmoid lies between 0.50 and 0.73",
-                fix=without_call(call.activated_at, "give the loss the logits"),
-            )
+    wrong = [call for call in losses if EXPECTED[call.loss] == (LOGITS, "sigmoid")]
+    for activation, calls in by_activation(call for call in wrong if call.activation == "sigmoid"):
+        yield Finding(
+            where=(activation.where, *(call.site.where for call in calls)),
+            message=f"{calls[0].loss} gets a sigmoid, and applies its own",
+            evidence={"loss": calls[0].site.text, "activation": activation.text},
+            proof="a sigmoid of a sigmoid lies between 0.50 and 0.73",
+            fix=without_call(activation, "give the loss the logits"),
+        )

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loss_calls import LOG_PROBABILITIES, LossCall
+from stethoscope.program.loss_calls import LOG_PROBABILITIES, LossCall, by_activation
 from stethoscope.program.unwrapping import without_call
 from stethoscope.signals.loss_calls import LossCalls
 
@@ -32,17 +32,18 @@ RULE = Rule(code="OBJ101", since="0.2", severity=Severity.CRITICAL, subject=Subj
 
 def examine(losses: LossCalls) -> Iterator[Finding]:
     """Report each cross entropy of a softmax."""
-    for call in losses:
-        if call.activation == "softmax" and _wants_more(call) and call.activated_at is not None:
-            yield Finding(
-                where=(call.activated_at.where, call.site.where),
-                message=f"{call.loss} gets a softmax, and expects {call.expects}",
-                evidence={"loss": call.site.text, "activation": call.activated_at.text},
-                proof="a softmax of a softmax is bounded away from certainty, so the loss is too",
-                fix=without_call(call.activated_at, "give the loss the logits")
-                if _is_entropy(call)
-                else None,
-            )
+    wrong = (call for call in losses if call.activation == "softmax" and _wants_more(call))
+    for activation, calls in by_activation(wrong):
+        first = calls[0]
+        yield Finding(
+            where=(activation.where, *(call.site.where for call in calls)),
+            message=f"{first.loss} gets a softmax, and expects {first.expects}",
+            evidence={"loss": first.site.text, "activation": activation.text},
+            proof="a softmax of a softmax is bounded away from certainty, so the loss is too",
+            fix=without_call(activation, "give the loss the logits")
+            if all(map(_is_entropy, calls))
+            else None,
+        )
 
 
 def _wants_more(call: LossCall) -> bool:
