@@ -23,6 +23,7 @@ from stethoscope.run import Where
 
 # The arguments of optimizers by position behind the parameters; the rest is always named.
 _POSITIONS = {"lr": 1}
+NONE = "none"  # of something that a loop, seen whole, does not do
 _HALF_NAMES = {DType.FLOAT16: "fp16", DType.BFLOAT16: "bf16"}
 
 
@@ -138,6 +139,9 @@ def _numbers(loop: TrainingLoop, value: Value | None) -> tuple[float, ...]:
 
 
 def _clips(loop: TrainingLoop) -> Iterator[CodedAmount]:
+    update = next(move for move in loop.moves if move.updates)
+    if loop.is_whole and not loop.of(Kind.CLIP) and not any(move.by_engine for move in loop.moves):
+        yield CodedAmount("gradient clip", NONE, update.event.site.where)
     for move in loop.of(Kind.CLIP):
         event = move.event
         if not isinstance(event, Call) or event.name not in {"clip_grad_norm_", "clip_grad_norm"}:

@@ -15,7 +15,7 @@ from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
 from stethoscope.report.line import BLANK, Line, printed
 from stethoscope.report.palette import HEADING
-from stethoscope.report.sections import causes, findings, headline, prescription, reading
+from stethoscope.report.sections import causes, findings, headline, plan, prescription, reading
 from stethoscope.report.terminal import ascii_only
 
 
@@ -52,6 +52,7 @@ def _sections(diagnosis: Diagnosis, verbose: bool) -> Iterator[tuple[str, list[L
     if verbose or diagnosis.verdict is not Verdict.HEALTHY:
         yield causes.heading(explanation), [*causes.probable(explanation, verbose)]
         yield "Found, and explained by no cause", [*findings.unexplained_ones(explanation, verbose)]
+        yield "Asked for, and not what happens", [*plan.differences(diagnosis.run)]
         yield "What to change", [*prescription.edits(advised, verbose)]
         yield "What to do", [*prescription.advice(advised)]
         yield "Where to go back to", [*prescription.checkpoint(advised)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.training_amounts import CodedTraining, coded_trainings
+from stethoscope.program.training_amounts import NONE, CodedTraining, coded_trainings
 from stethoscope.recipe.parser_defaults import options_of
 from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
 from stethoscope.recipe.quantities import precision as precisions
@@ -55,12 +55,15 @@ class Entry:
 
     @property
     def differs(self) -> tuple[Asked, InEffect] | None:
-        """What was asked for and what the source does instead, where both are one number."""
+        """What was asked for and what the source does instead, where both are known for certain."""
         asked = self.only()
-        coded = [one for one in self.in_effect if one.how == CODE and one.amount.number is not None]
-        if asked is None or len({one.amount.number for one in coded}) != 1 or asked.amount.part:
+        coded = [one for one in self.in_effect if one.how == CODE]
+        if asked is None or asked.amount.part or len({one.amount.value for one in coded}) != 1:
             return None
-        wanted, taken = asked.amount.number or 0.0, coded[0].amount.number or 0.0
+        wanted, taken = asked.amount.number or 0.0, coded[0].amount.number
+        if taken is None:
+            is_missing = coded[0].amount.value == NONE and wanted > 0
+            return (asked, coded[0]) if is_missing else None
         return (asked, coded[0]) if abs(wanted - taken) > 1e-6 * max(abs(wanted), abs(taken)) else None
 
     def only(self, unit: str | None = None) -> Asked | None:
