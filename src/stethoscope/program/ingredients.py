@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import Execution
@@ -17,8 +17,16 @@ DRAWING = frozenset({
 # fmt: on
 
 
-def ingredients(run: Execution, value: Value, through_networks: bool = False) -> Iterator[Value]:
-    """A value and everything it was made from; functions of the repository are followed."""
+def ingredients(
+    run: Execution,
+    value: Value,
+    through_networks: bool = False,
+    leading: Callable[[Value], Iterable[Value]] = inputs,
+) -> Iterator[Value]:
+    """A value and everything it was made from; functions of the repository are followed.
+
+    `leading` says which of the inputs of a value matter.
+    """
     seen: set[int] = set()
     waiting = [value]
     while waiting and len(seen) < MOST_VISITED:
@@ -31,7 +39,7 @@ def ingredients(run: Execution, value: Value, through_networks: bool = False) ->
         if isinstance(current, Delayed) and (through_networks or not is_network):
             waiting.append(run.expand(current))
         if not is_network:
-            waiting.extend(inputs(current))
+            waiting.extend(leading(current))
 
 
 def has(

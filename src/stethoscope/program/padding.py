@@ -1,43 +1,68 @@
-"""Padding that reaches the loss: tokens or channels that a data set adds, and nothing takes out again."""
+"""What counts in a loss and should not: padding, void labels, pixels without a reading."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.batches import batch_parts, drawn
+from stethoscope.program import calls
+from stethoscope.program.batches import collated, drawn, drawn_from, entry, is_loader
+from stethoscope.program.events import Call
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
-from stethoscope.program.ingredients import ingredients, peeled
+from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.trace import traces
+from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.program.values import (
     Applied,
+    Choice,
     Constant,
     Delayed,
+    FunctionValue,
     Instance,
     Items,
     Leaf,
     Part,
     Site,
     Value,
+    inputs,
 )
 
-TOKENS, CHANNELS = "tokens", "channels"
-MASKING_WORDS = frozenset({"mask", "masks", "valid", "length", "lengths", "weights", "lens", "ignore"})
+TOKENS, CHANNELS, VOID, ONE_SIDED = "tokens", "channels", "void", "one-sided"
+# fmt: off
+MASKING_WORDS = frozenset({
+    "mask", "masks", "valid", "length", "lengths", "weights", "lens", "ignore", "masked", "keep", "nonpad",
+})
+MARKING_WORDS = frozenset({"valid", "validity", "pad", "padding", "ignore", "void"})
+LOSS_WORDS = frozenset({"loss", "losses", "criterion", "criteria", "objective", "fn", "func", "ce", "xent"})
+LOSSES = frozenset({
+    "cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss", "LabelSmoothingCrossEntropy", "mse_loss",
+    "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "kl_div",
+    "binary_cross_entropy_with_logits", "BCEWithLogitsLoss", "binary_cross_entropy", "BCELoss",
+})
+# fmt: on
+MODEL_MAKERS = frozenset({"from_pretrained", "from_config", "create_model", "get_peft_model"})
+REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+ALLOCATED = frozenset({"zeros", "new_zeros", "full", "new_full", "zeros_like", "full_like"})
 PAD = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
+MARKED = re.compile(r"ignor|void|unlabel|invalid|(?<![a-z])pad|255", re.IGNORECASE)
+MOST_MASKS = 60  # values looked at in search of a mask beside a loss
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaddedLoss:
-    """Padding of one kind, where it is added, and the backward pass that it reaches."""
+    """Something of one kind that counts in a loss: where it is made, the loss, and its backward pass."""
 
     kind: str
     made: Site
+    loss: Site
     sink: Site
 
 
@@ -57,24 +82,228 @@ def padding_in_loss(index: Index, settings: SettingsTree) -> Padding:
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            parts = list(batch_parts(one.run, one.sink.value))
-            values = [value for part in parts for value in drawn(one.run, part)]
-            followed += bool(values)
-            if _is_masked(one, parts):
-                continue
-            for value in values:
-                for kind, site in _paddings(one.run, value):
-                    found.setdefault((kind, id(site.node)), PaddedLoss(kind, site, one.sink.site))
+            objective = _Objective(one, settings)
+            followed += objective.is_followed
+            for padded in objective.padded():
+                found.setdefault((padded.kind, id(padded.made.node)), padded)
         except (Exhausted, RecursionError):
             continue
+    for labels in _by_trainers(index, settings):
+        followed += 1
+        if labels is not None:
+            found.setdefault((labels.kind, id(labels.made.node)), labels)
     return Padding(followed, tuple(found.values()))
 
 
-# Padding and masks
+class _Objective:
+    """A minimised value with all that leads to it outside of networks."""
+
+    def __init__(self, one: Minimised, settings: SettingsTree) -> None:
+        self.run = one.run
+        self.sink = one.sink.site
+        self.source = _framework_loader(one, settings)
+        value = _opened(one.run, one.sink.value)
+        self.values = list(ingredients(one.run, value, leading=self._leading))
+        self.above = self._parents(value)
+        self.parts = self._batch_parts()
+        self.is_followed = any(True for part in self.parts for _ in self._drawn(part))
+
+    def padded(self) -> Iterator[PaddedLoss]:
+        """What reaches the loss and should not."""
+        for kind, made, loss in self._marked():
+            yield PaddedLoss(kind, made, loss, self.sink)
+        if self._is_masked():
+            return
+        for part in self.parts:
+            for run, value in self._drawn(part):
+                for kind, site in _paddings(run, value):
+                    yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
+
+    def _leading(self, value: Value) -> Iterable[Value]:
+        """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
+        if isinstance(value, Delayed) and not calls.is_network_pass(self.run.index, value):
+            return ()  # what it does with its arguments is followed
+        if not isinstance(value, Applied) or not value.callee.endswith("()"):
+            return inputs(value)
+        labels = value.keywords.get("labels")
+        if labels is not None:
+            return (labels,)
+        if calls.SPREAD in value.keywords:
+            return (self.run.part(value.keywords[calls.SPREAD], "labels"),)
+        if value.callee != "()":
+            made_by = value.callee.removesuffix("()").rpartition(".")[2]
+            return () if made_by in MODEL_MAKERS else inputs(value)
+        spoken = words(calls.callable_name(value.args[0]))
+        is_model = calls.is_model_call(self.run.index, value) and not LOSS_WORDS.intersection(spoken)
+        return () if is_model else inputs(value)
+
+    def _parents(self, value: Value) -> dict[int, Value]:
+        """For each value the one that it was first met below."""
+        found: dict[int, Value] = {}
+        for parent in self.values:
+            below = list(self._leading(parent))
+            if isinstance(parent, Delayed) and not calls.is_network_pass(self.run.index, parent):
+                below.append(self.run.expand(parent))
+            for child in below:
+                found.setdefault(id(child), parent)
+        return found
+
+    def _batch_parts(self) -> list[Part]:
+        inner: set[int] = set()  # a part of a part is one part
+        found: list[Part] = []
+        for value in self.values:
+            if isinstance(value, Part):
+                inner.add(id(value.base))
+                base, keys = part_path(value)
+                is_drawn = is_loader(base) and keys[:1] == ("*",)
+                if (is_drawn or self._is_handed(base)) and id(value) not in inner:
+                    found.append(value)
+        return found
+
+    def _is_handed(self, base: Value) -> bool:
+        """Whether a value is the batch that a framework hands to its hook."""
+        return self.source is not None and isinstance(base, Leaf) and base.name == self.source[0]
+
+    def _drawn(self, part: Part) -> Iterator[tuple[Execution, Value]]:
+        base, keys = part_path(part)
+        if is_loader(base):
+            yield from ((self.run, value) for value in drawn(self.run, part))
+        elif self.source is not None:
+            loader = self.source[1]
+            loader.run.steps = max(loader.run.steps, STEPS // 4)
+            yield from ((loader.run, value) for value in drawn_from(loader.run, loader.made, keys))
+
+    def _loss_of(self, part: Part) -> Site:
+        """The loss that takes a part of the batch; a difference or an unknown call where none is known."""
+        made = [value for value in self.values if isinstance(value, Applied)]
+        losses = [value for value in made if _is_loss(value)]
+        for value in (*losses, *(value for value in made if value.callee in {"-", "()"})):
+            if any(one is part for one in ingredients(self.run, value, leading=self._leading)):
+                return value.site
+        return self.sink
+
+    # Masks
+
+    def _is_masked(self) -> bool:
+        """Whether something on the way to the loss may take the padding out."""
+        held = {id(part) for part in self.parts}
+        return any(_may_mask(self.run, value, held) for value in self.values)
+
+    def _is_masked_above(self, value: Value) -> bool:
+        """Whether something between a value and the backward pass takes part of it out."""
+        for _ in range(len(self.values)):
+            above = self.above.get(id(value))
+            if above is None or above is value:
+                return False
+            if isinstance(above, Applied):
+                beside = [arg for arg in above.args if arg is not value]
+                if above.callee in {"*", "[]", "/"} and any(map(self._has_mask, beside)):
+                    return True
+                if above.callee.rpartition(".")[2] in {"where", "masked_select", "masked_fill", "mul"}:
+                    return True
+            value = above
+        return False
+
+    def _has_mask(self, value: Value) -> bool:
+        for count, one in enumerate(ingredients(self.run, value)):
+            if count > MOST_MASKS:
+                return False
+            if _names_mask(one) or (isinstance(one, Applied) and one.callee in COMPARISONS):
+                return True
+        return False
+
+    def _marked(self) -> Iterator[tuple[str, Site, Site]]:
+        """Labels that are marked as void and then trained on, and masks of one side of a difference only."""
+        for value in self.values:
+            if not isinstance(value, Applied) or len(value.args) < 2:
+                continue
+            last = value.callee.removesuffix("()").rpartition(".")[2]
+            if "ross" in last and "ntropy" in last and not _takes_out(value):
+                replaced = _replaced_mark(value.args[1])
+                if replaced is not None and not self._is_masked_above(value):
+                    yield VOID, replaced, value.site
+            if (value.callee == "-" or last in REGRESSIONS) and not self._is_masked_above(value):
+                one_sided = self._one_sided(value.args[0], value.args[1])
+                if one_sided is not None:
+                    yield ONE_SIDED, one_sided, value.site
+
+    def _one_sided(self, left: Value, right: Value) -> Site | None:
+        for masked, other in ((left, right), (right, left)):
+            masked, other = peeled(masked), peeled(other)
+            if not (isinstance(masked, Applied) and masked.callee == "*") or self._has_mask(other):
+                continue
+            for data, mask in (masked.args, masked.args[::-1]):
+                is_of_batch = any(id(peeled(data)) == id(part) for part in self.parts)
+                if is_of_batch and _marks(peeled(mask)) and calls.comes_from_model(self.run, other):
+                    return masked.site
+        return None
+
+
+# What a framework does for its user
+
+
+def _framework_loader(one: Minimised, settings: SettingsTree) -> tuple[str, TrainingLoader] | None:
+    """The name of the batch in a training_step, and the one loader that it can come from."""
+    hook = one.sink.within[-1] if one.sink.within else None
+    if hook is None or hook.name != "training_step" or len(hook.parameters) < 2:
+        return None
+    loaders = [loader for loader in training_loaders(one.run.index, settings) if loader.loop is None]
+    return (hook.parameters[1], loaders[0]) if len(loaders) == 1 else None
+
+
+def _by_trainers(index: Index, settings: SettingsTree) -> Iterator[PaddedLoss | None]:
+    """Labels that the collate function of a Trainer pads: its models compute the loss from them."""
+    for trace in traces(index, settings):
+        for event in trace.events:
+            if isinstance(event, Call) and event.name.endswith("Trainer"):
+                collate = event.keywords.get("data_collator")
+                if isinstance(collate, FunctionValue | Instance):
+                    yield _padded_labels(trace.run, collate, event.site)
+
+
+def _padded_labels(run: Execution, collate: Value, site: Site) -> PaddedLoss | None:
+    run.steps = max(run.steps, STEPS // 4)
+    try:
+        labels = entry(collated(run, collate), "labels")
+        for kind, made in _paddings(run, labels) if labels is not None else ():
+            if kind == TOKENS:
+                return PaddedLoss(kind, made, made, site)
+    except (Exhausted, RecursionError):
+        pass
+    return None
+
+
+def _opened(run: Execution, value: Value) -> Value:
+    """The loss inside a network of the repository that computes its own."""
+    keys: list[str | int] = []
+    current = value
+    while isinstance(current, Part):
+        keys.append(current.key)
+        current = current.base
+    if not (isinstance(current, Delayed) and calls.is_network_pass(run.index, current)):
+        return value
+    inner: Value | None = run.expand(current)
+    for key in reversed(keys):
+        inner = _member(inner, key)
+    return inner if inner is not None else value
+
+
+def _member(value: Value | None, key: str | int) -> Value | None:
+    if isinstance(value, Instance) and isinstance(key, str):
+        return value.attributes.get(key)
+    if isinstance(value, Applied) and isinstance(key, str):
+        return value.keywords.get(key)  # an output class from outside
+    if isinstance(value, Choice):
+        found = [one for option in value.options if (one := _member(option, key)) is not None]
+        return max(found, key=lambda one: isinstance(one, Applied | Delayed), default=None)
+    return entry(value, key)
+
+
+# Padding
 
 
 def _paddings(run: Execution, value: Value) -> Iterator[tuple[str, Site]]:
-    for one in ingredients(run, value):
+    for one in ingredients(run, value, leading=_unless_taken_out):
         if isinstance(one, Applied):
             if _pads_tokens(one):
                 yield TOKENS, one.site
@@ -82,22 +311,73 @@ def _paddings(run: Execution, value: Value) -> Iterator[tuple[str, Site]]:
                 yield CHANNELS, one.site
 
 
+def _unless_taken_out(value: Value) -> Iterable[Value]:
+    """`labels[ids == PAD] = -100` and the like take the pads below them out of the loss."""
+    if isinstance(value, Applied):
+        last = value.callee.rpartition(".")[2]
+        fills = {"[]=": value.args[2:], "where": value.args[1:]}.get(last, ())
+        if last in {"masked_fill", "masked_fill_"}:
+            fills = value.args[2:] or tuple(value.keywords.values())
+        if any(_is_below_zero(fill) for fill in fills):
+            return ()
+    return inputs(value)
+
+
+def _is_below_zero(value: Value) -> bool:
+    known = value.value if isinstance(value, Constant) else 0
+    return isinstance(known, int) and known < 0
+
+
 def _pads_tokens(value: Applied) -> bool:
-    """`pad_sequence(...)`, `full(size, PAD)`, `pad(..., value=pad_id)`, `[pad] * n`."""
+    """`pad_sequence(...)`, `full(size, PAD)`, `pad(..., value=pad_id)`, `[pad] * n`, a padding tokenizer."""
     last = value.callee.rpartition(".")[2]
     if last == "pad_sequence":
-        return True
+        filler = value.keywords.get("padding_value", value.args[2] if len(value.args) > 2 else Constant(0))
+        return not _is_below_zero(filler)
     named = bool(PAD.search(value.site.text.partition("(")[2] or value.site.text))
     if last in {"full", "full_like", "new_full", "fill_"}:
         return named
     if last == "pad" and value.callee != ".pad":
         return "value" in value.keywords and bool(PAD.search(value.site.text.rpartition("value")[2]))
-    return value.callee == "*" and any(isinstance(arg, Items) for arg in value.args) and named
+    if value.callee == "[]=":
+        return _fills_rows(value)
+    padding = value.keywords.get("padding")
+    if isinstance(padding, Constant) and (
+        padding.value is True or padding.value in {"max_length", "longest"}
+    ):
+        return "tokeniz" in calls.callable_name(value.args[0]).lower() if value.args else False
+    return value.callee == "*" and _repeats_pad(value)
+
+
+def _repeats_pad(value: Applied) -> bool:
+    """`[pad_id] * missing`: a list that speaks of padding, of numbers that a loss does not leave out."""
+    node = value.site.node
+    if not isinstance(node, ast.BinOp) or not any(isinstance(arg, Items) for arg in value.args):
+        return False
+    held = [item for arg in value.args if isinstance(arg, Items) for item in arg.items]
+    lists = [side for side in (node.left, node.right) if isinstance(side, ast.List | ast.Tuple)]
+    return not any(map(_is_below_zero, held)) and any(PAD.search(ast.unparse(one)) for one in lists)
+
+
+def _fills_rows(value: Applied) -> bool:
+    """`ids[i, :len(row)] = row` in a tensor of zeros that holds integers."""
+    base, key = value.args[0], value.args[1]
+    while isinstance(base, Applied) and base.callee == "[]=":
+        base = base.args[0]
+    if not (isinstance(base, Applied) and base.callee.rpartition(".")[2] in {"zeros", "new_zeros"}):
+        return False
+    is_whole = re.search(r"\blong\b|\bint(?:32|64)?\b", base.site.text) is not None
+    bounds = [one for one in (key.items if isinstance(key, Items) else [key]) if isinstance(one, Applied)]
+    ends = [one.args[1] for one in bounds if one.callee == "slice"]
+    return is_whole and any(not isinstance(end, Constant) for end in ends)
 
 
 def _pads_channels(value: Applied) -> bool:
-    """`cat([image, zeros], dim=0)`: channels that hold nothing."""
-    if value.callee.rpartition(".")[2] not in {"cat", "concat", "concatenate"} or not value.args:
+    """`cat([image, zeros], dim=0)`, `pad(image, (0, 0, 0, 0, 0, 3))`: channels that hold nothing."""
+    last = value.callee.rpartition(".")[2]
+    if last == "pad":
+        return _pads_first_axis(value)
+    if last not in {"cat", "concat", "concatenate"} or not value.args:
         return False
     joined = value.args[0].items if isinstance(value.args[0], Items) else []
     dim = value.keywords.get(
@@ -108,6 +388,35 @@ def _pads_channels(value: Applied) -> bool:
     return along in {0, 1, -3} and bool(zeros) and len(zeros) < len(joined)
 
 
+def _pads_first_axis(value: Applied) -> bool:
+    """Whether a pad leaves height and width alone and fills the axis before them with zeros."""
+    mode = value.keywords.get("mode", value.args[2] if len(value.args) > 2 else None)
+    if mode is not None and not (isinstance(mode, Constant) and mode.value == "constant"):
+        return False
+    given = value.keywords.get("pad", value.keywords.get("pad_width"))
+    widths = given if given is not None else value.args[1] if len(value.args) > 1 else None
+    if not isinstance(widths, Items) or "value" in value.keywords:
+        return False
+    if (
+        all(isinstance(pair, Items) for pair in widths.items) and len(widths.items) == 3
+    ):  # numpy, first axis first
+        empty = [_is_empty(pair) for pair in widths.items]
+        return empty in ([False, True, True], [True, True, False])
+    return (
+        len(widths.items) == 6
+        and all(map(_is_zero, widths.items[:4]))
+        and not _is_empty(Items(widths.items[4:]))
+    )
+
+
+def _is_empty(pair: Value) -> bool:
+    return isinstance(pair, Items) and all(map(_is_zero, pair.items))
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value == 0
+
+
 def _is_zeros(value: Value) -> bool:
     return isinstance(value, Applied) and value.callee.rpartition(".")[2] in {
         "zeros",
@@ -116,23 +425,72 @@ def _is_zeros(value: Value) -> bool:
     }
 
 
-def _is_masked(one: Minimised, parts: Sequence[Value]) -> bool:
-    """Whether something on the way to the loss may take the padding out."""
-    held = {id(part) for part in parts}
-    return any(_may_mask(value, held) for value in ingredients(one.run, one.sink.value))
+# Losses and masks
 
 
-def _may_mask(value: Value, parts: set[int]) -> bool:
+def _is_loss(value: Applied) -> bool:
+    if value.callee.endswith("()") and (calls.SPREAD in value.keywords or "labels" in value.keywords):
+        return True
+    return value.callee.removesuffix("()").rpartition(".")[2] in LOSSES
+
+
+def _options(value: Applied) -> set[str]:
+    return {*value.keywords, *(value.maker.keywords if value.maker is not None else ())}
+
+
+def _takes_out(loss: Applied) -> bool:
+    return bool(_options(loss) & {"ignore_index", "mask", "weight"})
+
+
+def _may_mask(run: Execution, value: Value, parts: set[int]) -> bool:
+    match value:
+        case Applied(callee=callee, args=args) if callee in COMPARISONS:
+            return any(id(peeled(arg)) in parts for arg in args)
+        case Applied():
+            return bool(_options(value) & {"ignore_index", "mask", "reduction_mask", "weight"})
+        case Delayed(keywords=keywords) if not calls.is_network_pass(run.index, value):
+            return any(MASKING_WORDS.intersection(words(key)) for key in keywords)
+    return _names_mask(value)
+
+
+def _names_mask(value: Value) -> bool:
     match value:
         case Leaf(name=name):
             return bool(MASKING_WORDS.intersection(words(name)))
         case Part(key=str() as key):
             return bool(MASKING_WORDS.intersection(words(key))) and not isinstance(value.base, Instance)
-        case Applied(callee=callee, args=args) if callee in COMPARISONS:
-            return any(id(peeled(arg)) in parts for arg in args)
-        case Applied(keywords=keywords, maker=maker):
-            given = {*keywords, *(maker.keywords if maker is not None else ())}
-            return bool(given & {"ignore_index", "mask", "reduction_mask", "weight"})
-        case Delayed(keywords=keywords):
-            return any(MASKING_WORDS.intersection(words(key)) for key in keywords)
     return False
+
+
+def _marks(value: Value) -> bool:
+    """Whether a value says which readings are valid."""
+    match value:
+        case Leaf(name=name) | Part(key=str() as name):
+            return bool(MARKING_WORDS.intersection(words(name)))
+        case Applied(callee=callee):
+            return callee in COMPARISONS
+    return False
+
+
+def _replaced_mark(target: Value) -> Site | None:
+    """Where labels that are marked to be ignored become labels of the first class."""
+    target = peeled(target)
+    if not isinstance(target, Applied):
+        return None
+    last = target.callee.rpartition(".")[2]
+    match last, target.args:
+        case "[]=", [_, condition, fill]:
+            pass
+        case "masked_fill" | "masked_fill_", [_, condition, fill]:
+            pass
+        case "where", [condition, one, other]:
+            fill = one if isinstance(one, Constant) else other
+        case _:
+            return None
+    is_mark = isinstance(condition, Applied) and condition.callee in {"==", "!=", "<"}
+    if not (is_mark and _is_zero(fill)) or not isinstance(condition, Applied):
+        return None
+    marks = [arg for arg in condition.args if isinstance(arg, Constant)]
+    if MARKED.search(condition.site.text) or any(_is_below_zero(mark) for mark in marks):
+        return target.site
+    return None

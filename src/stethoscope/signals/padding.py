@@ -24,5 +24,7 @@ def measure(run: Run) -> PaddingInLoss | Missing:
         return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
     seen = padding_in_loss(index(run.program), settings_tree(run.recipe))
     return (
-        PaddingInLoss(seen) if seen.followed else Missing("no loss could be followed back into its data set")
+        PaddingInLoss(seen)
+        if seen.followed or seen.reaching
+        else Missing("no loss could be followed back into its data set")
     )

@@ -1,9 +1,11 @@
-"""Pad tokens count in the loss like real ones.
+"""Pads, void labels or invalid pixels count in the loss like real ones.
 
 ## What it checks
 What a loss is computed from is followed back through the batch into the data set or the collate function.
 Where sequences are padded there to one length, and nothing between the batch and the loss could take the
-pads out (`ignore_index`, a mask, lengths, a comparison with the pad), the loss contains them.
+pads out (`ignore_index`, a mask, lengths, a comparison with the pad), the loss contains them. The same holds
+for labels that are marked to be ignored and replaced by the first class before the loss, and for a mask of
+validity that is multiplied with the target and not with the prediction.
 
 ## Why it matters
 Pads are easy: they are learned first, pull the loss down, and hide how the real tokens do. Batches with more
@@ -24,18 +26,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.padding import TOKENS
+from stethoscope.program.padding import ONE_SIDED, TOKENS, VOID
 from stethoscope.signals.padding import PaddingInLoss
 
 RULE = Rule(code="OBJ105", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+SAID = {
+    TOKENS: "the sequences are padded in line {line}, and nothing takes the pads out of this loss",
+    VOID: "labels to be ignored become the first class in line {line}, and count in this loss",
+    ONE_SIDED: "only the target is masked (line {line}): elsewhere the prediction is held to zero",
+}
 
 
 def examine(padding: PaddingInLoss) -> Iterator[Finding]:
     """Report each padding of sequences that reaches a loss."""
     for padded in padding.seen.reaching:
-        if padded.kind == TOKENS:
+        if padded.kind in SAID:
             yield Finding(
-                where=(padded.made.where, padded.sink.where),
-                message="sequences are padded here, and nothing takes the pads out of the loss",
-                evidence={"padding": padded.made.text, "backward": padded.sink.text},
+                where=tuple(dict.fromkeys((padded.loss.where, padded.made.where, padded.sink.where))),
+                message=SAID[padded.kind].format(line=padded.made.where.line),
+                evidence={"loss": padded.loss.text, "made": padded.made.text, "backward": padded.sink.text},
             )
