@@ -192,6 +192,29 @@ def text_of(node: ast.AST | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
+def texts_of(node: ast.expr, found: Mentions) -> tuple[str, ...] | None:
+    """All texts that an expression can be: one that is written out, or those a loop goes through."""
+    if isinstance(node, ast.Constant):
+        return (node.value,) if isinstance(node.value, str) else ()
+    if not isinstance(node, ast.Name):
+        return None
+    current: ast.AST | None = node
+    while current is not None and not isinstance(current, _SCOPES):
+        loops = [current] if isinstance(current, ast.For) else getattr(current, "generators", ())
+        for loop in loops:
+            if isinstance(loop.target, ast.Name) and loop.target.id == node.id:
+                return _row_of_texts(loop.iter)
+        current = found.parents.get(id(current))
+    return None
+
+
+def _row_of_texts(node: ast.expr) -> tuple[str, ...] | None:
+    if not isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return None
+    texts = tuple(text for element in node.elts if (text := text_of(element)) is not None)
+    return texts if len(texts) == len(node.elts) else None
+
+
 def _takes(call: ast.Call, text: ast.expr) -> bool:
     name = called(call).rpartition(".")[2]
     if name in {"get", "pop"}:

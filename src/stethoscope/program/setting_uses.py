@@ -69,6 +69,7 @@ class SettingUses:
     reads_files: bool
     flow: Flow
     _wholes: dict[str, Whole | None] = field(default_factory=dict)
+    _made: dict[str, Where | None] = field(default_factory=dict)
 
     @property
     def code(self) -> Mentions:
@@ -78,8 +79,9 @@ class SettingUses:
     @cached_property
     def escape(self) -> Where | None:
         """Where any settings object as a whole goes somewhere that cannot be followed."""
-        made = [spot for name in self._makers for spot in self.code.calls.get(name, ())]
-        return whole(made, self.flow).escape or _first(held.escape for held in self._held)
+        made = (self._made_escape(cls.name) for cls in self.records if HOLDS_OPTIONS.search(cls.name))
+        parsed = map(self._made_escape, _PARSERS)
+        return _first((*parsed, *made)) or _first(held.escape for held in self._held)
 
     @cached_property
     def loaded_escape(self) -> Where | None:
@@ -87,9 +89,13 @@ class SettingUses:
         spots = [s for name in _LOADERS for s in self.code.calls.get(name, ()) if not _is_ours(s, self.code)]
         return whole(spots, self.flow).escape
 
-    def of(self, name: str, sections: Sequence[str] = ()) -> Usage:
-        """What becomes of the setting of this name, below these sections."""
-        return self._judged(name, list(self._taken(name)), lambda: self._escape(name, sections))
+    def of(self, name: str, sections: Sequence[str] = (), beside: frozenset[str] | None = None) -> Usage:
+        """What becomes of the setting of this name, below these sections.
+
+        `beside` are the names of all settings in those sections: an object that none of them is taken from
+        does not hold this one. None where they are not known.
+        """
+        return self._judged(name, list(self._taken(name)), lambda: self._escape(name, sections, beside))
 
     def of_option(self, option: Option) -> Usage:
         """What becomes of an option that the program declares, in the object that holds it."""
@@ -178,19 +184,30 @@ class SettingUses:
             spots = list(absl_flags(self.code) if origin == ABSL else parsed_flags(origin, self.code))
         return whole(spots, self.flow) if spots else None
 
-    def _escape(self, name: str, sections: Sequence[str]) -> Where | None:
+    def _escape(self, name: str, sections: Sequence[str], beside: frozenset[str] | None) -> Where | None:
         """Where a setting may get lost with the whole that it is part of."""
         parts = (spot for section in sections for spot in self._taken(section))
-        lost = self.escape or self._spot_of_path(name) or whole(parts, self.flow).escape
+        lost = self._spot_of_path(name) or whole(parts, self.flow).escape
+        if lost is None:
+            lost = self.escape if beside is None else self._escape_beside(name, beside)
         return lost or (self.loaded_escape if name not in self.fields else None)
+
+    def _escape_beside(self, name: str, beside: frozenset[str]) -> Where | None:
+        """Where an object gets lost that can hold this setting: one of its class, or of its neighbours."""
+        classes = [cls.name for cls in self.records if name in field_names(cls)]
+        parsers = [parser for parser in _PARSERS if parser not in PARSING or name in self.flow.flags]
+        made = _first(self._made_escape(maker) for maker in (*parsers, *classes))
+        return made or _first(held.escape for held in self._held if held.names & beside)
+
+    def _made_escape(self, maker: str) -> Where | None:
+        """Where what one kind of call makes gets lost."""
+        if maker not in self._made:
+            self._made[maker] = whole(self.code.calls.get(maker, ()), self.flow).escape
+        return self._made[maker]
 
     def _spot_of_path(self, name: str) -> Where | None:
         spot = self.code.paths.get(name)
         return spot.where if spot is not None else None
-
-    @cached_property
-    def _makers(self) -> tuple[str, ...]:
-        return (*_PARSERS, *(cls.name for cls in self.records if HOLDS_OPTIONS.search(cls.name)))
 
     @cached_property
     def _held(self) -> tuple[_Held, ...]:
@@ -316,7 +333,8 @@ def _is_handed_in(name: str, scope: ast.AST, code: Mentions) -> bool:
         return False
     around = code.scope_of(scope)
     by = around.name if scope.name == "__init__" and isinstance(around, ast.ClassDef) else scope.name
-    return by in code.calls
+    calls = (spot.node for spot in code.calls.get(by, ()) if isinstance(spot.node, ast.Call))
+    return any(call.args or call.keywords for call in calls)  # else a decorator fills it
 
 
 def _is_ours(call: Spot, code: Mentions) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from stethoscope.program.call_targets import constructor, targets
 from stethoscope.program.index import Class, External, Function, FunctionNode, dotted
 from stethoscope.program.kinship import kinship
-from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of
+from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of, texts_of
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.syntax import walk
 from stethoscope.program.telling import MATHS, only_tells, tells
@@ -226,26 +226,30 @@ class _Following:
         if leaf.key == ANY and isinstance(part, ast.Subscript) and _is_number(part.slice):
             return self.on(part, leaf)  # one of a row: parse_known_args()[0]
         if not isinstance(part.ctx, ast.Store):
-            self.part(part, name, leaf)
+            self.part(part, part.slice if isinstance(part, ast.Subscript) else part.attr, leaf)
         return False
 
-    def part(self, part: ast.expr, name: str | None, leaf: _Leaf) -> None:
-        """A part of a container is read, by its name or, where that is None, by a computed one."""
+    def part(self, part: ast.expr, key: ast.expr | str | None, leaf: _Leaf) -> None:
+        """A part of a container is read, by a name or by an expression that gives one."""
         spot = Spot(part, leaf.spot.source)
-        if name is None or name == leaf.key:  # a key that is computed may be ours
+        names = (key,) if isinstance(key, str) else texts_of(key, self.code) if key is not None else None
+        if names is None or leaf.key in names:  # a key that is computed may be ours
             self.todo.append(_Leaf(spot, None))
         elif leaf.key == ANY:
-            self.takes.setdefault(name, []).append(spot)
+            for name in names:
+                self.takes.setdefault(name, []).append(spot)
 
     def method(self, call: ast.Call, name: str, leaf: _Leaf) -> bool:
         """A method of the value: `cfg.get("x")`, `cfg.items()`, `text.format(...)`, `model.fit(...)`."""
         if name in {"get", "pop", "setdefault", "getattr"} and call.args:
             if leaf.key is None:
                 return self.on(call, leaf)
-            self.part(call, text_of(call.args[0]), leaf)
+            self.part(call, call.args[0], leaf)
             return False
         if leaf.key is not None and name in _CHANGES:
             return False
+        if leaf.key is None and isinstance(self.code.parents.get(id(call)), ast.Expr):
+            return True  # loss.backward(): it is called for what it does
         if name in _OWN_SHAPES or leaf.key is None:
             return self.on(call, leaf)
         if name in _OF_PATHS:
@@ -265,7 +269,7 @@ class _Following:
         if last == "getattr" and call.args and call.args[0] is given:
             if leaf.key is None:
                 return self.on(call, leaf)
-            self.part(call, text_of(call.args[1]) if len(call.args) > 1 else None, leaf)
+            self.part(call, call.args[1] if len(call.args) > 1 else None, leaf)
             return False
         if last == "setattr" and len(call.args) == 3 and call.args[2] is given:
             wanted = text_of(call.args[1])
@@ -340,6 +344,8 @@ class _Following:
                 return self.spread(function, leaf)
             if given.arg in function.parameters:
                 return self.parameter(function, function.parameters.index(given.arg), leaf)
+            if function.node.args.kwarg is None:
+                return True  # then it was not this function
             return self.in_rest(function, _Leaf(leaf.spot, given.arg)) if leaf.key is None else True
         if given not in call.args or any(isinstance(argument, ast.Starred) for argument in call.args):
             return True

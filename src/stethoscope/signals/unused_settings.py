@@ -145,6 +145,7 @@ class _Wanted:
     where: Where
     value: object
     option: Option | None = None  # None for a line of a file
+    beside: frozenset[str] = frozenset()  # the names in the sections around a line of a file
 
 
 def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
@@ -154,7 +155,8 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
         for file in run.recipe.files:
             settings = [setting for setting in run.recipe if setting.where.file == file.file]
             if file.syntax != "shell" and _is_read_here(settings, uses):
-                yield from (_of_file(s) for s in settings if not f"{s.dotted}.".startswith(unknown))
+                known = [s for s in settings if not f"{s.dotted}.".startswith(unknown)]
+                yield from (_of_file(s, _beside(s, settings)) for s in known)
     yield from _typed(run, uses)
     for option in uses.options:
         if option.kind != "constant" or _matters(option.name):
@@ -183,9 +185,21 @@ def _unknown(run: Run) -> tuple[str, ...]:
     return () if isinstance(measured, Missing) else tuple(f"{one.name}." for one in measured.settings)
 
 
-def _of_file(setting: Setting) -> _Wanted:
+def _of_file(setting: Setting, beside: frozenset[str] = frozenset()) -> _Wanted:
     names = [part for part in setting.key if isinstance(part, str)]
-    return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value)
+    return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, None, beside)
+
+
+def _beside(setting: Setting, settings: list[Setting]) -> frozenset[str]:
+    """The names of all settings and sections in the sections that hold this one, the file's own included."""
+    above = {setting.key[:depth] for depth in range(len(setting.key))}
+    parts = (
+        other.key[depth]
+        for other in settings
+        for depth in range(len(other.key))
+        if other.key[:depth] in above
+    )
+    return frozenset(part for part in parts if isinstance(part, str))
 
 
 def _of_option(option: Option) -> _Wanted:
@@ -226,7 +240,7 @@ def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
     declared = [other.option for other in places if other.option is not None]
     if declared and not place.sections:
         return uses.of_option(declared[0])
-    return uses.of(place.name, place.sections)
+    return uses.of(place.name, place.sections, place.beside)
 
 
 def _matters(name: str) -> bool:
