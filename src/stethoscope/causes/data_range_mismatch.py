@@ -22,6 +22,7 @@ CAUSE = Cause(
         Evidence(
             "evaluation-normalised-differently", STRONG, "evaluation pictures are normalised by other numbers"
         ),
+        Evidence("evaluation-scaled-differently", STRONG, "the data of the evaluation is scaled otherwise"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(
             "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR

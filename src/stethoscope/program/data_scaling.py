@@ -1,0 +1,372 @@
+"""How the items of training and of evaluation are standardised by the code of their data sets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stethoscope.program.batches import batches, entry, is_loader
+from stethoscope.program.calls import is_model_call
+from stethoscope.program.effects import own_nodes
+from stethoscope.program.events import Assignment, Event
+from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.ingredients import ingredients, peeled
+from stethoscope.program.likenesses import TARGET_WORDS, words
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.trace import TRACE_STEPS
+from stethoscope.program.training_data import POSITIONAL, sources, training_loaders
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    Items,
+    Leaf,
+    Part,
+    Site,
+    Table,
+    Value,
+)
+
+# fmt: off
+EVALUATION_WORDS = frozenset({
+    "val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout", "heldout",
+    "evaluate", "validate", "accuracy", "tst", "vali",
+})
+TRAINING_WORDS = frozenset({"train", "training", "trn", "fit"})
+EVALUATION_HOOKS = ("val_dataloader", "test_dataloader")
+EVALUATION_STEPS = frozenset({
+    "validation_step", "test_step", "on_after_batch_transfer", "on_before_batch_transfer",
+    "transfer_batch_to_device",
+})
+STATISTICS = frozenset({"mean", "nanmean", "median", "min", "amin", "std", "var", "max", "amax", "std_mean"})
+# fmt: on
+SAME_DEPTH = 6
+MOST_LOADERS = 12
+ROUNDING = 0.02  # numbers that differ by less were rounded
+
+
+class Kind(StrEnum):
+    """Whose statistics an item is standardised by."""
+
+    ITEM = "its own"  # one item's
+    OWN = "those of its own data set"
+    GIVEN = "given ones"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standardised:
+    """One `(x - mean) / deviation` on the way of an item; `numbers` where both are written down."""
+
+    value: Applied
+    kind: Kind
+    numbers: tuple[float, ...] | None
+
+    @property
+    def site(self) -> Site:
+        """Where it is done."""
+        return self.value.site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledApart:
+    """An evaluation whose items are standardised otherwise than those of training.
+
+    `judged` is None where they are not standardised at all; `dataset` is where the data set of the evaluation
+    is made or handed on.
+    """
+
+    trained: Standardised
+    judged: Standardised | None
+    dataset: Site
+    loader: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataScaling:
+    """What was found, and how many pairs of loaders were compared."""
+
+    compared: int
+    apart: tuple[ScaledApart, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    run: Execution
+    events: Sequence[Event]
+    trained: Applied
+    judged: Applied
+
+
+@remembered
+def data_scaling(index: Index, settings: SettingsTree) -> DataScaling:
+    """Compare what training and evaluation loaders of one walk do to their items."""
+    compared = 0
+    found: dict[int, ScaledApart] = {}
+    for pair in (*_in_walks(index, settings), *_in_hooks(index, settings)):
+        pair.run.steps = max(pair.run.steps, STEPS // 4)
+        try:
+            verdict = _compared(pair)
+        except (Exhausted, RecursionError):
+            continue
+        compared += verdict is not None
+        for apart in verdict or ():
+            found.setdefault(id(apart.loader.node), apart)
+    return DataScaling(compared, tuple(found.values()))
+
+
+# Loaders of training beside those of evaluation
+
+
+def _in_walks(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
+    trained = [loader for loader in training_loaders(index, settings) if loader.loop is not None]
+    own = {id(loader.site.node) for loader in trained}
+    for loader in trained:
+        names = _names_by_value(loader.run.events)
+        count = 0
+        for record in loader.run.records:
+            made = record.value
+            if not (isinstance(made, Applied) and is_loader(made)) or id(made.site.node) in own:
+                continue
+            around = record.within[-1].name if record.within else ""
+            texts = (made.site.text, around, *names.get(id(made), ()))
+            if _is_for_evaluation(texts) and count < MOST_LOADERS:
+                count += 1
+                yield _Pair(loader.run, loader.run.events, loader.made, made)
+
+
+def _names_by_value(events: Sequence[Event]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for event in events:
+        if isinstance(event, Assignment):
+            found.setdefault(id(event.value), []).append(dotted(event.target) or "")
+    return found
+
+
+def _is_for_evaluation(texts: Sequence[str]) -> bool:
+    spoken = {word for text in texts for name in _identifiers(text) for word in words(name)}
+    return bool(spoken & EVALUATION_WORDS)
+
+
+def _identifiers(text: str) -> list[str]:
+    return "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split()
+
+
+def _in_hooks(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
+    """What the loader hooks of a framework's data class give back."""
+    for cls in index.classes:
+        first = cls.methods.get("train_dataloader")
+        others = [cls.methods[name] for name in EVALUATION_HOOKS if name in cls.methods]
+        if first is None or not others or _hooks_scale(index):
+            continue
+        run = Execution(index, settings, TRACE_STEPS // 4, tracing=True)
+        try:
+            module = run.make(cls)
+            trained = [made for made in sources(run.enter(first, module)) if is_loader(made)]
+            judged = [
+                made for other in others for made in sources(run.enter(other, module)) if is_loader(made)
+            ]
+        except (Exhausted, RecursionError):
+            continue
+        yield from (_Pair(run, run.events, trained[0], made) for made in judged if trained)
+
+
+def _hooks_scale(index: Index) -> bool:
+    """Whether a step of evaluation standardises its batch by itself."""
+    return any(
+        _computes_scale(function) for name in EVALUATION_STEPS for function in index.functions_named(name)
+    )
+
+
+def _computes_scale(function: Function) -> bool:
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            return True
+        if isinstance(node, ast.Call) and "norm" in (dotted(node.func) or "").lower():
+            return True
+    return False
+
+
+# Comparing
+
+
+def _compared(pair: _Pair) -> list[ScaledApart] | None:
+    """What sets the evaluation apart; None where the items could not be followed."""
+    ours = [_input(pair.run, batch) for batch in batches(pair.run, pair.trained)]
+    theirs = [_input(pair.run, batch) for batch in batches(pair.run, pair.judged)]
+    if not ours or not theirs:
+        return None
+    trained = [one for value in ours for one in _standardisations(pair.run, value)]
+    if not trained or any(_is_open(pair.run, value) for value in theirs):
+        return []
+    judged = [one for value in theirs for one in _standardisations(pair.run, value)]
+    place = _place_of_dataset(pair)
+    if not judged:
+        is_scaled_later = _is_scaled_later(pair)
+        return [] if is_scaled_later else [ScaledApart(trained[0], None, place, pair.judged.site)]
+    return [
+        ScaledApart(trained[0], one, place, pair.judged.site) for one in judged if _differs(one, trained)
+    ][:1]
+
+
+def _input(run: Execution, batch: Value) -> Value:
+    """What of an item goes into the network: the first part, or what is not called a target."""
+    batch = run.force(batch)
+    match batch:
+        case Items(items=[first, *_]):
+            return first
+        case Table(entries=entries):
+            keys = [key for key in entries if not TARGET_WORDS.intersection(words(str(key)))]
+            found = entry(batch, keys[0]) if keys and isinstance(keys[0], str | int) else None
+            return found if found is not None else batch
+        case Choice(options=options):
+            return Choice(tuple(_input(run, option) for option in options))
+    return batch
+
+
+def _standardisations(run: Execution, value: Value) -> Iterator[Standardised]:
+    for one in ingredients(run, value):
+        if not isinstance(one, Applied):
+            continue
+        if one.callee == ".fit_transform" and len(one.args) > 1:
+            yield Standardised(one, Kind.OWN, None)
+        elif one.callee == ".transform" and len(one.args) > 1 and "scal" in one.site.text.lower():
+            yield Standardised(one, Kind.GIVEN, None)
+        elif one.callee == "/" and len(one.args) == 2:
+            above = peeled(one.args[0])
+            if isinstance(above, Applied) and above.callee == "-" and len(above.args) == 2:
+                data, mean = above.args
+                if not isinstance(data, Constant):
+                    yield Standardised(one, _kind(run, data, mean), _numbers(mean, one.args[1]))
+
+
+def _kind(run: Execution, data: Value, mean: Value) -> Kind:
+    if any(isinstance(one, Leaf) and one.name in {"index", "samples"} for one in ingredients(run, mean)):
+        return Kind.ITEM
+    for one in ingredients(run, mean):
+        if not (isinstance(one, Applied) and one.callee.rpartition(".")[2] in STATISTICS and one.args):
+            continue
+        if _is_over_items(one) and _same(peeled_moves(one.args[0]), peeled_moves(data), SAME_DEPTH):
+            return Kind.OWN
+    return Kind.GIVEN
+
+
+def _is_over_items(statistic: Applied) -> bool:
+    """Whether a statistic is taken over the items, the first axis, or over everything."""
+    given = statistic.keywords.get("dim", statistic.keywords.get("axis"))
+    axis = given if given is not None else statistic.args[1] if len(statistic.args) > 1 else None
+    if axis is None:
+        return True
+    axes = axis.items if isinstance(axis, Items) else [axis]
+    return any(isinstance(one, Constant) and one.value == 0 for one in axes)
+
+
+def peeled_moves(value: Value) -> Value:
+    """A value without the conversions around it."""
+    while isinstance(value, Applied) and value.args:
+        if value.callee.rpartition(".")[2] not in {
+            "float",
+            "to",
+            "astype",
+            "from_numpy",
+            "tensor",
+            "as_tensor",
+        }:
+            break
+        value = value.args[0]
+    return value
+
+
+def _same(one: Value, other: Value, depth: int) -> bool:
+    """Whether two values are computed alike from the same things."""
+    if one is other:
+        return True
+    if depth == 0:
+        return False
+    match one, other:
+        case Constant(value=left), Constant(value=right):
+            return type(left) is type(right) and isinstance(left, str | int | float) and left == right
+        case Part(base=left_base, key=left_key), Part(base=right_base, key=right_key):
+            return left_key == right_key and _same(left_base, right_base, depth - 1)
+        case Applied(), Applied():
+            return (
+                one.callee == other.callee
+                and len(one.args) == len(other.args)
+                and all(_same(a, b, depth - 1) for a, b in zip(one.args, other.args, strict=True))
+            )
+    return False
+
+
+def _numbers(mean: Value, deviation: Value) -> tuple[float, ...] | None:
+    first, second = _written(mean), _written(deviation)
+    return (*first, *second) if first is not None and second is not None else None
+
+
+def _written(value: Value) -> tuple[float, ...] | None:
+    value = peeled_moves(peeled(value))
+    items = value.items if isinstance(value, Items) else [value]
+    known = [item.value for item in items if isinstance(item, Constant)]
+    if len(known) != len(items) or not all(isinstance(one, int | float) for one in known):
+        return None
+    return tuple(float(one) for one in known if isinstance(one, int | float))
+
+
+def _differs(judged: Standardised, trained: Sequence[Standardised]) -> bool:
+    """Whether an evaluation goes by other statistics than every training."""
+    if any(judged.value is one.value for one in trained):
+        return False
+    if judged.kind is Kind.OWN:
+        return True
+    if judged.kind is Kind.ITEM or judged.numbers is None:
+        return False
+    known = [one.numbers for one in trained if one.numbers is not None]
+    return len(known) == len(trained) and all(_apart(judged.numbers, numbers) for numbers in known)
+
+
+def _apart(one: Sequence[float], other: Sequence[float]) -> bool:
+    return len(one) != len(other) or any(abs(a - b) > ROUNDING for a, b in zip(one, other, strict=True))
+
+
+def _is_open(run: Execution, value: Value) -> bool:
+    """Whether something on the way of an item is not known, or normalises by another name."""
+    for one in ingredients(run, value):
+        if isinstance(one, Applied):
+            name = one.callee
+            if name == "()" or (name.endswith("()") and not name.startswith("torch.nn.")):
+                return True
+            if "norm" in name.lower() and name.rpartition(".")[2] not in {
+                "normal",
+                "norm",
+                "standard_normal",
+            }:
+                return True
+    return False
+
+
+def _is_scaled_later(pair: _Pair) -> bool:
+    """Whether the loop of the evaluation standardises what it drew before it goes into the network."""
+    for record in pair.run.records:
+        call = record.value
+        if not is_model_call(pair.run.index, call):
+            continue
+        made = [one for arg in call.args for one in ingredients(pair.run, arg)]
+        if any(one is pair.judged for one in made) and any(
+            isinstance(one, Applied) and (one.callee == "-" or "norm" in one.callee.lower()) for one in made
+        ):
+            return True
+    return False
+
+
+def _place_of_dataset(pair: _Pair) -> Site:
+    """Where the data set of the evaluation gets its name, else where its loader is made."""
+    options = {**dict(zip(POSITIONAL, pair.judged.args, strict=False)), **pair.judged.keywords}
+    dataset = options.get("dataset")
+    held = {id(dataset)}
+    if isinstance(dataset, Delayed):
+        held.add(id(pair.run.expand(dataset)))
+    named = [event for event in pair.events if isinstance(event, Assignment) and id(event.value) in held]
+    return named[-1].site if named else pair.judged.site
