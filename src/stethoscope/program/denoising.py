@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.calls import is_network_pass
+from stethoscope.program.batches import is_loader
+from stethoscope.program.calls import is_model_call, is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import has, ingredients, is_drawn, peeled, returned
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.networks import OUTSIDE_NETWORKS
 from stethoscope.program.remembered import remembered
+from stethoscope.program.sampling import INPUTS, Meaning, Reading, readings
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.values import Applied, Constant, Delayed, FunctionValue, Leaf, Part, Site, Value
+from stethoscope.program.values import (
+    Applied,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Leaf,
+    Part,
+    Site,
+    Value,
+    inputs,
+)
 
 REGRESSIONS = frozenset({
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
@@ -37,6 +50,16 @@ class HeldTo:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Misread:
+    """A network that is trained to return one thing while the sampler takes its output for another."""
+
+    trained: Meaning
+    read: Meaning
+    compared: Site
+    reading: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ScaledNoise:
     """A noise level that is changed on the way to the corruption, while the network is told the original."""
 
@@ -53,6 +76,7 @@ class Denoising:
     passes: int
     held: tuple[HeldTo, ...]
     scaled: tuple[ScaledNoise, ...]
+    misread: tuple[Misread, ...] = ()
 
 
 @remembered
@@ -60,6 +84,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
     """Look at every minimised value that goes through a network with noisy input."""
     held: dict[object, HeldTo] = {}
     scaled: dict[object, ScaledNoise] = {}
+    regressed: dict[object, tuple[Meaning, Site]] = {}
     passes = 0
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
@@ -70,17 +95,20 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
                     scaled.setdefault(id(level.scaled.node), level)
             for comparison in _held_to(one):
                 held.setdefault(id(comparison.compared.node), comparison)
+            for meaning, site in _regressed(one):
+                regressed.setdefault(id(site.node), (meaning, site))
         except (Exhausted, RecursionError):
             continue
-    return Denoising(passes, tuple(held.values()), tuple(scaled.values()))
+    misread = tuple(_misread(list(regressed.values()), readings(index)))
+    return Denoising(passes, tuple(held.values()), tuple(scaled.values()), misread)
 
 
-def _noisy_passes(one: Minimised) -> Iterator[Delayed]:
+def _noisy_passes(one: Minimised) -> Iterator[Applied | Delayed]:
     """The passes of networks whose input is data with something random in it."""
     for value in ingredients(one.run, one.sink.value):
-        if isinstance(value, Delayed) and is_network_pass(one.run.index, value):
-            first = next(iter((*value.args, *value.keywords.values())), None)
-            if first is not None and has(one.run, first, is_drawn):
+        if isinstance(value, Applied | Delayed) and _is_network(one.run, value):
+            first = next(iter(_given(value)), None)
+            if first is not None and _is_noisy(one.run, first):
                 yield value
 
 
@@ -92,7 +120,7 @@ def _held_to(one: Minimised) -> Iterator[HeldTo]:
         for prediction, target in ((left, right), (right, left)):
             joined = _joined_output(one.run, peeled(prediction))
             if joined is not None and not _learns(one.run, target):
-                is_clean = not has(one.run, target, is_drawn)
+                is_clean = not _is_noisy(one.run, target)
                 yield HeldTo(_name(peeled(prediction)), joined, site, _text(target), is_clean)
 
 
@@ -115,7 +143,7 @@ def _joined_output(run: Execution, prediction: Value) -> Site | None:
         if not (isinstance(output, Applied) and output.callee in {"+", "-"} and len(output.args) == 2):
             continue
         for skip, learned in (output.args, output.args[::-1]):
-            is_noisy = has(run, skip, is_drawn) and not _learns(run, skip)
+            is_noisy = _is_noisy(run, skip) and not _learns(run, skip)
             if is_noisy and _learns(run, learned) and (_is_scaled(skip) or _is_scaled(learned)):
                 return output.site
     return None
@@ -128,6 +156,15 @@ def _is_scaled(value: Value) -> bool:
 
 def _varies(factors: tuple[Value, ...]) -> bool:
     return sum(not isinstance(factor, Constant) for factor in factors) > 1
+
+
+def _is_noisy(run: Execution, value: Value) -> bool:
+    """Whether something random is in a value; what loaders give is data, however it was made."""
+    return any(map(is_drawn, ingredients(run, value, leading=_outside_loaders)))
+
+
+def _outside_loaders(value: Value) -> Iterable[Value]:
+    return () if is_loader(value) else inputs(value)
 
 
 def _learns(run: Execution, value: Value) -> bool:
@@ -148,12 +185,70 @@ def _text(value: Value) -> str:
     )
 
 
+# What the output is trained to be, and what the sampler takes it for
+
+
+def _regressed(one: Minimised) -> Iterator[tuple[Meaning, Site]]:
+    """What raw outputs of networks with noisy input and a noise level are held to."""
+    for left, right, site in _comparisons(one):
+        for prediction, target in ((left, right), (right, left)):
+            call = peeled(prediction)
+            if isinstance(call, Part) and call.key == "sample":
+                call = peeled(call.base)
+            if not _is_denoiser(one.run, call) or _learns(one.run, target):
+                continue
+            if _joined_output(one.run, call) is not None:
+                continue
+            meaning = _meaning_of(one.run, call, peeled(target))
+            if meaning is not None:
+                yield meaning, site
+
+
+def _is_denoiser(run: Execution, call: Value) -> bool:
+    if not isinstance(call, Applied | Delayed) or not _is_network(run, call):
+        return False
+    given = _given(call)
+    return len(given) >= INPUTS and _is_noisy(run, given[0])
+
+
+def _is_network(run: Execution, call: Value) -> bool:
+    if isinstance(call, Applied) and call.callee.endswith("()") and OUTSIDE_NETWORKS.match(call.callee):
+        return True
+    return is_model_call(run.index, call)
+
+
+def _given(call: Applied | Delayed) -> list[Value]:
+    args = call.args[1:] if isinstance(call, Applied) and call.callee == "()" else call.args
+    return [*args, *call.keywords.values()]
+
+
+def _meaning_of(run: Execution, call: Value, target: Value) -> Meaning | None:
+    """Noise that was drawn, or data that the noisy input was made from."""
+    assert isinstance(call, Applied | Delayed)
+    noisy = list(ingredients(run, _given(call)[0]))
+    if not any(one is target for one in noisy):
+        return None
+    if is_drawn(target):
+        return Meaning.NOISE
+    return Meaning.CLEAN if not _is_noisy(run, target) and not isinstance(target, Constant) else None
+
+
+def _misread(regressed: list[tuple[Meaning, Site]], found: tuple[Reading, ...]) -> Iterator[Misread]:
+    """Objectives whose samplers, in the same file or all over the program, agree on something else."""
+    for meaning, site in regressed:
+        near = [reading for reading in found if reading.site.source is site.source]
+        is_alone = len({other for other, _ in regressed}) == 1
+        asked = near or (list(found) if is_alone else [])
+        if asked and len({reading.meaning for reading in asked}) == 1 and asked[0].meaning is not meaning:
+            yield Misread(meaning, asked[0].meaning, site, asked[0].site)
+
+
 # Noise levels
 
 
-def _scaled_noise(run: Execution, call: Delayed) -> Iterator[ScaledNoise]:
+def _scaled_noise(run: Execution, call: Applied | Delayed) -> Iterator[ScaledNoise]:
     """Levels that the network is told, scaled by the progress of training in the corruption of its input."""
-    noisy, *told = (*call.args, *call.keywords.values())
+    noisy, *told = _given(call)
     levels = {id(peeled(value)): value for value in told if not isinstance(value, Constant)}
     for value in ingredients(run, noisy):
         if not (isinstance(value, Applied) and value.callee in {"*", "/"} and len(value.args) == 2):
@@ -165,7 +260,7 @@ def _scaled_noise(run: Execution, call: Delayed) -> Iterator[ScaledNoise]:
 
 def _is_progress(run: Execution, factor: Value) -> bool:
     """Whether a factor moves with training and is not itself the noise."""
-    if isinstance(factor, Constant) or has(run, factor, is_drawn):
+    if isinstance(factor, Constant) or _is_noisy(run, factor):
         return False
     return has(run, factor, _speaks_of_progress)
 

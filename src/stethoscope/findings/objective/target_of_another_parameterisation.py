@@ -3,7 +3,8 @@
 ## What it checks
 Networks that join their noisy input with a scaled prediction of their own (`c_skip * x + c_out * F(x)`)
 return the input without its noise. The rule looks at what such an output is compared with in the loss: the
-clean data, or something that is made from the noise, such as a velocity or the noise itself.
+clean data, or something that is made from the noise, such as a velocity or the noise itself. A raw output is
+compared with what the sampling code takes it for: `eps = model(x, t)`, or a scheduler's `prediction_type`.
 
 ## Why it matters
 Velocity, noise and clean data are different things, and each needs its own output. Held to the wrong one, the
@@ -40,3 +41,10 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
                 evidence={"output": held.output.text, "target": held.target},
                 proof="an output that joins the noisy input with a scaled prediction estimates the data",
             )
+    for misread in objective.seen.misread:
+        yield Finding(
+            where=(misread.compared.where, misread.reading.where),
+            message=f"the network is trained to return {misread.trained}, and sampling takes its output for "
+            f"{misread.read}",
+            evidence={"objective": misread.compared.text, "sampler": misread.reading.text},
+        )
