@@ -27,6 +27,7 @@ CAUSE = Cause(
         Evidence("number-in-another-base", STRONG, "the number is read to another base"),
         Evidence("learning-rate-not-reached", STRONG, "the log shows another learning rate"),
         Evidence("setting-given-twice", STRONG, "only the last of two values counts"),
+        Evidence("setting-overwritten", DECISIVE, "the code replaces the value before it is read"),
     ),
     confirm_by="run five steps with the setting changed: losses stay bit-identical",
 )

@@ -159,7 +159,7 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
                 yield from (_of_file(s, _beside(s, settings)) for s in known)
     yield from _typed(run, uses)
     for option in uses.options:
-        if option.kind != "constant" or _matters(option.name):
+        if option.kind != "constant" or speaks_of_training(option.name):
             yield _of_option(option)
 
 
@@ -210,7 +210,7 @@ def _grouped(wanted: list[_Wanted]) -> dict[str, list[_Wanted]]:
     """All places that set or declare one name: an option with a flag and a line in a file is one setting."""
     groups: dict[str, list[_Wanted]] = {}
     for one in wanted:
-        if one.name and not _EXEMPT.search(one.name):
+        if one.name and not is_exempt(one.name):
             groups.setdefault(one.name, []).append(one)
     return groups
 
@@ -224,13 +224,13 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
     if lost is not None:
         return lost
     mentions = tuple(dict.fromkeys(place for usage in usages for place in usage.mentions))
-    if not _matters(name) and mentions:
+    if not speaks_of_training(name) and mentions:
         return None  # a value that is printed on purpose
     in_file = [place for place in places if place.option is None]
     first = (in_file or places)[0]
-    is_set = bool(in_file) or _is_active(name, first.value)
+    is_set = bool(in_file) or asks_for_something(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
-    return UnusedSetting(name, where, first.value, mentions, _matters(name), is_set)
+    return UnusedSetting(name, where, first.value, mentions, speaks_of_training(name), is_set)
 
 
 def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
@@ -243,12 +243,18 @@ def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
     return uses.of(place.name, place.sections, place.beside)
 
 
-def _matters(name: str) -> bool:
+def is_exempt(name: str) -> bool:
+    """Whether a setting is one that launchers pass to every program, or that is there to be printed."""
+    return bool(_EXEMPT.search(name))
+
+
+def speaks_of_training(name: str) -> bool:
+    """Whether a setting's name says that its value changes what is learned."""
     words = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
     return bool(_TRAINING_WORDS.intersection(words))
 
 
-def _is_active(name: str, default: object) -> bool:
+def asks_for_something(name: str, default: object) -> bool:
     """Whether a default asks for anything: None, False, 0, "" and "none" do not, nor does one of a count."""
     if _COUNTS.search(name) and default == 1:
         return False

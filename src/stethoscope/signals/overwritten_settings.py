@@ -1,0 +1,90 @@
+"""The settings that the code replaces after they were parsed and before anything reads them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.declared_options import declared_options
+from stethoscope.program.index import index
+from stethoscope.program.mentions import mentions
+from stethoscope.program.option import Option
+from stethoscope.program.overwritten_settings import (
+    Overwritten,
+    overwritten_parameters,
+    overwritten_settings,
+)
+from stethoscope.run import Run, Setting, Where
+from stethoscope.signals.missing import Missing
+from stethoscope.signals.unused_settings import asks_for_something, is_exempt, speaks_of_training
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverwrittenSetting:
+    """A replaced setting: the statement, where the setting is declared or set, and the value given there.
+
+    `matters` says that its name speaks of training.
+    """
+
+    statement: Overwritten
+    given: tuple[Where, ...]
+    value: object
+    matters: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverwrittenSettings:
+    """All of them."""
+
+    settings: tuple[OverwrittenSetting, ...]
+
+
+def measure(run: Run) -> OverwrittenSettings | Missing:
+    """Look at every statement that stores into settings."""
+    if run.program is None:
+        return Missing(
+            "the training source was not found, so nothing tells whether it replaces its settings",
+            log_this="keep a copy of the source with the run, or name it by --code",
+        )
+    known = index(run.program)
+    code = mentions(known)
+    options = [option for option in declared_options(known) if not is_exempt(option.name)]
+    written = [s for s in run.recipe or () if s.leaf and not is_exempt(s.leaf)]
+    if not options and not written:
+        return Missing("the source declares no settings and reads no settings file")
+    names = sorted({option.name for option in options} | {setting.leaf for setting in written})
+    plain = [option for option in options if option.kind in {"parameter", "constant"}]
+    found = [*overwritten_settings(code, names), *overwritten_parameters(code, plain)]
+    judged = (_judged(one, options, written) for one in found)
+    return OverwrittenSettings(tuple(one for one in judged if one is not None))
+
+
+def _judged(found: Overwritten, options: list[Option], written: list[Setting]) -> OverwrittenSetting | None:
+    """The replaced setting with its places; None where nobody can have given it a value."""
+    in_files = list(_in_files(found, written))
+    declared = [option for option in options if option.name == found.name and _fits(option, found)]
+    if not declared and not in_files:
+        return None
+    value = in_files[0].value if in_files else declared[0].default
+    asked = bool(in_files) or asks_for_something(found.name, value)
+    matters = speaks_of_training(found.name)
+    # What is derived from other settings stands in for one that was not given.
+    if not isinstance(found.value, ast.Constant | ast.UnaryOp) and not (asked and matters):
+        return None
+    places = (*(setting.where for setting in in_files), *(option.where for option in declared))
+    return OverwrittenSetting(found, tuple(dict.fromkeys(places)), value, matters)
+
+
+def _in_files(found: Overwritten, written: list[Setting]) -> Iterator[Setting]:
+    for setting in written:
+        path = tuple(part for part in setting.key if isinstance(part, str))
+        if path == found.path:
+            yield setting
+
+
+def _fits(option: Option, found: Overwritten) -> bool:
+    """Whether an option can be what a statement replaces."""
+    if option.kind in {"parameter", "constant"}:
+        return option.where.file == found.source.file and len(found.path) == 1
+    return found.kind == "parsed" and option.kind in {"flag", "field"} and len(found.path) == 1
