@@ -20,7 +20,14 @@ from stethoscope.program.declared_options import (
 from stethoscope.program.index import Class, Function, index
 from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoken_of, taken_by_name, text_of
 from stethoscope.program.option import Option
-from stethoscope.program.settings_objects import PARSING, absl_flags, objects_of, parsed_flags, reading_base
+from stethoscope.program.settings_objects import (
+    PARSING,
+    absl_flags,
+    flag_holders,
+    objects_of,
+    parsed_flags,
+    reading_base,
+)
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.value_flow import Flow, Whole, acts, parameter_acts, whole
 from stethoscope.run import Program, Where
@@ -105,7 +112,9 @@ class SettingUses:
             return self.of_constant(option.name)
         taken = list(self._taken(option.name))
         told = [spot for spot in taken if self._is_from_settings(spot)]
-        used = self._first_act(told)
+        used = self._first_act(told) or _first(
+            acts(spot, self.flow, "value") for spot in flag_holders(option.name, self.code)
+        )
         if used is not None:
             return Usage(Use.USED, used)
         held = None if option.sections else self._whole(option.origin)

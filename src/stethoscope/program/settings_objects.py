@@ -38,6 +38,14 @@ def absl_flags(code: Mentions) -> Iterator[Spot]:
     yield from code.attributes.get("FLAGS", ())
 
 
+def flag_holders(name: str, code: Mentions) -> Iterator[Spot]:
+    """`_LR = flags.DEFINE_float("lr", ...)`: what such calls give holds the flag as its `value`."""
+    for spot in code.texts.get(name, ()):
+        call = code.parents.get(id(spot.node))
+        if isinstance(call, ast.Call) and called(call).rpartition(".")[2].startswith("DEFINE_"):
+            yield Spot(call, spot.source)
+
+
 def objects_of(cls: Class, code: Mentions) -> Iterator[Spot]:
     """Every expression that is, or gives, an object of a class or of one derived from it."""
     index = code.index
