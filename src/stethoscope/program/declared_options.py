@@ -20,6 +20,7 @@ HOLDS_OPTIONS = re.compile(
     re.IGNORECASE,
 )
 ABSL = "absl"  # whose flags are one object for the whole program
+_CLASS_PARSERS = ("cli", "HfArgumentParser", "TrlParser", "parse", "entrypoint", "structured")
 _TRAINS = re.compile(r"\.backward\(|\bTrainer\(|\.fit\(")
 
 
@@ -31,11 +32,45 @@ def declared_options(index: Index) -> tuple[Option, ...]:
     for source in index.program:
         if _TRAINS.search(source.text):
             found.extend(_constants(source))
-    for cls in index.classes:
-        if is_option_class(cls, index) or is_plain_option_class(cls):
-            found.extend(_fields(cls))
+    for cls in _option_classes(code):
+        found.extend(_fields(cls))
     order = {source.file: place for place, source in enumerate(index.program)}
     return tuple(sorted(found, key=lambda option: (order[option.where.file], option.where.line or 0)))
+
+
+def _option_classes(code: Mentions) -> list[Class]:
+    """The classes that are called like options, those that are parsed, and the sections of both."""
+    index = code.index
+    found = {
+        cls.qualified: cls
+        for cls in index.classes
+        if is_option_class(cls, index) or is_plain_option_class(cls)
+    }
+    waiting = [*found.values(), *_parsed(code)]
+    while waiting:
+        cls = waiting.pop()
+        found[cls.qualified] = cls
+        home = index.module_of(cls.source)
+        for statement in cls.node.body:
+            if isinstance(statement, ast.AnnAssign):
+                section = index.resolve(home, dotted(statement.annotation) or "")
+                if not isinstance(section, Class) or section.qualified in found:
+                    continue
+                if is_record_class(section, index):
+                    waiting.append(section)
+    return list(found.values())
+
+
+def _parsed(code: Mentions) -> Iterator[Class]:
+    """The records that `tyro.cli(Args)` and its likes fill from the command line."""
+    for name in _CLASS_PARSERS:
+        for spot in code.calls.get(name, ()):
+            assert isinstance(spot.node, ast.Call)
+            for given in spot.node.args[:1]:
+                for part in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
+                    target = code.index.resolve(code.index.module_of(spot.source), dotted(part) or "")
+                    if isinstance(target, Class) and is_record_class(target, code.index):
+                        yield target
 
 
 def is_option_class(cls: Class, index: Index) -> bool:

@@ -92,6 +92,15 @@ class Mentions:
             current = self.parents.get(id(current))
         return False
 
+    def is_open(self, scope: ast.AST) -> bool:
+        """Whether the variables of a scope are taken all at once: by `locals()`, `vars()` or `eval(...)`."""
+        for name in ("locals", "vars", "eval", "exec"):
+            for spot in self.calls.get(name, ()):
+                whole = isinstance(spot.node, ast.Call) and (name != "vars" or not spot.node.args)
+                if whole and self.is_within(spot.node, scope):
+                    return True
+        return False
+
     def is_called(self, node: ast.AST) -> bool:
         """Whether an expression is what a call calls."""
         parent = self.parents.get(id(node))

@@ -170,6 +170,9 @@ class SettingUses:
         place = parameter_acts(function, option.name, self.flow)
         if place is not None:
             return Usage(Use.USED, place)
+        for spot in self.code.attributes.get("params", ()):  # click's context holds all of them
+            if self.code.is_within(spot.node, function.node):
+                return Usage(Use.ESCAPED, spot.where)
         reads = self.code.names_in(function.source, option.name)
         told = (spot.where for spot in reads if self.code.is_within(spot.node, function.node))
         return Usage(Use.UNUSED, mentions=tuple(told))

@@ -24,12 +24,20 @@ _PLAIN_BASES = re.compile(
 )
 
 
-def parsed_flags(file: str, code: Mentions) -> Iterator[Spot]:
-    """The calls that parse the flags which a file declares."""
-    for name in PARSING:
-        for spot in code.calls.get(name, ()):
-            if file == spot.source.file or file in imported_files(code.index, spot.source):
-                yield spot
+def parsed_flags(file: str, code: Mentions) -> list[Spot]:
+    """The calls that parse the flags which a file declares; none where they fill an object they are given."""
+    spots = [
+        spot
+        for name in PARSING
+        for spot in code.calls.get(name, ())
+        if file == spot.source.file or file in imported_files(code.index, spot.source)
+    ]
+    return [] if any(_fills_an_object(spot.node) for spot in spots) else spots
+
+
+def _fills_an_object(call: ast.expr) -> bool:
+    assert isinstance(call, ast.Call)
+    return len(call.args) > 1 or any(keyword.arg in {"namespace", None} for keyword in call.keywords)
 
 
 def absl_flags(code: Mentions) -> Iterator[Spot]:

@@ -116,7 +116,8 @@ def acts(spot: Spot, flow: Flow, key: str | None = None) -> Where | None:
 def parameter_acts(function: Function, name: str, flow: Flow) -> Where | None:
     """Where a parameter of a function reaches something that acts on it; None where nothing does."""
     following = _Following(flow)
-    following.variable(name, function.node, function.source, None)
+    if following.variable(name, function.node, function.source, None):
+        return function.where()
     return following.follow(following.todo)
 
 
@@ -393,7 +394,7 @@ class _Following:
         for spot in self.code.names_in(source, name):
             if self.code.is_within(spot.node, scope):
                 self.todo.append(_Leaf(spot, key))
-        return False
+        return self.code.is_open(scope)
 
     def attribute(self, name: str, key: str | None, owner: Class | None = None) -> bool:
         """Every place in the repository where an attribute or key of this name is read.
