@@ -34,6 +34,7 @@ __all__ = [
 
 MOST_FILES = 50
 KEYS_NAMED = 5  # differing keys that a note spells out
+LIKE = 0.5  # of a file's keys that a run's settings know: the same project at another time has most of them
 
 # Settings of other tools that live beside a training.
 _OTHER_TOOLS = re.compile(
@@ -462,18 +463,25 @@ def _in_repository(signs: _Signs, chosen: list[_Loaded], around: Surroundings) -
     stems = {Path(one.config.file).name for one in chosen}
     quiet: list[Unread] = []  # a broken file that may not concern this run is not worth a line
     trees, entries = _read_trees(list(around.repository), "repository", signs, around, quiet)
-    found = [one for one in trees if signs.hydra is not None or _is_tied(one, known)]
+    found = [one for one in trees if (signs.hydra and _resembles(one, chosen)) or _is_tied(one, known)]
     entries.sort(key=lambda entry: not _is_named(entry, signs))
     for entry in entries[:MOST_FILES]:
         one = _load(entry, "repository", True, around, quiet)
         if one is None or not one.settings:
             continue
-        if _is_tied(one, known) or entry.name in stems:
+        if _is_tied(one, known) or (entry.name in stems and _resembles(one, chosen)):
             found.append(one)
     if len(found) > 1:  # several of one name: only those that say what was recorded, or that were launched
         recorded = [one for one in found if any(_same(one, other) for other in known.recorded)]
         found = recorded or [one for one in found if _is_launched(one, signs)] or found[:1]
     return found
+
+
+def _resembles(one: _Loaded, chosen: Sequence[_Loaded]) -> bool:
+    """Whether a file sets mostly what the run's settings set: `config.yaml` is a name that many have."""
+    known = {key for other in chosen for key in other.values()}
+    own = one.values()
+    return not known or sum(key in known for key in own) >= LIKE * len(own)
 
 
 def _compared(one: _Loaded, recorded: Sequence[_Loaded]) -> _Loaded:
