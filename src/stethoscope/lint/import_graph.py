@@ -55,9 +55,14 @@ def _neighbours(modules: Mapping[str, str], packages: frozenset[str]) -> dict[st
     by_end = _by_end(modules)
     near: dict[str, set[str]] = defaultdict(set)
     for name, text in modules.items():
-        for other in _imported(name, text, name in packages, modules, by_end):
+        for other in _imported(name, text, packages, modules, by_end):
             near[name].add(other)
             near[other].add(name)
+        # A package is one thing: settings and registries name its modules where no import does.
+        package = name.rpartition(".")[0]
+        if package in packages:
+            near[name].add(package)
+            near[package].add(name)
     return near
 
 
@@ -72,11 +77,15 @@ def _by_end(modules: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _imported(
-    name: str, text: str, is_package: bool, modules: Mapping[str, str], by_end: Mapping[str, list[str]]
+    name: str,
+    text: str,
+    packages: frozenset[str],
+    modules: Mapping[str, str],
+    by_end: Mapping[str, list[str]],
 ) -> Iterator[str]:
-    package = name if is_package else name.rpartition(".")[0]
+    package = name if name in packages else name.rpartition(".")[0]
     for said in _said(text, package):
-        found = _nearest(said, name, by_end)
+        found = _nearest(said, name, by_end, packages)
         if found is not None and found != name:
             yield found
     if _BY_NAME.search(text) and package:
@@ -118,13 +127,17 @@ def _base(said: str, package: str) -> str | None:
     return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
-def _nearest(said: str, importer: str, by_end: Mapping[str, list[str]]) -> str | None:
+def _nearest(
+    said: str, importer: str, by_end: Mapping[str, list[str]], packages: frozenset[str]
+) -> str | None:
     """The module of this name, or that ends with it, which lies nearest to the importer."""
     home = importer.split(".")
     everywhere = by_end.get(said, ())
     candidates = [other for other in everywhere if _importable(other, said, home)]
     if not candidates and len(everywhere) == 1 and said.partition(".")[0] not in sys.stdlib_module_names:
-        return everywhere[0]  # a script may add any folder to its path
+        # A script may add any folder to its path, but what lies in a package goes by the package's name.
+        is_inside = everywhere[0][: -len(said)].rstrip(".") in packages
+        return None if is_inside else everywhere[0]
     if len(candidates) <= 1:
         return candidates[0] if candidates else None
     return max(candidates, key=lambda other: (other == said, _shared(home, other.split("."))))

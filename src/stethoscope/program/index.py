@@ -101,6 +101,7 @@ class Index:
     _by_suffix: Mapping[str, Sequence[str]]
     _by_file: Mapping[str, Module]
     _functions_named: Mapping[str, Sequence[Function]]
+    _lineages: dict[Class, tuple[Class, ...]] = field(default_factory=dict)
 
     def module_of(self, source: Source) -> Module:
         """The module that a source file is."""
@@ -121,17 +122,19 @@ class Index:
 
     def lineage(self, cls: Class) -> tuple[Class, ...]:
         """The class and its bases inside the repository, nearest first."""
-        found: list[Class] = []
-        waiting = [cls]
-        while waiting:
-            current = waiting.pop(0)
-            if current in found:
-                continue
-            found.append(current)
-            home = self.module_of(current.source)
-            targets = (self.resolve(home, base) for base in current.bases)
-            waiting.extend(target for target in targets if isinstance(target, Class))
-        return tuple(found)
+        if cls not in self._lineages:
+            found: list[Class] = []
+            waiting = [cls]
+            while waiting:
+                current = waiting.pop(0)
+                if current in found:
+                    continue
+                found.append(current)
+                home = self.module_of(current.source)
+                targets = (self.resolve(home, base) for base in current.bases)
+                waiting.extend(target for target in targets if isinstance(target, Class))
+            self._lineages[cls] = tuple(found)
+        return self._lineages[cls]
 
     def outside_bases(self, cls: Class) -> tuple[str, ...]:
         """The full names of all bases outside the repository."""
@@ -189,11 +192,20 @@ class Index:
         if name in self.modules:
             return self.modules[name]
         # The root a user gives is rarely the folder that Python imports from: src/, a parent, a snapshot.
-        candidates = self._by_suffix.get(name, ())
+        candidates = [
+            other for other in self._by_suffix.get(name, ()) if self._may_go_by(other, name, importer)
+        ]
         if len(candidates) > 1:
             home = importer.name.split(".")
             candidates = sorted(candidates, key=lambda other: -_shared(home, other.split(".")))
         return self.modules[candidates[0]] if candidates else None
+
+    def _may_go_by(self, module: str, name: str, importer: Module) -> bool:
+        """Whether a module may be imported by the end of its name: not where it lies in another's package."""
+        prefix = self.modules[module].name[: -len(name)].rstrip(".")
+        around = self.modules.get(prefix)
+        is_package = around is not None and around.source.file.endswith("__init__.py")
+        return not is_package or importer.name.rpartition(".")[0] == prefix or importer.name == prefix
 
 
 @lru_cache(maxsize=4)
