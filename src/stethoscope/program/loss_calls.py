@@ -14,6 +14,9 @@ from stethoscope.program.trace import Trace, traces
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Table, Value
 
 DEPTH = 24  # calls looked through between a loss and what made its input
+TRACE_STEPS = 10_000  # expressions and statements followed in search of losses, for one walk
+ALL_STEPS = 60_000  # for all walks together
+DIRECT_STEPS = 500  # what each walk may take when others used the budget up
 MOST_EXPANDED = 200  # networks and functions of one walk that are looked into
 
 # What a loss expects of its first argument, by the last part of its name.
@@ -76,7 +79,9 @@ class LossCall:
 def loss_calls(index: Index, settings: SettingsTree) -> tuple[LossCall, ...]:
     """Every call of a known loss that training meets, inside networks too."""
     found: dict[object, LossCall] = {}
+    left = ALL_STEPS
     for trace in traces(index, settings):
+        given = trace.run.steps = min(max(trace.run.steps, TRACE_STEPS), left)
         for call in _loss_applications(trace):
             name = call.callee.removesuffix("()").rpartition(".")[2]
             prediction = call.args[0] if call.args else call.keywords.get("input")
@@ -84,13 +89,13 @@ def loss_calls(index: Index, settings: SettingsTree) -> tuple[LossCall, ...]:
                 continue
             activation, site = _activation(trace.run, prediction)
             found[id(call.site.node)] = LossCall(name, EXPECTED[name][0], call, trace.run, activation, site)
+        left = max(left - given + max(trace.run.steps, 0), DIRECT_STEPS)
     return tuple(found.values())
 
 
 def _loss_applications(trace: Trace) -> Iterator[Applied]:
     """Losses among all records; what was not followed yet is looked into, networks too."""
     run, position, expanded = trace.run, 0, 0
-    run.steps = max(run.steps, 10_000)
     while position < len(run.records):
         value = run.records[position].value
         position += 1
@@ -102,7 +107,7 @@ def _loss_applications(trace: Trace) -> Iterator[Applied]:
             try:
                 run.expand(value)
             except (Exhausted, RecursionError):
-                return
+                expanded = MOST_EXPANDED
 
 
 def _is_call(value: Applied) -> bool:

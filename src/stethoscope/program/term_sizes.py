@@ -7,6 +7,7 @@ computed by its own formula, weight included, on pictures whose error is known. 
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -111,7 +112,9 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
             if len(addends) < 2:
                 continue
             weights[key] = tuple(_weighed(one, addends))
-            sizes[key] = tuple(_sized(one, index, settings, addends))
+            with warnings.catch_warnings():  # empty slices and the like: no number, which is seen
+                warnings.simplefilter("ignore")
+                sizes[key] = tuple(_sized(one, index, settings, addends))
         except (Exhausted, RecursionError):
             continue
     return Objectives(
