@@ -48,7 +48,7 @@ def test_text_shows_the_line_why_it_matters_and_the_fix(report: LintReport) -> N
     assert "    also: train.py:10\n" in told
     assert "    fix: return the dissimilarity (--fix)\n" in told
     assert re.search(r"^2 findings in 2 files: \d+ rules? looked at 2 files \(15 lines\)\.$", told, re.M)
-    assert "1 finding fixable with --fix" in told
+    assert "2 findings fixable with --fix" in told
     assert re.search(r"^\d+ rules not examined: .*--verbose says why\.$", told, re.M | re.S)
     assert "Not read\n  broken.py: not valid Python" in told
     assert "\x1b" not in told
@@ -62,7 +62,7 @@ def test_text_says_more_when_asked(report: LintReport) -> None:
 
 def test_text_counts_when_asked(report: LintReport) -> None:
     assert text(report, statistics=True).startswith(
-        "     1  COD101  similarity-minimised (1 fixable)\n     1  SET102  number-is-a-string\n\n2 findings"
+        "     1  COD101  similarity-minimised (1 fixable)\n     1  SET102  number-is-a-string (1 fixable)\n\n2 findings"
     )
 
 
