@@ -62,7 +62,9 @@ def test_text_says_more_when_asked(report: LintReport) -> None:
 
 def test_text_counts_when_asked(report: LintReport) -> None:
     assert text(report, statistics=True).startswith(
-        "     1  COD101  similarity-minimised (1 fixable)\n     1  SET102  number-is-a-string (1 fixable)\n\n2 findings"
+        "     1  COD101  similarity-minimised (1 fixable)\n"
+        "     1  SET102  number-is-a-string (1 fixable)\n"
+        "\n2 findings"
     )
 
 

@@ -200,9 +200,9 @@ def networks_in(run: Execution, loss: Value | None, stops: object) -> Iterator[t
             case Applied(maker=Applied() as maker):
                 yield maker, value
             case Applied(callee="()", args=(called, *_)):
-                for module in unwrapped(called):
-                    if isinstance(module, Applied | Instance):
-                        yield module, value
+                for made in unwrapped(called):
+                    if isinstance(made, Applied | Instance):
+                        yield made, value
 
 
 def has_weights(run: Execution, module: Value) -> bool:
