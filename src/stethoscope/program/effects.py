@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.index import Function, FunctionNode, Index
+from stethoscope.program.syntax import children
 
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 BACKWARD = frozenset({"backward", "manual_backward"})
 LOSS_KEYWORDS = frozenset({"loss_func", "loss_fn", "criterion"})
 # Calls that a trace is about, by names that little else has.
@@ -104,8 +106,8 @@ def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
     while waiting:
         current = waiting.pop()
         yield current
-        for child in ast.iter_child_nodes(current):
-            if not isinstance(child, FunctionNode | ast.ClassDef):
+        for child in children(current):
+            if child.__class__ not in _DEFINITIONS:
                 waiting.append(child)
 
 

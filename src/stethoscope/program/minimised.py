@@ -15,6 +15,7 @@ from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import Applied, Items, Site, Table, Value, choice
 
 ALL_STEPS = 200_000  # for all walks together: a few seconds
+FRAMEWORK_STEPS = 100_000  # for all that frameworks minimise together
 TRAINER_BASES = ("Trainer", "SFTTrainer", "Seq2SeqTrainer")
 
 
@@ -47,13 +48,16 @@ def minimised(index: Index, settings: SettingsTree) -> list[Minimised]:
 
 def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised]:
     """What a framework minimises for its user: the result of training_step or compute_loss."""
+    left = FRAMEWORK_STEPS
     for cls in index.classes:
-        for method in _loss_methods(index, cls):
-            run = Execution(index, settings)
+        for method in _loss_methods(index, cls) if left > 0 else ():
+            run = Execution(index, settings, min(STEPS, left))
             try:
                 result = run.enter(method, run.make(cls))
             except (Exhausted, RecursionError):
                 continue
+            finally:
+                left -= min(STEPS, left) - max(run.steps, 0)
             value = _loss_in(run, result)
             if value is not None:
                 yield Minimised(run, Sink(value, Site(method.source, _return_of(method)), (method,)))

@@ -226,6 +226,9 @@ def lines_of(source: Source) -> tuple[list[str], list[int]]:
 
 def choice(*options: Value) -> Value:
     """One of these, flattened; just the value where there is only one."""
+    first = options[0] if options else None
+    if first is not None and all(option is first for option in options):
+        return first  # what a branch leaves alone is most of what branches are joined over
     flat: list[Value] = []
     for option in options:
         for single in option.options if isinstance(option, Choice) else (option,):
