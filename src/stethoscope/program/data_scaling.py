@@ -201,7 +201,8 @@ def _compared(pair: _Pair) -> list[ScaledApart] | None:
     if not ours or not theirs:
         return None
     trained = [one for value in ours for one in _standardisations(pair.run, value)]
-    if not trained or any(_is_open(pair.run, value) for value in theirs):
+    common = [one for value in ours for one in _unknown_calls(pair.run, value)]
+    if not trained or any(_is_open(pair.run, value, common) for value in theirs):
         return []
     judged = [one for value in theirs for one in _standardisations(pair.run, value)]
     place = _place_of_dataset(pair)
@@ -234,7 +235,7 @@ def _standardisations(run: Execution, value: Value) -> Iterator[Standardised]:
             continue
         if one.callee == ".fit_transform" and len(one.args) > 1:
             yield Standardised(one, Kind.OWN, None)
-        elif one.callee == ".transform" and len(one.args) > 1 and "scal" in one.site.text.lower():
+        elif one.callee == ".transform" and len(one.args) > 1:
             yield Standardised(one, Kind.GIVEN, None)
         elif one.callee == "/" and len(one.args) == 2:
             above = peeled(one.args[0])
@@ -331,20 +332,29 @@ def _apart(one: Sequence[float], other: Sequence[float]) -> bool:
     return len(one) != len(other) or any(abs(a - b) > ROUNDING for a, b in zip(one, other, strict=True))
 
 
-def _is_open(run: Execution, value: Value) -> bool:
-    """Whether something on the way of an item is not known, or normalises by another name."""
+def _is_open(run: Execution, value: Value, common: Sequence[Applied]) -> bool:
+    """Whether something on the way of an item is not known, and not the same as in training."""
+    return not all(any(_is_same_call(one, other) for other in common) for one in _unknown_calls(run, value))
+
+
+def _is_same_call(one: Applied, other: Applied) -> bool:
+    """Whether two calls stand at one place and call one thing: `read(path)`, not `self.transform(x)`."""
+    if one is other:
+        return True
+    is_same_place = one.site.node is other.site.node and one.callee == "()" == other.callee
+    return is_same_place and one.args[0] is other.args[0]
+
+
+def _unknown_calls(run: Execution, value: Value) -> Iterator[Applied]:
+    """Calls on the way of an item that might normalise it."""
     for one in ingredients(run, value):
         if isinstance(one, Applied):
-            name = one.callee
-            if name == "()" or (name.endswith("()") and not name.startswith("torch.nn.")):
-                return True
-            if "norm" in name.lower() and name.rpartition(".")[2] not in {
-                "normal",
-                "norm",
-                "standard_normal",
-            }:
-                return True
-    return False
+            last = one.callee.rpartition(".")[2]
+            is_layer = one.callee.startswith("torch.nn.")
+            is_open = one.callee == "()" or (one.callee.endswith("()") and not is_layer)
+            normalises = "norm" in last.lower() and last not in {"normal", "norm", "standard_normal"}
+            if is_open or normalises:
+                yield one
 
 
 def _is_scaled_later(pair: _Pair) -> bool:

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 
 from stethoscope.program import calls
 from stethoscope.program.batches import collated, drawn, drawn_from, entry, is_loader
-from stethoscope.program.events import Call
+from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
-from stethoscope.program.index import Index
+from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.trace import traces
 from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.program.values import (
     Applied,
@@ -50,7 +49,7 @@ LOSSES = frozenset({
 MODEL_MAKERS = frozenset({"from_pretrained", "from_config", "create_model", "get_peft_model"})
 REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-ALLOCATED = frozenset({"zeros", "new_zeros", "full", "new_full", "zeros_like", "full_like"})
+COMPARING = frozenset({"eq", "ne", "gt", "lt", "ge", "le", "not_equal", "greater"})
 PAD = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 MARKED = re.compile(r"ignor|void|unlabel|invalid|(?<![a-z])pad|255", re.IGNORECASE)
 MOST_MASKS = 60  # values looked at in search of a mask beside a loss
@@ -208,7 +207,7 @@ class _Objective:
         for count, one in enumerate(ingredients(self.run, value)):
             if count > MOST_MASKS:
                 return False
-            if _names_mask(one) or (isinstance(one, Applied) and one.callee in COMPARISONS):
+            if _names_mask(one) or (isinstance(one, Applied) and _is_comparison(one)):
                 return True
         return False
 
@@ -253,12 +252,37 @@ def _framework_loader(one: Minimised, settings: SettingsTree) -> tuple[str, Trai
 
 def _by_trainers(index: Index, settings: SettingsTree) -> Iterator[PaddedLoss | None]:
     """Labels that the collate function of a Trainer pads: its models compute the loss from them."""
-    for trace in traces(index, settings):
-        for event in trace.events:
-            if isinstance(event, Call) and event.name.endswith("Trainer"):
-                collate = event.keywords.get("data_collator")
-                if isinstance(collate, FunctionValue | Instance):
-                    yield _padded_labels(trace.run, collate, event.site)
+    for module in index.modules.values():
+        if "data_collator" not in module.source.text or is_test(module.source):
+            continue
+        for node in ast.walk(module.source.tree):
+            if isinstance(node, ast.Call) and calls.bare_name(node).endswith("Trainer"):
+                given = {keyword.arg: keyword.value for keyword in node.keywords}
+                run = Execution(index, settings, STEPS // 4)
+                collate = _collator(run, module, given.get("data_collator"))
+                if collate is not None:
+                    yield _padded_labels(run, collate, Site(module.source, node))
+
+
+def _collator(run: Execution, module: Module, node: ast.expr | None) -> Value | None:
+    """The function or object of the repository that a Trainer is given to make its batches."""
+    name = dotted(node) if node is not None else None
+    target = run.index.resolve(module, name) if name else None
+    if isinstance(target, Function):
+        return FunctionValue(target)
+    made = node if isinstance(node, ast.Call) else _assigned(module, name) if name else None
+    cls = run.index.resolve(module, dotted(made.func) or "") if made is not None else None
+    return run.make(cls) if isinstance(cls, Class) else None
+
+
+def _assigned(module: Module, name: str) -> ast.Call | None:
+    """The one call that a name is assigned anywhere in a module."""
+    found = [
+        node.value
+        for node in ast.walk(module.source.tree)
+        if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
+    ]
+    return found[0] if len(found) == 1 and isinstance(found[0], ast.Call) else None
 
 
 def _padded_labels(run: Execution, collate: Value, site: Site) -> PaddedLoss | None:
@@ -345,7 +369,7 @@ def _pads_tokens(value: Applied) -> bool:
     if isinstance(padding, Constant) and (
         padding.value is True or padding.value in {"max_length", "longest"}
     ):
-        return "tokeniz" in calls.callable_name(value.args[0]).lower() if value.args else False
+        return bool(value.keywords.keys() & {"truncation", "max_length", "return_tensors"})
     return value.callee == "*" and _repeats_pad(value)
 
 
@@ -377,6 +401,8 @@ def _pads_channels(value: Applied) -> bool:
     last = value.callee.rpartition(".")[2]
     if last == "pad":
         return _pads_first_axis(value)
+    if value.callee == "[]=":
+        return _fills_channels(value)
     if last not in {"cat", "concat", "concatenate"} or not value.args:
         return False
     joined = value.args[0].items if isinstance(value.args[0], Items) else []
@@ -386,6 +412,20 @@ def _pads_channels(value: Applied) -> bool:
     along = dim.value if isinstance(dim, Constant) else 0 if dim is None else None
     zeros = [one for one in joined if _is_zeros(peeled(one))]
     return along in {0, 1, -3} and bool(zeros) and len(zeros) < len(joined)
+
+
+def _fills_channels(value: Applied) -> bool:
+    """`image[:channels] = grey` in a picture of zeros."""
+    base, key = value.args[0], value.args[1]
+    if not (isinstance(base, Applied) and base.callee.rpartition(".")[2] in {"zeros", "new_zeros"}):
+        return False
+    sizes = base.args[0].items if len(base.args) == 1 and isinstance(base.args[0], Items) else base.args
+    is_part = isinstance(key, Applied) and key.callee == "slice" and not _is_nothing(key.args[1])
+    return len(sizes) == 3 and is_part
+
+
+def _is_nothing(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value is None
 
 
 def _pads_first_axis(value: Applied) -> bool:
@@ -444,13 +484,17 @@ def _takes_out(loss: Applied) -> bool:
 
 def _may_mask(run: Execution, value: Value, parts: set[int]) -> bool:
     match value:
-        case Applied(callee=callee, args=args) if callee in COMPARISONS:
+        case Applied(args=args) if _is_comparison(value):
             return any(id(peeled(arg)) in parts for arg in args)
         case Applied():
             return bool(_options(value) & {"ignore_index", "mask", "reduction_mask", "weight"})
         case Delayed(keywords=keywords) if not calls.is_network_pass(run.index, value):
             return any(MASKING_WORDS.intersection(words(key)) for key in keywords)
     return _names_mask(value)
+
+
+def _is_comparison(value: Applied) -> bool:
+    return value.callee in COMPARISONS or value.callee.rpartition(".")[2] in COMPARING
 
 
 def _names_mask(value: Value) -> bool:
@@ -467,8 +511,8 @@ def _marks(value: Value) -> bool:
     match value:
         case Leaf(name=name) | Part(key=str() as name):
             return bool(MARKING_WORDS.intersection(words(name)))
-        case Applied(callee=callee):
-            return callee in COMPARISONS
+        case Applied():
+            return _is_comparison(value)
     return False
 
 
@@ -479,9 +523,7 @@ def _replaced_mark(target: Value) -> Site | None:
         return None
     last = target.callee.rpartition(".")[2]
     match last, target.args:
-        case "[]=", [_, condition, fill]:
-            pass
-        case "masked_fill" | "masked_fill_", [_, condition, fill]:
+        case "[]=" | "masked_fill" | "masked_fill_", [_, condition, fill]:
             pass
         case "where", [condition, one, other]:
             fill = one if isinstance(one, Constant) else other
