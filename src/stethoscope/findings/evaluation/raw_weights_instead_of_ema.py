@@ -31,6 +31,7 @@ from stethoscope.program.averages import (
     measures_average,
 )
 from stethoscope.program.evaluation import Evaluation, Walk
+from stethoscope.run import Where
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -47,7 +48,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             continue
         sites = chosen_at(measured[0])
         yield Finding(
-            (*(site.where for site in sites), updates[0].site.where),
+            (*(site.where for site in sites), *_loop(measured[0]), updates[0].site.where),
             "the raw weights are measured here, while training keeps an average that nothing evaluates",
             evidence={"evaluated": sites[0].text, "average": updates[0].site.text},
         )
@@ -61,3 +62,9 @@ def _validations(walk: Walk) -> list[Evaluation]:
         for evaluation in walk.evaluations
         if any(s.kind == "loop" and id(s) in walk.training_scopes for s in evaluation.forward.event.scopes())
     ]
+
+
+def _loop(evaluation: Evaluation) -> Iterator[Where]:
+    """The loop over the held-out data, where the network runs in a function that training shares."""
+    loops = [scope for scope in evaluation.region if scope.kind == "loop"]
+    yield from (scope.source.where(scope.node) for scope in loops[:1])
