@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from stethoscope.program.declared_options import field_names, is_record_class
 from stethoscope.program.index import Class, External, FunctionNode, Index, Module, dotted, index
+from stethoscope.program.syntax import children, walk
 from stethoscope.run import Program, Source, Where
 
 # A test that asks which version there is, before a call that only some versions take.
@@ -63,8 +64,8 @@ def outside_calls(program: Program) -> tuple[OutsideCall, ...]:
 
 
 def _calls(source: Source, known: Index) -> Iterator[OutsideCall]:
-    walk = _Walk(source, known, known.module_of(source))
-    yield from walk.inside(source.tree, _Circumstances())
+    going = _Walk(source, known, known.module_of(source))
+    yield from going.inside(source.tree, _Circumstances())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,10 +96,11 @@ class _Walk:
             for part in (*node.orelse, *node.finalbody):
                 yield from self.inside(part, now)
             return
-        elif isinstance(node, ast.If | ast.IfExp) and _ASKS_FOR_VERSION.search(ast.unparse(node.test)):
+        elif isinstance(node, ast.If | ast.IfExp) and _asks_for_version(node.test):
             now = replace(now, for_some_versions=True)
-        for child in ast.iter_child_nodes(node):
-            yield from self.inside(child, now)
+        for child in children(node):
+            if child.__class__ is not ast.Name and child.__class__ is not ast.Constant:
+                yield from self.inside(child, now)
 
     def call(self, node: ast.Call, now: _Circumstances) -> Iterator[OutsideCall]:
         callee = node.func
@@ -154,23 +156,32 @@ def _goes_on(handler: ast.ExceptHandler) -> bool:
     return bool(catches) and not any(isinstance(node, ast.Raise) for node in handler.body)
 
 
+def _asks_for_version(test: ast.expr) -> bool:
+    """Whether a condition names what only some versions have; by its names, as writing it out is slow."""
+    for node in walk(test):
+        words = (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "value", ""))
+        if any(isinstance(word, str) and _ASKS_FOR_VERSION.search(word) for word in words):
+            return True
+    return False
+
+
 @lru_cache(maxsize=64)
 def _assigned(tree: ast.Module) -> dict[str, tuple[ast.expr, ...]]:
     """Every value that a name gets anywhere in a file; bound in another way, it has an unknown one too."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     found.setdefault(target.id, []).append(node.value)
                 else:
-                    for part in ast.walk(target):
+                    for part in walk(target):
                         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                             found.setdefault(part.id, []).append(target)
         elif isinstance(node, ast.arg):
             found.setdefault(node.arg, []).append(ast.Constant(None))
         elif isinstance(node, ast.For | ast.withitem | ast.NamedExpr | ast.AnnAssign | ast.comprehension):
-            for part in ast.walk(node):
+            for part in walk(node):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     found.setdefault(part.id, []).append(ast.Constant(None))
     return {name: tuple(values) for name, values in found.items()}
@@ -185,10 +196,10 @@ def _is_local(name: str, around: Around) -> bool:
 @lru_cache(maxsize=4096)
 def _bound(node: FunctionNode | ast.Lambda) -> frozenset[str]:
     """The names that are local to a function: parameters and what it assigns, imports left out."""
-    names = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+    names = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
     body = node.body if isinstance(node.body, list) else [node.body]
     for statement in body:
-        for part in ast.walk(statement):
+        for part in walk(statement):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 names.add(part.id)
             elif isinstance(part, FunctionNode | ast.ClassDef):
