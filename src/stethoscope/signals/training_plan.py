@@ -26,6 +26,9 @@ FEWEST_POINTS = 3  # of a series before its cadence or its highest value says so
 LOG, CODE, DERIVED = "log", "code", "derived"
 
 
+TRIAL = 50  # steps: nobody trains a network in fewer
+
+
 @dataclass(frozen=True, slots=True)
 class InEffect:
     """An amount that takes place: how it is known ("log", "code" or "derived"), where, and from what."""
@@ -80,6 +83,11 @@ class Extent:
     epochs: float | None = None
     why: str = ""
     where: tuple[Where, ...] = ()
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether the run is so short that it only tries the code out: what is laid out for more stays."""
+        return self.steps is not None and self.steps < TRIAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)

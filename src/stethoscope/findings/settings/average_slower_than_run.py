@@ -13,6 +13,7 @@ A decay that grows from small values (a power, a warm-up, `(1 + n) / (10 + n)`) 
 and nothing is said where the settings or the source have one. A run that starts from trained weights has a
 sensible average from the beginning; it is only noted there, and where the source of the average was not
 seen. 0.999 over 40,000 updates keeps nothing of the start.
+A run of fewer than 50 steps only tries the code out.
 
 ## References
 - ema-pytorch: power and inv_gamma
@@ -41,6 +42,8 @@ def examine(plan: TrainingPlan, settings: Settings | None, ramp: AverageRamp | N
     """Fire where the start is still a good part of the average at the end."""
     asked = plan["EMA decay"].only()
     if asked is None:
+        return
+    if plan.extent.is_trial:
         return
     if _ramps(plan) or (ramp is not None and ramp.grows):
         return

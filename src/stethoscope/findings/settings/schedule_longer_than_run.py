@@ -12,6 +12,7 @@ no decay, no late checkpoint, no switch of weights.
 A number of steps that only guards against running for ever. A schedule up to three times as long as the run
 still decays somewhat, and is left alone. Where no decay is asked for, nothing is lost, and it is not
 reported.
+A run of fewer than 50 steps only tries the code out.
 
 ## References
 - Score-entropy diffusion planned for 500,000 steps, whose 50 epochs ended at 14,800.
@@ -41,6 +42,8 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
         return
     if plan.extent.steps is None:
         raise InsufficientData("the settings and the log do not say how many steps the run has")
+    if plan.extent.is_trial:
+        return
     for one in laid_out:
         length = one.amount.number or 0.0
         if length >= LONGER * plan.extent.steps and one.setting.where not in plan.extent.where:

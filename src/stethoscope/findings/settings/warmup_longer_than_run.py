@@ -13,6 +13,7 @@ restarts) never happens. Most of the run trains with a fraction of the rate.
 ## When it is harmless
 A warm-up of half of the run or less is a choice, and so is one that takes exactly the run (a probe of the
 rate). A run that is cut short to try something out ends early on purpose; its settings still say so.
+A run of fewer than 50 steps only tries the code out.
 
 ## References
 - Score-entropy diffusion with a warm-up of 10,000 updates in a run of 3,700.
@@ -38,6 +39,8 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
         return
     if plan.extent.steps is None and plan.extent.epochs is None:
         raise InsufficientData("the settings do not say how long the run is")
+    if plan.extent.is_trial:
+        return
     told: set[float] = set()
     for asked in warm_ups:
         number = asked.amount.number or 0.0
