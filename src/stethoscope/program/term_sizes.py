@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stethoscope.program.calls import is_network_pass
+from stethoscope.program.declared_options import declared_options
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
@@ -293,10 +294,13 @@ def _declared_numbers(
 
 
 def _declared(index: Index, settings: SettingsTree, name: str) -> float | None:
-    given = {_number(Constant(value)) for value in settings.values_named(name)}
-    if len(given) == 1:
-        return given.pop()
-    return _defaults(index).get(name) if not given else None
+    """The one number that the settings give a name, else the options of the program, else its functions."""
+    options = (option.default for option in declared_options(index) if option.name.replace("-", "_") == name)
+    for values in (settings.values_named(name), options):
+        given = {_number(Constant(value)) for value in values}
+        if given:
+            return given.pop() if len(given) == 1 else None
+    return _defaults(index).get(name)
 
 
 @remembered
