@@ -10,7 +10,9 @@ import pytest
 
 from stethoscope.program.option_schemas import matching, option_schemas
 from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.read import read
 from stethoscope.run import Program, Source
+from stethoscope.signals import unused_settings
 
 
 def program(**files: str) -> Program:
@@ -121,6 +123,105 @@ def test_a_section_is_followed_by_its_own_name() -> None:
     for line, expected in [("g(t)", Use.ESCAPED), ("print(t)", Use.UNUSED), ("g(t['clip'])", Use.USED)]:
         found = uses(text.format(line), "train", "clip")
         assert found.of("clip", ["train"]).use is expected
+
+
+PARSED = "args = parser.parse_args()\nparser.add_argument('--clip', default=1.0)\n"
+CLICK = "import click\n@click.command()\n@click.option('--clip', default=1)\n"
+
+
+def use_of_option(text: str, name: str = "clip") -> Use:
+    found = uses(text)
+    return found.of_option(next(option for option in found.options if option.name == name)).use
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # A layer or a group of the same name is not the setting.
+        ("class Net:\n    def go(self, x):\n        return f(self.clip)\n", Use.UNUSED),
+        ("for group in o.param_groups:\n    f(group['clip'])\n", Use.UNUSED),
+        (
+            "class A:\n    def __init__(self, c):\n        self.clip = c\n        f(self.clip)\nA(args.clip)",
+            Use.USED,
+        ),
+        ("def run(lr, clip):\n    f(clip)\nrun(**vars(args))", Use.USED),
+        ("def run(lr, clip):\n    f(lr)\nrun(**vars(args))", Use.UNUSED),
+        ("def run(**rest):\n    f(rest['clip'])\nrun(**vars(args))", Use.USED),
+        ("def run(**rest):\n    f(**rest)\nrun(**vars(args))", Use.ESCAPED),
+        ("def run():\n    clip = args.clip\n    f(locals())", Use.USED),
+        ("def run(a):\n    f(a.clip)\nrun(args)", Use.USED),
+        ("for name in ('lr', 'decay'):\n    f(args[name])", Use.UNUSED),
+    ],
+)
+def test_a_flag_is_followed_in_the_object_that_holds_it(lines: str, expected: Use) -> None:
+    assert use_of_option(f"{PARSED}{lines}\n") is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("b = B()\nparser.parse_args(namespace=b)\nparser.add_argument('--clip')\nf(b.clip)", Use.USED),
+        (
+            "def main():\n    global A\n    parser.add_argument('--clip')\n    A = parser.parse_args()\n"
+            "def go():\n    f(A.clip)",
+            Use.USED,
+        ),
+        (f"{CLICK}def main(clip):\n    f(clip)", Use.USED),
+        (f"{CLICK}def main(clip):\n    print(clip)", Use.UNUSED),
+        (f"{CLICK}def main(ctx, clip):\n    f(**ctx.params)", Use.ESCAPED),
+        ("import typer\ndef main(clip: float = 1.0):\n    print(clip)\ntyper.run(main)", Use.UNUSED),
+        ("import fire\ndef main(clip=1.0):\n    f(clip)\nfire.Fire(main)", Use.USED),
+        ("c = flags.DEFINE_float('clip', 1.0, 'x')\nf(c.value)", Use.USED),
+        ("c = flags.DEFINE_float('clip', 1.0, 'x')\nprint(c.value)", Use.UNUSED),
+    ],
+)
+def test_options_are_known_however_they_are_declared(text: str, expected: Use) -> None:
+    assert use_of_option(f"{text}\n") is expected
+
+
+CLASSES = """
+from dataclasses import dataclass
+@dataclass
+class Inner:
+    clip: float = 1.0
+@dataclass
+class Args:
+    inner: Inner
+    seed: int = 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a = tyro.cli(Args)\nf(a.inner.clip)", Use.USED),
+        ("a = tyro.cli(Args)\nf(a.seed)", Use.UNUSED),
+        ("a = tyro.cli(Args)\nf(a.inner)", Use.ESCAPED),
+        ("(a,) = HfArgumentParser((Args,)).parse_args_into_dataclasses()\nf(a.seed)", Use.UNUSED),
+        (
+            "a, t = HfArgumentParser((Args, Other)).parse_args_into_dataclasses()\nf(t)\nprint(a.inner)",
+            Use.UNUSED,
+        ),
+    ],
+)
+def test_sections_of_parsed_classes_are_options(line: str, expected: Use) -> None:
+    assert use_of_option(CLASSES + line + "\n") is expected
+
+
+def test_a_launcher_and_its_option_are_one_setting(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text("N=16\npython train.py --grad-accum $N --lr 0.1\n", encoding="utf-8")
+    (tmp_path / "train.py").write_text(
+        "import argparse\nimport torch\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--grad-accum', type=int)\n"
+        "p.add_argument('--lr', type=float)\na = p.parse_args()\nnet = torch.nn.Linear(1, 1)\n"
+        "o = torch.optim.SGD(net.parameters(), lr=a.lr)\nnet(torch.ones(1)).backward()\no.step()\n",
+        encoding="utf-8",
+    )
+    unused = unused_settings.measure(read(tmp_path))
+    assert isinstance(unused, unused_settings.UnusedSettings)
+    (found,) = unused.settings
+    assert (found.name, found.value) == ("grad_accum", 16)
+    assert [(Path(place.file).name, place.line) for place in found.where] == [("run.sh", 1), ("train.py", 4)]
 
 
 def test_mentions_are_listed() -> None:

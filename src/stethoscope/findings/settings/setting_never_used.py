@@ -1,10 +1,12 @@
 """A setting is parsed and never used.
 
 ## What it checks
-Command-line flags, fields of option classes, entries of settings dicts and files, and constants at the top of
-a training script. Each value is followed through the source: through assignments, attributes, aliases of the
-settings object and functions of the repository. A setting is reported when its value reaches nothing but
-print-outs, log messages, saved records and checks that only print or stop.
+Command-line flags (argparse, absl), parameters of commands (click, typer, fire, tyro), fields of option
+classes (also those that HfArgumentParser and tyro fill), entries of settings dicts and files, and constants
+at the top of a training script. The object that holds the settings is followed from where it is made, and
+each value through assignments, attributes, `**settings` and functions of the repository. A setting is
+reported when its value reaches nothing but print-outs, log messages, saved records and checks that only
+print or stop. Where a launcher passes it, both places are named.
 
 ## Why it matters
 Whoever sets gradient accumulation to 16 and reads "effective batch 64" in the log plans everything else for
@@ -14,7 +16,8 @@ can help.
 ## When it is harmless
 A setting kept for compatibility, or not asked for in this run (its default switches nothing on), is only
 noted. Where the settings object is handed on as a whole to something outside the repository, or keys are
-looked up by computed names, nothing is reported: the value may be used there.
+looked up by computed names, nothing is reported: the value may be used there. A use inside a function that
+nobody calls counts as a use.
 
 ## References
 - The dead settings of a diffusion training: accumulation, clipping, schedule, warm-up and resume were parsed
