@@ -6,15 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.declared_options import declared_options
-from stethoscope.program.index import index
-from stethoscope.program.mentions import mentions
 from stethoscope.program.option import Option
 from stethoscope.program.overwritten_settings import (
     Overwritten,
     overwritten_parameters,
     overwritten_settings,
 )
+from stethoscope.program.setting_uses import setting_uses
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import asks_for_something, is_exempt, speaks_of_training
@@ -47,15 +45,16 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
             "the training source was not found, so nothing tells whether it replaces its settings",
             log_this="keep a copy of the source with the run, or name it by --code",
         )
-    known = index(run.program)
-    code = mentions(known)
-    options = [option for option in declared_options(known) if not is_exempt(option.name)]
+    uses = setting_uses(run.program)
+    if uses is None:
+        return Missing("the program is too large to follow its settings")
+    options = [option for option in uses.options if not is_exempt(option.name)]
     written = [s for s in run.recipe or () if s.leaf and not is_exempt(s.leaf)]
     if not options and not written:
         return Missing("the source declares no settings and reads no settings file")
     names = sorted({option.name for option in options} | {setting.leaf for setting in written})
     plain = [option for option in options if option.kind in {"parameter", "constant"}]
-    found = [*overwritten_settings(code, names), *overwritten_parameters(code, plain)]
+    found = [*overwritten_settings(uses.code, names), *overwritten_parameters(uses.code, plain)]
     judged = (_judged(one, options, written) for one in found)
     return OverwrittenSettings(tuple(one for one in judged if one is not None))
 
