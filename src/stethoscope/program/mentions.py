@@ -96,8 +96,10 @@ class Mentions:
         """Whether the variables of a scope are taken all at once: by `locals()`, `vars()` or `eval(...)`."""
         for name in ("locals", "vars", "eval", "exec"):
             for spot in self.calls.get(name, ()):
-                whole = isinstance(spot.node, ast.Call) and (name != "vars" or not spot.node.args)
-                if whole and self.is_within(spot.node, scope):
+                call = spot.node
+                if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                    continue  # model.eval()
+                if (name != "vars" or not call.args) and self.is_within(call, scope):
                     return True
         return False
 
