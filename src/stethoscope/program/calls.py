@@ -91,11 +91,13 @@ LEARNING_LAYERS = (
     "Transformer",
 )
 SPREAD = "**"  # the keyword under which an unresolved `**mapping` is given
+STARRED = "*"  # the same for an unresolved `*sequence`
 UNKNOWN_NAME = "?"  # the last part of `getattr(torch.optim, name)`
 MOVES = frozenset(
     {".to", ".cuda", ".cpu", ".contiguous", ".pin_memory", ".clone", ".detach", ".float", ".long"}
 )
 PARAMETER_MAKERS = frozenset({"Parameter", "ParameterDict", "ParameterList"})
+FABRIC_SETUPS = frozenset({"setup", "setup_module", "setup_optimizers", "setup_dataloaders"})
 REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})
 # fmt: off
 DETACHING = frozenset({
@@ -223,7 +225,7 @@ def call_method(
             call_method(run, option, name, args, keywords, site, complete) for option in receiver.options
         ]
         return choice(*results)
-    if isinstance(receiver, Delayed) and not is_network_pass(run.index, receiver):
+    if isinstance(receiver, Delayed) and not run.is_sealed(receiver):
         forced = run.force(receiver)
         if not isinstance(forced, Applied | Part | Leaf | Delayed):
             return call_method(run, forced, name, args, keywords, site, complete)
@@ -248,7 +250,7 @@ def call_method(
         computed = _computed(f".{name}", (receiver, *args), keywords)
         if computed is not None:
             return computed
-    if name == "prepare" and args:  # accelerate
+    if args and (name == "prepare" or (name in FABRIC_SETUPS and _is_fabric(receiver))):  # accelerate, fabric
         return args[0] if len(args) == 1 else Items(list(args))
     if name == "get" and args and isinstance(args[0], Constant) and isinstance(args[0].value, str):
         return run.part(receiver, args[0].value)
@@ -256,8 +258,12 @@ def call_method(
     return run.note(Applied(f".{name}", (receiver, *args), keywords, site))
 
 
-def is_network_pass(index: Index, value: Value) -> bool:
-    """Whether a value is the output of a module that learns."""
+def _is_fabric(value: Value) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in {"Fabric", "LightningLite"}
+
+
+def is_network_pass(index: Index, value: Value, with_scales: bool = False) -> bool:
+    """Whether a value is the output of a module that learns; optionally of one with only scales to learn."""
     if isinstance(value, Applied) and value.callee.endswith("()") and value.callee != "()":
         return any(word in value.callee for word in LEARNING_LAYERS) or value.callee.endswith("Sequential()")
     if not isinstance(value, Delayed) or not isinstance(value.callee, FunctionValue):
@@ -266,7 +272,7 @@ def is_network_pass(index: Index, value: Value) -> bool:
     return (
         value.callee.function.name in {"forward", "__call__"}
         and isinstance(bound, Instance)
-        and learns(index, bound.cls)
+        and (has_parameters(index, bound.cls) if with_scales else learns(index, bound.cls))
     )
 
 
@@ -364,19 +370,28 @@ def _is_named_model(index: Index, value: Value) -> bool:
 @lru_cache(maxsize=4096)
 def learns(index: Index, cls: Class) -> bool:
     """Whether a class makes layers with weights; a few learned scales, as for weighing losses, are none."""
+    return any(not _is_scales(node) for node in _learning_calls(index, cls))
+
+
+@lru_cache(maxsize=4096)
+def has_parameters(index: Index, cls: Class) -> bool:
+    """Whether a class makes anything that an optimizer could train."""
+    return any(True for _ in _learning_calls(index, cls))
+
+
+def _learning_calls(index: Index, cls: Class) -> Iterator[ast.Call]:
     for ancestor in index.lineage(cls):
         for node in ast.walk(ancestor.node):
             if isinstance(node, ast.Call):
                 name = (dotted(node.func) or "").rpartition(".")[2]
-                if name in PARAMETER_MAKERS and _makes_scales(node):
-                    continue
                 if any(word in name for word in LEARNING_LAYERS) or _is_learning_class(index, ancestor, name):
-                    return True
-    return False
+                    yield node
 
 
-def _makes_scales(call: ast.Call) -> bool:
+def _is_scales(call: ast.Call) -> bool:
     """`nn.Parameter(torch.zeros(()))`, or of a handful: no matrix, and nothing drawn at random."""
+    if (dotted(call.func) or "").rpartition(".")[2] not in PARAMETER_MAKERS:
+        return False
     made = call.args[0] if call.args else None
     if made is None:
         return (dotted(call.func) or "").rpartition(".")[2] != "Parameter"  # a list or dict of them
@@ -500,7 +515,9 @@ def _arguments(run: Execution, node: ast.Call, frame: Frame) -> tuple[list[Value
         if isinstance(arg, ast.Starred):
             spread = run.force(run.evaluate(arg.value, frame))
             args.extend(spread.items if isinstance(spread, Items) else [])
-            complete = complete and isinstance(spread, Items)
+            if not isinstance(spread, Items):
+                keywords[STARRED] = spread
+                complete = False
         else:
             args.append(run.evaluate(arg, frame))
     for keyword in node.keywords:
@@ -848,7 +865,7 @@ def _dict(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], 
 
 
 def _spread_into(table: Table, keywords: Mapping[str, Value]) -> None:
-    table.entries.update({key: value for key, value in keywords.items() if key != SPREAD})
+    table.entries.update({key: value for key, value in keywords.items() if key not in {SPREAD, STARRED}})
     table.rest.extend(value for key, value in keywords.items() if key == SPREAD)
 
 

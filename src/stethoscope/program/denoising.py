@@ -193,7 +193,7 @@ def _regressed(one: Minimised) -> Iterator[tuple[Meaning, Site]]:
     for left, right, site in _comparisons(one):
         for prediction, target in ((left, right), (right, left)):
             call = peeled(prediction)
-            if isinstance(call, Part) and call.key == "sample":
+            if isinstance(call, Part) and call.key in {"sample", 0}:
                 call = peeled(call.base)
             if not _is_denoiser(one.run, call) or _learns(one.run, target):
                 continue

@@ -54,6 +54,22 @@ IN_PLACE = frozenset({"thumbnail"})  # of a picture; followed only where its siz
 SETUP_NAMES = ("setup", "build", "init", "configure", "prepare", "create", "define", "set", "on_", "make")
 
 
+# What reads a file of settings, whatever the result is called.
+SETTINGS_READERS = frozenset(
+    {
+        "runpy.run_path",
+        "yaml.safe_load",
+        "yaml.load",
+        "yaml.full_load",
+        "tomllib.load",
+        "toml.load",
+        "tomli.load",
+        "omegaconf.OmegaConf.load",
+        "mmengine.Config.fromfile",
+        "mmengine.config.Config.fromfile",
+        "mmcv.Config.fromfile",
+    }
+)
 SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
@@ -164,7 +180,7 @@ class Execution:
         if init is None:
             fields = [name for c in reversed(self.index.lineage(cls)) for name in _fields(c)]
             instance.attributes.update(zip(fields, args, strict=False))
-            instance.attributes.update({k: v for k, v in keywords.items() if k != calls.SPREAD})
+            instance.attributes.update({k: v for k, v in keywords.items() if k.isidentifier()})
             for name in fields if calls.SPREAD in keywords else ():
                 instance.attributes.setdefault(name, self.part(keywords[calls.SPREAD], name))
             return instance
@@ -248,9 +264,13 @@ class Execution:
 
     def force(self, value: Value) -> Value:
         """The value behind a delayed call; network passes stay as they are."""
-        while isinstance(value, Delayed) and not calls.is_network_pass(self.index, value):
+        while isinstance(value, Delayed) and not self.is_sealed(value):
             value = self.expand(value)
         return value
+
+    def is_sealed(self, value: Value) -> bool:
+        """Whether a call stays as it is: a network's, and in a trace every module's that has parameters."""
+        return calls.is_network_pass(self.index, value, with_scales=self.tracing)
 
     def expand(self, delayed: Delayed) -> Value:
         """Follow a delayed call."""
@@ -911,12 +931,13 @@ class Execution:
                     ast.comprehension(
                         target=ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]),
                         iter=ast.Call(func=ast.Attribute(value=mapping, attr="items")),
-                        ifs=[],
+                        ifs=tests,
                     )
                 ],
             ) if key == first:
                 held = self.force(self.evaluate(mapping, frame))
-                if not isinstance(held, Leaf | Part):
+                is_read = isinstance(held, Applied) and held.callee in SETTINGS_READERS
+                if not is_read and (tests or not isinstance(held, Leaf | Part)):
                     return None
                 element = Part(held, "*")
                 names = {**frame.names, first: Leaf(first), second: element}
@@ -1014,7 +1035,7 @@ class Execution:
             names[spec.vararg.arg] = Items(given[len(positional) :])
         if spec.kwarg:
             others: dict[object, Value] = {
-                n: v for n, v in keywords.items() if n not in known and n != calls.SPREAD
+                n: v for n, v in keywords.items() if n not in known and n.isidentifier()
             }
             names[spec.kwarg.arg] = Table(others, [keywords[n] for n in keywords if n == calls.SPREAD])
         spread = keywords.get(calls.SPREAD)
@@ -1177,6 +1198,8 @@ def _path(part: Part) -> tuple[str, tuple[str | int, ...]]:
             return value.key, tuple(reversed(keys))
         keys.append(value.key)
         value = value.base
+    if isinstance(value, Applied) and value.callee in SETTINGS_READERS:
+        return "config", tuple(reversed(keys))
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program import calls
-from stethoscope.program.batches import collated, drawn, drawn_from, entry, is_loader
+from stethoscope.program.batches import batch_parts, collated, drawn, drawn_from, entry, is_loader
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, Module, dotted
@@ -47,6 +47,7 @@ LOSSES = frozenset({
 })
 # fmt: on
 MODEL_MAKERS = frozenset({"from_pretrained", "from_config", "create_model", "get_peft_model"})
+TOLD_LENGTHS = frozenset({"ctc_loss", "CTCLoss", "rnnt_loss", "RNNTLoss"})
 REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 COMPARING = frozenset({"eq", "ne", "gt", "lt", "ge", "le", "not_equal", "greater"})
@@ -116,7 +117,8 @@ class _Objective:
         for part in self.parts:
             for run, value in self._drawn(part):
                 for kind, site in _paddings(run, value):
-                    yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
+                    if kind != CHANNELS or not self._is_cut(part):
+                        yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
 
     def _leading(self, value: Value) -> Iterable[Value]:
         """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
@@ -203,6 +205,17 @@ class _Objective:
             value = above
         return False
 
+    def _is_cut(self, value: Value) -> bool:
+        """Whether some of the channels are picked on the way to the loss: `target[:, :3]`."""
+        for _ in range(len(self.values)):
+            if isinstance(value, Applied) and value.callee == "[]":
+                return True
+            above = self.above.get(id(value))
+            if above is None or above is value:
+                return False
+            value = above
+        return False
+
     def _has_mask(self, value: Value) -> bool:
         for count, one in enumerate(ingredients(self.run, value)):
             if count > MOST_MASKS:
@@ -217,6 +230,10 @@ class _Objective:
             if not isinstance(value, Applied) or len(value.args) < 2:
                 continue
             last = value.callee.removesuffix("()").rpartition(".")[2]
+            if last in TOLD_LENGTHS and len(value.args) > 2:
+                made = self._padded_frames(value)
+                if made is not None:
+                    yield TOKENS, made, value.site
             if "ross" in last and "ntropy" in last and not _takes_out(value):
                 replaced = _replaced_mark(value.args[1])
                 if replaced is not None and not self._is_masked_above(value):
@@ -225,6 +242,20 @@ class _Objective:
                 one_sided = self._one_sided(value.args[0], value.args[1])
                 if one_sided is not None:
                     yield ONE_SIDED, one_sided, value.site
+
+    def _padded_frames(self, loss: Applied) -> Site | None:
+        """Padding of the frames whose length a CTC loss is told to be that of the whole batch."""
+        lengths = peeled(loss.args[2])
+        if not (isinstance(lengths, Applied) and lengths.callee.rpartition(".")[2] in {"full", "full_like"}):
+            return None
+        for network in ingredients(self.run, loss.args[0]):
+            if calls.is_network_pass(self.run.index, network) and isinstance(network, Applied | Delayed):
+                for part in batch_parts(self.run, Items(list(network.args))):
+                    for value in drawn(self.run, part):
+                        for kind, made in _paddings(self.run, value):
+                            if kind == TOKENS:
+                                return made
+        return None
 
     def _one_sided(self, left: Value, right: Value) -> Site | None:
         for masked, other in ((left, right), (right, left)):
@@ -486,8 +517,9 @@ def _may_mask(run: Execution, value: Value, parts: set[int]) -> bool:
     match value:
         case Applied(args=args) if _is_comparison(value):
             return any(id(peeled(arg)) in parts for arg in args)
-        case Applied():
-            return bool(_options(value) & {"ignore_index", "mask", "reduction_mask", "weight"})
+        case Applied(callee=callee):
+            is_told = callee.removesuffix("()").rpartition(".")[2] in TOLD_LENGTHS
+            return is_told or bool(_options(value) & {"ignore_index", "mask", "reduction_mask", "weight"})
         case Delayed(keywords=keywords) if not calls.is_network_pass(run.index, value):
             return any(MASKING_WORDS.intersection(words(key)) for key in keywords)
     return _names_mask(value)

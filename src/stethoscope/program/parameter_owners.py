@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry, quietly
-from stethoscope.program.calls import LEARNING_LAYERS, UNCHANGED, learns
+from stethoscope.program.calls import LEARNING_LAYERS, UNCHANGED, has_parameters
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.moves import full_name
@@ -208,7 +208,7 @@ def networks_in(run: Execution, loss: Value | None, stops: object) -> Iterator[t
 def has_weights(run: Execution, module: Value) -> bool:
     """Whether a network has parameters to learn."""
     if isinstance(module, Instance):
-        return learns(run.index, module.cls)
+        return has_parameters(run.index, module.cls)
     if isinstance(module, Applied):
         last = module.callee.rpartition(".")[2]
         if last in {"Sequential", "ModuleList", "ModuleDict"}:

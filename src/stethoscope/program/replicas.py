@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.batches import batch_parts, drawn
-from stethoscope.program.calls import is_model_call, is_network_pass
+from stethoscope.program.calls import STARRED, is_model_call, is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import ingredients, is_drawn
@@ -81,12 +81,13 @@ def _replicas(run: Execution, noisy: Value) -> Iterator[NoisyReplicas]:
 
 def _shapes(noise: Applied) -> Iterator[Value]:
     """What gives a draw its channels: a tensor, its shape, or its number of channels."""
-    if noise.callee.endswith("_like") or noise.callee == ".normal_":
+    if noise.callee.endswith(("_like", ".normal_", "poisson", "bernoulli")):
         yield from noise.args[:1]
         return
-    size = noise.keywords.get("size", noise.keywords.get("shape"))
+    given = (noise.keywords.get(name) for name in ("size", "shape", STARRED))
+    size = next((value for value in given if value is not None), None)
     sizes = [size] if size is not None else list(noise.args)
-    for one in sizes if len(sizes) < 3 else ():
+    for one in sizes:
         match one:
             case Part(base=tensor, key="shape") | Applied(callee=".size", args=[tensor]):
                 yield tensor
@@ -128,9 +129,30 @@ def _copies(value: Applied) -> int:
         sizes = given[0].items if len(given) == 1 and isinstance(given[0], Items) else given
         channel = len(sizes) - 3
         return _number(sizes[channel]) if 0 <= channel <= 1 else 0
-    if last in {"cat", "stack", "concatenate"} and value.args and isinstance(value.args[0], Items):
-        items = value.args[0].items
-        return len(items) if len({id(item) for item in items}) == 1 else 0
+    if last in {"cat", "stack", "concatenate", "concat"} and value.args:
+        return _joined_copies(value.args[0])
+    if last == "tile" and len(value.args) == 2 and isinstance(value.args[1], Items):
+        sizes = value.args[1].items
+        return _number(sizes[-3]) if len(sizes) in {3, 4} else 0
+    if last in {"repeat", "repeat_interleave"} and len(value.args) > 1:  # numpy's repeat
+        axis = value.keywords.get(
+            "axis", value.keywords.get("dim", value.args[2] if len(value.args) > 2 else None)
+        )
+        along = axis.value if isinstance(axis, Constant) else None
+        return _number(value.args[1]) if along in {0, 1, -3} else 0
+    return 0
+
+
+def _joined_copies(joined: Value) -> int:
+    """How many times one thing is in a list: `[x, x, x]`, `[x] * 3`."""
+    match joined:
+        case Items(items=items):
+            return len(items) if len({id(item) for item in items}) == 1 else 0
+        case (
+            Applied(callee="*", args=[Items(items=[_]), times])
+            | Applied(callee="*", args=[times, Items(items=[_])])
+        ):
+            return _number(times)
     return 0
 
 

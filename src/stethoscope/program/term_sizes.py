@@ -297,7 +297,7 @@ def _declared(index: Index, settings: SettingsTree, name: str) -> float | None:
     """The one number that the settings give a name, else the options of the program, else its functions."""
     options = (option.default for option in declared_options(index) if option.name.replace("-", "_") == name)
     for values in (settings.values_named(name), options):
-        given = {_number(Constant(value)) for value in values}
+        given = {_number(Constant(value)) for value in values if value is not None}
         if given:
             return given.pop() if len(given) == 1 else None
     return _defaults(index).get(name)

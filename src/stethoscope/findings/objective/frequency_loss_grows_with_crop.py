@@ -31,8 +31,10 @@ from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
-GROWS = 1.5  # the factor from one size to its double; an unnormalised transform gives 2, a normalised one 1
+GROWS = 1.25  # from one size to its double: 2 without a norm, the root of two along one axis, 1 with a norm
+FLAT = 1.7  # between one axis and two
 CROP = 128  # a usual crop, for which the factor is told
+LENGTH = 16_384  # a usual length of what is transformed along one axis: a second of sound
 DROWNS = 3.0  # times the other terms
 
 
@@ -43,12 +45,15 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
             others = sum(other.sizes[SMALL, ERRORS[0]] for other in terms if not other.is_spectral)
             if not term.is_spectral or term.growth < GROWS or not others:
                 continue
-            at_crop = term.sizes[SMALL, ERRORS[0]] * CROP / SMALL / others
-            if at_crop >= DROWNS:
-                yield _finding(term, at_crop)
+            # Along one axis a doubling of the side gives the root of two.
+            is_flat = term.growth > FLAT
+            at = CROP if is_flat else LENGTH
+            at_size = term.sizes[SMALL, ERRORS[0]] * (at / SMALL) ** (1 if is_flat else 0.5) / others
+            if at_size >= DROWNS:
+                yield _finding(term, at_size, f"{CROP} x {CROP}" if is_flat else f"{LENGTH} samples")
 
 
-def _finding(term: TermSize, at_crop: float) -> Finding:
+def _finding(term: TermSize, times: float, size: str) -> Finding:
     return Finding(
         where=(
             *((term.spectrum.where,) if term.spectrum is not None else ()),
@@ -56,12 +61,12 @@ def _finding(term: TermSize, at_crop: float) -> Finding:
             term.sink.where,
         ),
         message=(
-            f"the frequency loss doubles with the crop and is {at_crop:.1f} times the other terms "
-            f"at {CROP} x {CROP}{with_assumed(term)}"
+            f"the frequency loss grows with the size of its input and is {times:.1f} times the other terms "
+            f"at {size}{with_assumed(term)}"
         ),
         evidence={
             "growth per doubling": round(term.growth, 2),
-            f"times the others at {CROP}": round(at_crop, 1),
+            f"times the others at {size}": round(times, 1),
         },
         proof="computed by its own formula on pictures of 32 and 64 pixels",
         fix=_fix(term.spectrum),
