@@ -76,12 +76,18 @@ def peeled(value: Value) -> Value:
 
 
 def part_path(value: Value) -> tuple[Value, tuple[str | int, ...]]:
-    """What a part is a part of in the end, and the keys that lead to it."""
+    """What a part is a part of in the end, and the keys that lead to it; `next(stream)` is any part of it."""
     keys: list[str | int] = []
-    while isinstance(value, Part):
-        keys.append(value.key)
-        value = value.base
-    return value, tuple(reversed(keys))
+    while True:
+        match value:
+            case Part(base=base, key=key):
+                keys.append(key)
+                value = base
+            case Applied(callee="next", args=[stream, *_]):
+                keys.append("*")
+                value = stream
+            case _:
+                return value, tuple(reversed(keys))
 
 
 # Calls that move, cast or pick values and leave them what they are.

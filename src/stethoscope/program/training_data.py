@@ -7,18 +7,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stethoscope.program.calls import is_network_pass
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Event
-from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.ingredients import ingredients, part_path
+from stethoscope.program.moves import Kind
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import TRACE_STEPS
 from stethoscope.program.training_loop import TrainingLoop, level, training_loops
-from stethoscope.program.values import Applied, Choice, Constant, Instance, Items, Part, Site, Value
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    Instance,
+    Items,
+    Part,
+    Site,
+    Value,
+    inputs,
+)
 
 POSITIONAL = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
 SHUFFLING = frozenset({"shuffle", "randperm", "permutation", "sample", "shuffled"})
+MOST_PASSES = 20  # of networks, between a loss and the data
 DRAWING = frozenset({"randn", "rand", "randint", "normal", "uniform", "standard_normal", "integers"})
 
 
@@ -52,11 +67,9 @@ def training_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoad
     """Every loader that a training loop or a framework's training draws from."""
     found: dict[int, TrainingLoader] = {}
     for loop in training_loops(index, settings):
-        for scope in loop.loops:
-            for made in sources(scope.value):
-                if _is_loader(made):
-                    loader = _loader(made, loop.run, loop.trace.events, loop)
-                    found.setdefault(id(made.site.node), loader)
+        looped = (made for scope in loop.loops for made in sources(scope.value) if _is_loader(made))
+        for made in (*looped, *_behind_losses(loop)):
+            found.setdefault(id(made.site.node), _loader(made, loop.run, loop.trace.events, loop))
     for loader in _of_frameworks(index, settings):
         found.setdefault(id(loader.site.node), loader)
     return tuple(found.values())
@@ -75,8 +88,36 @@ def sources(value: Value | None) -> Iterator[Applied]:
             yield from sources(base)
         case Applied(callee=callee, args=[first, *_]) if not _is_loader(value) and _passes_on(callee):
             yield from sources(first)
+        case Delayed(args=args, keywords=keywords):  # a generator goes through the loader it is given
+            for given in (*args, *keywords.values()):
+                yield from (made for made in sources(given) if _is_loader(made))
         case Applied():
             yield value
+
+
+def _behind_losses(loop: TrainingLoop) -> Iterator[Applied]:
+    """The loaders whose batches lead to a loss, as by `next(stream)` or through a generator."""
+    loop.run.steps = max(loop.run.steps, STEPS // 4)
+    backward = {id(move.event.site.node) for move in loop.of(Kind.BACKWARD)}
+    for event in loop.trace.events:  # a pass over several loaders meets one backward several times
+        if isinstance(event, Call) and id(event.site.node) in backward:
+            given = [event.receiver] if event.receiver is not None else []
+            try:
+                yield from _loaders_behind(loop.run, [*given, *event.args])
+            except (Exhausted, RecursionError):
+                continue
+
+
+def _loaders_behind(run: Execution, waiting: list[Value]) -> Iterator[Applied]:
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_PASSES:
+        for one in ingredients(run, waiting.pop()):
+            loader, keys = part_path(one)
+            if _is_loader(loader) and isinstance(loader, Applied) and keys[:1] == ("*",):
+                yield loader
+            if is_network_pass(run.index, one) and id(one) not in seen:
+                seen.add(id(one))
+                waiting.extend(inputs(one))
 
 
 def _passes_on(callee: str) -> bool:

@@ -13,6 +13,7 @@ from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
 from stethoscope.program.extents import HEIGHT, WIDTH, Mark, Picture, Ruler, is_resize
 from stethoscope.program.index import Function, Index, Module, dotted, index
+from stethoscope.program.ingredients import LAYOUT
 from stethoscope.program.likenesses import LIKENESS_WORDS, is_target_like, words
 from stethoscope.program.minimised import ALL_STEPS, Minimised, minimised
 from stethoscope.program.orientation import spoken_name
@@ -67,6 +68,8 @@ OTHER_NAMES = frozenset({
 SEALED_WORDS = frozenset({
     "ssim", "msssim", "mssim", "vif", "fsim", "gmsd", "iwssim", "cwssim", "save", "plot", "visualize",
 })
+# What counts how often labels and predictions meet: the way to a confusion matrix.
+COUNTING = frozenset({"bincount", "histc", "histogram", "histogram2d", "histogramdd", "index_put_"})
 # fmt: on
 # What makes a difference an error rather than a residual that is added back.
 ERROR = re.compile(r"\*\*\s*2|abs|square|pow\(|norm|mse|mae|err|diff|loss|psnr", re.IGNORECASE)
@@ -174,7 +177,7 @@ def evaluation_entries(names: Index) -> list[EvaluationEntry]:
             regions = _evaluating_lines(list(own_nodes(function.node)))
             if regions:
                 found.append(EvaluationEntry(function, regions))
-        elif _evaluates(function) and not OTHER_NAMES.intersection(words(function.name)):
+        elif evaluates(function) and not OTHER_NAMES.intersection(words(function.name)):
             found.append(EvaluationEntry(function))
     for module in names.modules.values():
         regions = _evaluating_lines(list(_own_statements(module)))
@@ -188,7 +191,8 @@ def _is_named_evaluation(entry: EvaluationEntry) -> bool:
     return isinstance(entry.start, Function) and bool(EVALUATION_WORDS.intersection(words(entry.start.name)))
 
 
-def _evaluates(function: Function) -> bool:
+def evaluates(function: Function) -> bool:
+    """Whether a function evaluates by its name, or because it asks for no gradients or for eval mode."""
     if EVALUATION_WORDS.intersection(words(function.name)):
         return True
     if any(name.endswith(("no_grad", "inference_mode")) for name in function.decorators):
@@ -334,11 +338,15 @@ def _measures(run: Execution, value: Applied | Delayed) -> bool:
         return bool(ERROR.search(_line_of(value)) and REDUCED.search(_lines_after(value)))
     if isinstance(value, Applied) and value.callee == "()" and COUNTED.search(_line_of(value)):
         return not parts & SHOWING_WORDS
-    if isinstance(value, Applied) and value.callee == "==":
+    if isinstance(value, Applied) and (value.callee in {"==", "&"} or _counts_pairs(value)):
         return True
     return bool(parts & MEASURE_WORDS) or (
         isinstance(value, Applied) and value.callee in {".update", ".add_batch"}
     )
+
+
+def _counts_pairs(value: Applied) -> bool:
+    return value.callee.rpartition(".")[2] in COUNTING
 
 
 def _line_of(value: Applied) -> str:
@@ -362,10 +370,24 @@ def _spoken_callee(value: Applied) -> str:
 
 def _operands(run: Execution, value: Applied | Delayed) -> Iterator[Value]:
     args = list(value.args)
-    if isinstance(value, Applied) and value.callee[0] in "(.":
+    if isinstance(value, Applied) and _counts_pairs(value):
+        args = [term for arg in args for term in _terms(arg)]
+    elif isinstance(value, Applied) and value.callee[0] in "(.":
         args = args[1:]  # the callable or the receiver
     for arg in (*args, *value.keywords.values()):
         yield from _flattened(run.force(arg) if isinstance(arg, Delayed) else arg)
+
+
+def _terms(value: Value) -> Iterator[Value]:
+    """What is added up in `classes * target + prediction`, the number of a pair."""
+    inner = value
+    while isinstance(inner, Applied) and inner.callee.rpartition(".")[2] in LAYOUT and inner.args:
+        inner = inner.args[0]
+    if isinstance(inner, Applied) and inner.callee in {"+", "*"}:
+        for arg in inner.args:
+            yield from _terms(arg)
+    else:
+        yield value
 
 
 def _flattened(value: Value) -> Iterator[Value]:
