@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+import pytest
+
 from stethoscope.program.index import index
 from stethoscope.program.moves import Kind
 from stethoscope.program.settings_tree import settings_tree
@@ -116,6 +120,79 @@ class Lit(L.LightningModule):
     assert moves_of(loop) == ["zero", "backward", "step"]
     assert loop.hook is not None
     assert not loop.is_whole
+
+
+BY_HAND = """
+import torch
+import lightning as L
+from torch.optim.lr_scheduler import StepLR
+
+class Lit(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.net = torch.nn.Linear(8, 1)
+
+    def training_step(self, batch, batch_idx):
+        opt = self.optimizers()
+        self.manual_backward(self.net(batch).mean())
+        opt.step()
+
+    def on_train_batch_end(self, outputs, batch, batch_idx):
+        self.optimizers().zero_grad()
+
+    def on_train_epoch_end(self):
+        self.lr_schedulers().step()
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.Adam(self.net.parameters())
+        return GIVEN
+"""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "[optimizer], [StepLR(optimizer, 30)]",
+        "{'optimizer': optimizer, 'lr_scheduler': StepLR(optimizer, 30)}",
+        "{'optimizer': optimizer, 'lr_scheduler': {'scheduler': StepLR(optimizer, 30), 'interval': 'epoch'}}",
+    ],
+)
+def test_the_hooks_of_a_module_that_optimizes_by_hand_are_one_loop(tmp_path: Path, given: str) -> None:
+    loop = the_loop(tmp_path, BY_HAND.replace("GIVEN", given))
+    assert moves_of(loop) == ["backward", "step", "zero"]
+    assert [level(loop.run, scope) for scope in loop.loops] == ["batch", "epoch"]
+    assert [move.kind for move in loop.after] == [Kind.SCHEDULER_STEP]
+    assert loop.is_whole
+    zero, step = loop.of(Kind.ZERO_GRAD)[0], loop.of(Kind.STEP)[0]
+    assert zero.subject is step.subject
+
+
+def test_a_generator_goes_through_the_loader_it_is_given(tmp_path: Path) -> None:
+    loop = the_loop(
+        tmp_path,
+        """
+import torch
+
+class Log:
+    def every(self, iterable, header):
+        for i, item in enumerate(iterable):
+            yield item
+            print(header, i)
+
+def main(dataset, epochs):
+    net = torch.nn.Linear(8, 1)
+    opt = torch.optim.Adam(net.parameters())
+    log = Log()
+    source = torch.utils.data.DataLoader(dataset)
+    for epoch in range(epochs):
+        for x in log.every(source, f"Epoch: [{epoch}]"):
+            opt.zero_grad()
+            net(x).mean().backward()
+            opt.step()
+""",
+    )
+    assert [level(loop.run, scope) for scope in loop.loops] == ["batch", "epoch"]
 
 
 def test_accelerate(tmp_path: Path) -> None:
@@ -372,3 +449,112 @@ def main():
 """,
     )
     assert moves_of(loop) == ["schedule", "zero", "backward", "step"]
+
+
+HOOKS = """
+import torch
+from torch import nn
+
+HOOKS = {}
+
+
+def register(cls):
+    HOOKS[cls.__name__] = cls
+    return cls
+
+
+@register
+class Clip:
+    def after_backward(self, runner):
+        nn.utils.clip_grad_norm_(runner.model.parameters(), 1.0)
+
+    def after_step(self, runner):
+        pass
+
+
+class Runner:
+    def __init__(self, model, optimizer, loader, options):
+        self.model, self.optimizer, self.loader, self.hooks = model, optimizer, loader, []
+        for name in options["hooks"]:
+            self.hooks.append(HOOKS[name]())
+
+    def emit(self, event):
+        for hook in self.hooks:
+            CALL
+
+    def run(self):
+        for x, y in self.loader:
+            self.optimizer.zero_grad()
+            nn.functional.mse_loss(self.model(x), y).backward()
+            self.emit("after_backward")
+            self.optimizer.step()
+            self.emit("after_step")
+
+
+def main(loader, options):
+    model = nn.Linear(4, 4)
+    Runner(model, torch.optim.SGD(model.parameters(), 0.1), loader, options).run()
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "getattr(hook, event)(self)",
+        "callback = getattr(hook, event, None)\n            if callback is not None:\n"
+        "                callback(self)",
+    ],
+)
+def test_hooks_are_followed_where_they_are_called_by_name(tmp_path: Path, call: str) -> None:
+    assert moves_of(the_loop(tmp_path, HOOKS.replace("CALL", call))) == ["zero", "backward", "clip", "step"]
+
+
+@pytest.mark.parametrize(
+    ("made", "kept"),
+    [
+        ('{"backward": [], "step": []}', "self.handlers[event].append(handler)"),
+        ("defaultdict(list)", "self.handlers[event].append(handler)"),
+        ("{}", "self.handlers.setdefault(event, []).append(handler)"),
+    ],
+)
+def test_lists_of_functions_are_followed_where_they_are_called(tmp_path: Path, made: str, kept: str) -> None:
+    text = """
+from collections import defaultdict
+
+import torch
+from torch import nn
+
+
+def clip(trainer):
+    nn.utils.clip_grad_norm_(trainer.model.parameters(), 1.0)
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+        self.handlers = MADE
+
+    def on(self, event, handler):
+        KEPT
+
+    def emit(self, event):
+        for handler in self.handlers.get(event, ()):
+            handler(self)
+
+    def fit(self, loader):
+        for x, y in loader:
+            self.optimizer.zero_grad()
+            nn.functional.mse_loss(self.model(x), y).backward()
+            self.emit("backward")
+            self.optimizer.step()
+            self.emit("step")
+
+
+def main(loader):
+    model = nn.Linear(4, 4)
+    trainer = Trainer(model, torch.optim.SGD(model.parameters(), 0.1))
+    trainer.on("backward", clip)
+    trainer.fit(loader)
+"""
+    loop = the_loop(tmp_path, text.replace("MADE", made).replace("KEPT", kept))
+    assert moves_of(loop) == ["zero", "backward", "clip", "step"]

@@ -616,15 +616,22 @@ def _instantiated(run: Execution, settings: Value, keywords: Mapping[str, Value]
     """`instantiate(cfg.model)`: the settings name a class or function, and what it gets."""
     if not isinstance(settings, Settings) or not isinstance(settings.tree, dict):
         return None
-    target = run.index.named(str(settings.tree.get("_target_", "")))
-    if not isinstance(target, Function | Class):
-        return None
     given: dict[str, Value] = {}
     for name in settings.tree:
         if not name.startswith("_"):
             value = run.part(settings, name)
             given[name] = _instantiated(run, value, {}, site) or value
+    if "_target_" not in settings.tree:
+        # A section without a target may hold some that have one.
+        return Table(dict[object, Value](given)) if any(map(_is_made, given.values())) else None
+    target = run.index.named(str(settings.tree["_target_"]))
+    if not isinstance(target, Function | Class):
+        return None
     return call_value(run, _definition(target), (), {**given, **keywords}, site)
+
+
+def _is_made(value: Value) -> bool:
+    return not isinstance(value, Settings | Constant)
 
 
 def _sink_handed_over(run: Execution, loss: Value, site: Site) -> None:
@@ -722,6 +729,8 @@ def _table_method(
     if name in {"get", "pop", "setdefault"} and args:
         key = args[0].value if isinstance(args[0], Constant) else None
         if isinstance(args[0], Constant) and key not in table.entries and not table.rest and len(args) > 1:
+            if name == "setdefault":
+                run.write(table.entries, key, args[1])
             return args[1]
         return run.item(table, args[0])
     if name == "update":
@@ -919,7 +928,7 @@ _BUILTIN_CALLS: dict[str, _Builtin] = {
     "list": _list,
     "tuple": _list,
     "set": _list,
-    "collections.defaultdict": lambda *_: Table({}),
+    "collections.defaultdict": lambda run, args, *_: Table({}, missing=args[0] if args else None),
     "tqdm.tqdm": _tqdm,
     "tqdm.auto.tqdm": _tqdm,
     "tqdm": _tqdm,

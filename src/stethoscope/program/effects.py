@@ -70,7 +70,8 @@ def effects(index: Index) -> Effects:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
         is_evaluation = any(word in function.name.lower() for word in EVALUATING)
-        if is_evaluation or names & TELLING or any(name.lower().endswith(NETWORKS) for name in names):
+        is_named = names & TELLING or any(name.lower().endswith(NETWORKS) for name in names)
+        if is_evaluation or is_named or _calls_back(function, nodes):
             telling.append(function)
         if _has_backward(nodes):
             minimising.add(function)
@@ -135,6 +136,21 @@ def _called_names(nodes: list[ast.AST]) -> Iterator[str]:
                 yield inner.func.attr
 
 
+def _calls_back(function: Function, nodes: list[ast.AST]) -> bool:
+    """Whether something is called for its effect that has no name here: `getattr(hook, name)(self)`, or
+    `for callback in self.callbacks: callback(state)`. What it does shows only when it is followed.
+    """
+    statements = (node.value for node in nodes if isinstance(node, ast.Expr))
+    dropped = [value.func for value in statements if isinstance(value, ast.Call)]
+    if any(isinstance(func, ast.Subscript | ast.Call) for func in dropped):
+        return True
+    called = {func.id for func in dropped if isinstance(func, ast.Name)}
+    if not called:
+        return False
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return bool(called & (own | set(function.parameters)))
+
+
 def _has_backward(nodes: list[ast.AST]) -> bool:
     return any(hands_over_loss(node) for node in nodes) or any(
         isinstance(inner, ast.Call)
@@ -183,5 +199,7 @@ def _is_changing_call(func: ast.expr, parameters: set[str]) -> bool:
 
 
 def _is_shared(base: ast.expr, parameters: set[str]) -> bool:
-    """Whether a container came from outside the function."""
+    """Whether a container, or the one it is kept in, came from outside the function."""
+    while isinstance(base, ast.Subscript):
+        base = base.value
     return isinstance(base, ast.Attribute) or (isinstance(base, ast.Name) and base.id in parameters)

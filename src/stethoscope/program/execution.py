@@ -873,6 +873,9 @@ class Execution:
             case Table(entries=entries, rest=rest), Constant(value=known) if _hashable(known):
                 if known in entries:
                     return entries[known]
+                if not rest and base.missing is not None and site is not None:
+                    self.write(entries, known, calls.call_value(self, base.missing, (), {}, site))
+                    return entries[known]
                 return choice(*rest) if rest else Leaf(str(known))
             case Table(entries=entries, rest=rest), _ if entries or rest:
                 return self._by_settings(entries, rest)
@@ -887,6 +890,9 @@ class Execution:
                 return self.part(base, known)
         if site is None:
             return Leaf("item")
+        method = self.index.method(base.cls, "__getitem__") if isinstance(base, Instance) else None
+        if method is not None:
+            return calls.call_value(self, FunctionValue(method, base), (key,), {}, site)
         return Applied("[]", (base, key), {}, site)
 
     def _by_settings(self, entries: dict[object, Value], rest: list[Value]) -> Value:

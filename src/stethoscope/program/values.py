@@ -108,10 +108,14 @@ class Items(Value):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table(Value):
-    """A dictionary: entries under known keys, and `rest`, whose keys are not known."""
+    """A dictionary: entries under known keys, and `rest`, whose keys are not known.
+
+    `missing` makes what is asked for and not there, as in a defaultdict.
+    """
 
     entries: dict[object, Value]
     rest: list[Value] = field(default_factory=list)
+    missing: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,8 @@ with runs that decayed mislead.
 
 ## When it is harmless
 Where some milestones are met and only the last ones are not (settings of a longer run that were kept), it is
-only noted. A finite last milestone at the very end is met.
+only noted. A finite last milestone at the very end is met. Milestones without a unit count batches where
+the source moves the schedule with each of them.
 A run of fewer than 50 steps only tries the code out.
 
 ## References
@@ -21,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.schedule_steps import epoch_loop, schedule_steps
+from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.recipe.quantities import Asked
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -49,9 +52,18 @@ def _length(one: Asked, plan: TrainingPlan) -> float | None:
         return plan.extent.epochs
     if one.amount.unit == "step":
         return plan.extent.steps
+    if one.amount.unit != "":
+        return None
+    if any(_moves_within_epochs(training.loop) for training in plan.trainings):
+        return plan.extent.steps
     # Without a unit they are counted as the run is; a run given in both says nothing.
     known = [length for length in (plan.extent.steps, plan.extent.epochs) if length is not None]
-    return known[0] if len(known) == 1 and one.amount.unit == "" else None
+    return known[0] if len(known) == 1 else None
+
+
+def _moves_within_epochs(loop: TrainingLoop) -> bool:
+    """Whether the schedule is seen to move with the batches of an epoch."""
+    return epoch_loop(loop) is not None and any(one.round is loop.body for one in schedule_steps(loop))
 
 
 def _finding(
