@@ -623,7 +623,7 @@ def _instantiated(run: Execution, settings: Value, keywords: Mapping[str, Value]
             given[name] = _instantiated(run, value, {}, site) or value
     if "_target_" not in settings.tree:
         # A section without a target may hold some that have one.
-        return Table(dict[object, Value](given)) if any(map(_is_made, given.values())) else None
+        return Table({**given}) if any(map(_is_made, given.values())) else None
     target = run.index.named(str(settings.tree["_target_"]))
     if not isinstance(target, Function | Class):
         return None
