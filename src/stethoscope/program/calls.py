@@ -623,7 +623,9 @@ def _instantiated(run: Execution, settings: Value, keywords: Mapping[str, Value]
             given[name] = _instantiated(run, value, {}, site) or value
     if "_target_" not in settings.tree:
         # A section without a target may hold some that have one.
-        return Table({**given}) if any(map(_is_made, given.values())) else None
+        entries: dict[object, Value] = {}
+        entries.update(given)
+        return Table(entries) if any(map(_is_made, given.values())) else None
     target = run.index.named(str(settings.tree["_target_"]))
     if not isinstance(target, Function | Class):
         return None
