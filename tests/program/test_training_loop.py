@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import pytest
-
 from stethoscope.program.index import index
 from stethoscope.program.moves import Kind
 from stethoscope.program.settings_tree import settings_tree

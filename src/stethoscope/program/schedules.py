@@ -43,6 +43,11 @@ LENGTHS: Mapping[str, Mapping[str, int]] = {
     "get_polynomial_decay_schedule_with_warmup": {"num_training_steps": 2, "num_warmup_steps": 1},
     "get_scheduler": {"num_training_steps": 3, "num_warmup_steps": 2},
 }
+# Schedulers made of others, with the positions of those and of the rounds in which the next one takes over.
+CHAINS: Mapping[str, Mapping[str, int]] = {
+    "SequentialLR": {"schedulers": 1, "milestones": 2},
+    "ChainedScheduler": {"schedulers": 0},
+}
 GAMMA = {"StepLR": 2, "MultiStepLR": 2, "ExponentialLR": 1}
 TORCH_GAMMA = 0.1  # the default of StepLR and MultiStepLR
 
@@ -119,9 +124,9 @@ def schedules(run: Execution, value: Value | None) -> Iterator[Schedule]:
             args = value.args
             if value.callee == "()":
                 kind, args = getattr(value.args[0], "name", ""), value.args[1:]
-            if kind in {"SequentialLR", "ChainedScheduler"}:
-                return  # the last of them has what the first leaves
-            if kind in LENGTHS:
+            if kind in CHAINS:
+                yield Schedule(kind, value, tuple(_lengths_of_chain(run, kind, value, args)), None)
+            elif kind in LENGTHS:
                 yield Schedule(
                     kind, value, tuple(_lengths(kind, value, args)), _gamma(run, kind, value, args)
                 )
@@ -129,13 +134,27 @@ def schedules(run: Execution, value: Value | None) -> Iterator[Schedule]:
 
 def _lengths(kind: str, made: Applied, args: Sequence[Value]) -> Iterator[Length]:
     node = made.site.node if isinstance(made.site.node, ast.Call) else None
-    for name, position in LENGTHS[kind].items():
+    places = LENGTHS[kind] if kind in LENGTHS else CHAINS[kind]
+    for name, position in places.items():
+        if name == "schedulers":
+            continue
         if name in made.keywords:
             written = next((k.value for k in node.keywords if k.arg == name), None) if node else None
             yield Length(name, made.keywords[name], written)
         elif position < len(args):
             written = node.args[position] if node and position < len(node.args) else None
             yield Length(name, args[position], written)
+
+
+def _lengths_of_chain(run: Execution, kind: str, made: Applied, args: Sequence[Value]) -> Iterator[Length]:
+    """The rounds of all members, which are stepped together, and those in which one follows another."""
+    members = made.keywords.get("schedulers") or _at(args, CHAINS[kind]["schedulers"])
+    yield from (length for member in schedules(run, members) for length in member.lengths)
+    yield from _lengths(kind, made, args)
+
+
+def _at(values: Sequence[Value], position: int) -> Value | None:
+    return values[position] if position < len(values) else None
 
 
 def _gamma(run: Execution, kind: str, made: Applied, args: Sequence[Value]) -> float | None:
@@ -184,7 +203,7 @@ def _unit(run: Execution, value: Value, depth: int) -> str:
             return units[0] if len(set(units)) == 1 else ""
         case Applied() if _counts_batches(run, value):
             return "step"
-        case Choice(options=options):
+        case Choice(options=options) | Items(items=[*options]):
             found = {_unit(run, option, depth - 1) for option in options}
             return found.pop() if len(found) == 1 else ""
     return ""

@@ -10,6 +10,7 @@ from stethoscope.program.entries import Entry, training_entries, walk
 from stethoscope.program.events import Event
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, Module
+from stethoscope.program.manual_optimization import is_by_hand, walk_by_hand
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 
@@ -23,7 +24,8 @@ MOST_ENTRIES = 400
 class Trace:
     """One walk. `complete` is false where its budget ended before the program did.
 
-    `hook` is the method that a framework calls for every batch, where the walk is of one.
+    `hook` is the method that a framework calls for every batch, where the walk is of one; `by_hand` says
+    that the framework leaves all of a round to the hooks that were walked.
     """
 
     start: Function | Module
@@ -31,6 +33,7 @@ class Trace:
     events: tuple[Event, ...]
     complete: bool
     hook: Function | None = None
+    by_hand: bool = False
 
 
 @remembered
@@ -75,13 +78,18 @@ def _hooks(index: Index, settings: SettingsTree) -> Iterator[Trace]:
     for cls in index.classes:
         for method in hook_methods(index, cls) if left > 0 else ():
             run = Execution(index, settings, min(TRACE_STEPS, left), tracing=True)
-            complete = True
+            complete, by_hand = True, False
             try:
-                run.enter(method, run.make(cls))
+                module = run.make(cls)
+                by_hand = method.name == "training_step" and is_by_hand(run, module)
+                if by_hand:
+                    walk_by_hand(run, method, module)
+                else:
+                    run.enter(method, module)
             except (Exhausted, RecursionError):
                 complete = False
             left -= min(TRACE_STEPS, left) - max(run.steps, 0)
-            yield Trace(method, run, tuple(run.events), complete, method)
+            yield Trace(method, run, tuple(run.events), complete, method, by_hand)
 
 
 def hook_methods(index: Index, cls: Class) -> Iterator[Function]:

@@ -15,7 +15,7 @@ from stethoscope.program.moves import Kind
 from stethoscope.program.precision import LoopPrecision, loop_precisions
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import OPTIMIZER_CLASSES
-from stethoscope.program.schedules import schedules
+from stethoscope.program.schedules import CHAINS, schedules
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import Applied, Choice, Constant, Items, Settings, Table, Value
@@ -157,7 +157,7 @@ def _schedules(loop: TrainingLoop) -> Iterator[CodedAmount]:
         if move.kind is not Kind.SCHEDULER_STEP:
             continue
         for schedule in schedules(loop.run, move.subject):
-            if id(schedule.made) not in seen:
+            if id(schedule.made) not in seen and schedule.kind not in CHAINS:
                 seen.add(id(schedule.made))
                 yield CodedAmount("schedule", schedule.kind, schedule.site.where)
 

@@ -24,7 +24,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import Trace, traces
-from stethoscope.program.values import Applied, Leaf, Outside, Part
+from stethoscope.program.values import Applied, Delayed, Leaf, Outside, Part
 
 MOST_CONDITIONS = 8  # told apart on paths; further ones are taken as met
 
@@ -81,7 +81,8 @@ class TrainingLoop:
         A function that is called from a loop that was not seen may have its other half there.
         """
         is_finished = self.body is not None and self.body.node in self.run.finished
-        return is_finished and self.hook is None and self.is_seen and not any(self._escapes)
+        is_ours = self.hook is None or self.trace.by_hand
+        return is_finished and is_ours and self.is_seen and not any(self._escapes)
 
     @property
     def _escapes(self) -> Iterator[Call]:
@@ -125,7 +126,9 @@ def training_loops(index: Index, settings: SettingsTree) -> tuple[TrainingLoop, 
             known = found.get(key)
             if known is None or _is_fuller(loop, known):
                 found[key] = loop
-    return tuple(found.values())
+    # A hook that was walked inside its rounds need not be looked at on its own.
+    walked = {loop.hook.node for loop in found.values() if loop.hook is not None and loop.trace.by_hand}
+    return tuple(loop for node, loop in found.items() if node not in walked)
 
 
 def _is_fuller(one: TrainingLoop, other: TrainingLoop) -> bool:
@@ -275,9 +278,13 @@ def level(run: Execution, scope: Scope) -> str:
         return ""
     over = {word for name in _names(node.iter) for word in words(name)}
     target = {word for name in _names(node.target) for word in words(name)}
-    if over & {"epoch", "epochs"} or target & {"epoch", "epochs", "ep"}:
+    if target & {"epoch", "epochs", "ep"}:
         return "epoch"
-    if _is_over_data(run, scope) or over & _LOADER_WORDS:
+    if _is_over_data(run, scope):
+        return "batch"  # whatever else it is told: log_every(loader, f"epoch {epoch}")
+    if over & {"epoch", "epochs"}:
+        return "epoch"
+    if over & _LOADER_WORDS:
         return "batch"
     if over & _STEP_WORDS or target & _STEP_WORDS:
         return "step"
@@ -298,6 +305,8 @@ def _is_over_data(run: Execution, scope: Scope) -> bool:
         and value.args
     ):
         value = value.args[0]
+    if isinstance(value, Delayed):  # a generator of the repository goes through the loader it is given
+        return any(role_of(run, given) is Role.LOADER for given in (*value.args, *value.keywords.values()))
     return role_of(run, value) is Role.LOADER
 
 

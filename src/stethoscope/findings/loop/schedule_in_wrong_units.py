@@ -4,7 +4,8 @@
 For each torch or transformers scheduler: in which loop it is stepped, against what its lengths are counted
 in. `T_max=epochs` stepped with every batch; `StepLR(step_size=30)`, `ExponentialLR(0.9)` or milestones
 below the number of epochs stepped with every batch inside a loop over epochs; and the reverse, lengths made
-of `len(loader)` or named steps and iterations, stepped once an epoch.
+of `len(loader)` or named steps and iterations, stepped once an epoch. A `SequentialLR` or
+`ChainedScheduler` counts as its members do.
 
 ## Why it matters
 Too fast, the rate is spent within the first epoch: it vanishes, or with a cosine it swings up and down
@@ -27,7 +28,15 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
 from stethoscope.program.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
-from stethoscope.program.schedules import Length, Schedule, is_made_of, numbers_in, schedules, unit_of
+from stethoscope.program.schedules import (
+    CHAINS,
+    Length,
+    Schedule,
+    is_made_of,
+    numbers_in,
+    schedules,
+    unit_of,
+)
 from stethoscope.program.statements import blocks_around, cut, holding, put_after
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Constant
@@ -80,6 +89,8 @@ def _mismatch(loop: TrainingLoop, step: ScheduleStep, schedule: Schedule) -> str
 
 
 def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
+    if schedule.kind in CHAINS and "step" in {unit_of(loop.run, length) for length in schedule.lengths}:
+        return ""  # its members are counted in one unit, and one of them says which
     for length in schedule.lengths:
         unit = unit_of(loop.run, length)
         if unit == "step":
