@@ -178,7 +178,9 @@ class _Objective:
         """The loss that takes a part of the batch; a difference or an unknown call where none is known."""
         made = [value for value in self.values if isinstance(value, Applied)]
         losses = [value for value in made if _is_loss(value)]
-        for value in (*losses, *(value for value in made if value.callee in {"-", "()"})):
+        # Without a loss of known name it is the mean over everything that lets the padding in.
+        means = [value for value in made if value.callee.rpartition(".")[2] in {"mean", "sum"}]
+        for value in (*losses, *means, *(value for value in made if value.callee in {"-", "()"})):
             if any(one is part for one in ingredients(self.run, value, leading=self._leading)):
                 return value.site
         return self.sink
