@@ -11,10 +11,11 @@ from stethoscope.program.calls import is_model_call, is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import has, ingredients, is_drawn, peeled, returned
+from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.networks import OUTSIDE_NETWORKS
 from stethoscope.program.remembered import remembered
-from stethoscope.program.sampling import INPUTS, Meaning, Reading, readings
+from stethoscope.program.sampling import INPUTS, NOISE_WORDS, Meaning, Reading, readings
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import (
     Applied,
@@ -85,6 +86,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
     held: dict[object, HeldTo] = {}
     scaled: dict[object, ScaledNoise] = {}
     regressed: dict[object, tuple[Meaning, Site]] = {}
+    scaled_outputs: list[Misread] = []
     passes = 0
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
@@ -95,12 +97,13 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
                     scaled.setdefault(id(level.scaled.node), level)
             for comparison in _held_to(one):
                 held.setdefault(id(comparison.compared.node), comparison)
-            for meaning, site in _regressed(one):
+            for meaning, site in _regressed(one, scaled_outputs):
                 regressed.setdefault(id(site.node), (meaning, site))
         except (Exhausted, RecursionError):
             continue
-    misread = tuple(_misread(list(regressed.values()), readings(index)))
-    return Denoising(passes, tuple(held.values()), tuple(scaled.values()), misread)
+    misread = {id(one.compared.node): one for one in _misread(list(regressed.values()), readings(index))}
+    misread.update({id(one.compared.node): one for one in scaled_outputs})
+    return Denoising(passes, tuple(held.values()), tuple(scaled.values()), tuple(misread.values()))
 
 
 def _noisy_passes(one: Minimised) -> Iterator[Applied | Delayed]:
@@ -188,20 +191,51 @@ def _text(value: Value) -> str:
 # What the output is trained to be, and what the sampler takes it for
 
 
-def _regressed(one: Minimised) -> Iterator[tuple[Meaning, Site]]:
-    """What raw outputs of networks with noisy input and a noise level are held to."""
+def _regressed(one: Minimised, misread: list[Misread]) -> Iterator[tuple[Meaning, Site]]:
+    """What raw outputs of networks with noisy input and a noise level are held to.
+
+    Outputs that are scaled to the size of the noise and held to the data are added to `misread`.
+    """
     for left, right, site in _comparisons(one):
         for prediction, target in ((left, right), (right, left)):
             call = peeled(prediction)
             if isinstance(call, Part) and call.key in {"sample", 0}:
                 call = peeled(call.base)
-            if not _is_denoiser(one.run, call) or _learns(one.run, target):
+            if _learns(one.run, target):
+                continue
+            if _is_scaled_to_noise(one.run, call, peeled(target)):
+                misread.append(Misread(Meaning.CLEAN, Meaning.NOISE, site, _site_of(call, site)))
+            if not _is_denoiser(one.run, call):
                 continue
             if _joined_output(one.run, call) is not None:
                 continue
             meaning = _meaning_of(one.run, call, peeled(target))
             if meaning is not None:
                 yield meaning, site
+
+
+def _is_drawn_or_loaded(value: Value) -> bool:
+    return is_drawn(value) or is_loader(value)
+
+
+def _is_scaled_to_noise(run: Execution, output: Value, target: Value) -> bool:
+    """`std * net(clean + std * noise) - clean`: an output that vanishes with the noise, held to the data."""
+    if not (isinstance(output, Applied) and output.callee == "*" and len(output.args) == 2):
+        return False
+    for call, level in (output.args, output.args[::-1]):
+        call = peeled(call)
+        if not _is_denoiser(run, call) or _meaning_of(run, call, target) is not Meaning.CLEAN:
+            continue
+        assert isinstance(call, Applied | Delayed)
+        for one in ingredients(run, _given(call)[0], leading=_outside_loaders):
+            if isinstance(one, Applied) and one.callee == "*" and any(map(is_drawn, map(peeled, one.args))):
+                return any(peeled(arg) is peeled(level) for arg in one.args)
+    return False
+
+
+def _site_of(value: Value, otherwise: Site) -> Site:
+    site = getattr(value, "site", None)
+    return site if isinstance(site, Site) else otherwise
 
 
 def _is_denoiser(run: Execution, call: Value) -> bool:
@@ -230,7 +264,17 @@ def _meaning_of(run: Execution, call: Value, target: Value) -> Meaning | None:
         return None
     if is_drawn(target):
         return Meaning.NOISE
-    return Meaning.CLEAN if not _is_noisy(run, target) and not isinstance(target, Constant) else None
+    is_data = _is_made_data(run, target) or not _is_noisy(run, target)
+    return Meaning.CLEAN if is_data and not isinstance(target, Constant) else None
+
+
+def _is_made_data(run: Execution, target: Value) -> bool:
+    """Whether a function of the repository makes it up from numbers, as toy data is made."""
+    match target:
+        case Delayed(callee=FunctionValue(function=function), args=args):
+            is_noise = NOISE_WORDS.intersection(words(function.name))
+            return not is_noise and not any(has(run, arg, _is_drawn_or_loaded) for arg in args)
+    return False
 
 
 def _misread(regressed: list[tuple[Meaning, Site]], found: tuple[Reading, ...]) -> Iterator[Misread]:

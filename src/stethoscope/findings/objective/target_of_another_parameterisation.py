@@ -42,9 +42,10 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
                 proof="an output that joins the noisy input with a scaled prediction estimates the data",
             )
     for misread in objective.seen.misread:
+        in_place = misread.reading.where == misread.compared.where
+        taken = "its output is scaled to" if in_place else "sampling takes its output for"
         yield Finding(
-            where=(misread.compared.where, misread.reading.where),
-            message=f"the network is trained to return {misread.trained}, and sampling takes its output for "
-            f"{misread.read}",
+            where=tuple(dict.fromkeys((misread.compared.where, misread.reading.where))),
+            message=f"the network is trained to return {misread.trained}, and {taken} {misread.read}",
             evidence={"objective": misread.compared.text, "sampler": misread.reading.text},
         )
