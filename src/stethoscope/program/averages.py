@@ -87,7 +87,8 @@ def _spoken(evaluation: Evaluation) -> Iterator[ast.AST]:
     """The pieces of source that say what an evaluation is about."""
     yield evaluation.forward.event.site.node
     for scope in evaluation.region:
-        yield scope.node
+        if id(scope.node) not in evaluation.walk.training_nodes:
+            yield scope.node  # a function that trains too speaks of the average for that
         if scope.kind == "call":
             call = evaluation.walk.call_of(scope)
             if call is not None:

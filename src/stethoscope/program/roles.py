@@ -5,8 +5,10 @@ An object is known by how it was made; where that was not seen, by the name it g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from stethoscope.program import calls
 from stethoscope.program.execution import Execution
@@ -127,12 +129,47 @@ def _role_of_class(index: Index, cls: Class) -> Role | None:
     names = [ancestor.name for ancestor in index.lineage(cls)]
     if any({"ema", "swa"} & set(words(name)) or {"moving", "average"} <= set(words(name)) for name in names):
         return Role.AVERAGE
+    if any(_averages(ancestor) for ancestor in index.lineage(cls)):
+        return Role.AVERAGE
     if any("GradScaler" in name for name in (*bases, *names)):
         return Role.SCALER
     if "Module" in bases or "LightningModule" in bases or "PreTrainedModel" in bases:
         return Role.MODEL
     named = role_by_name(cls.name)
     return None if named is Role.MODEL else named
+
+
+@lru_cache(maxsize=4096)
+def _averages(cls: Class) -> bool:
+    """Whether objects of a class keep a copy of weights and draw it after them: `s.lerp_(p, 1 - decay)`."""
+    init = cls.methods.get("__init__")
+    if init is None or {"zero_grad", "step", "forward"} & cls.methods.keys():
+        return False
+    if not {"clone", "deepcopy"} & set(_called(init.node)):
+        return False
+    return any(
+        isinstance(node, ast.For) and _draws_after(node)
+        for name, method in cls.methods.items()
+        if name != "__init__"
+        for node in ast.walk(method.node)
+    )
+
+
+def _draws_after(loop: ast.For) -> bool:
+    over = {"zip", "parameters", "named_parameters", "state_dict"}
+    if not over & set(_called(loop.iter)):
+        return False
+    named = (getattr(node, "id", None) or getattr(node, "attr", None) for node in ast.walk(loop))
+    spoken = {word for name in named if name is not None for word in words(name)}
+    return bool({"decay", "momentum", "beta", "tau", "alpha", "rate"} & spoken) and bool(
+        {"lerp_", "mul_", "sub_", "lerp"} & set(_called(loop))
+    )
+
+
+def _called(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call):
+            yield str(getattr(inner.func, "attr", None) or getattr(inner.func, "id", ""))
 
 
 def _role_of_call(run: Execution, value: Applied, depth: int) -> Role | None:

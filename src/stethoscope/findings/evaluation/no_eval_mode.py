@@ -33,7 +33,7 @@ from stethoscope.program.moves import Kind, Move
 from stethoscope.program.networks import are_related, has_two_modes, is_from_pretrained, is_made_here
 from stethoscope.program.statements import blocks_around, put_before
 from stethoscope.program.values import FunctionValue, Instance
-from stethoscope.run import Fix, Level
+from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -55,7 +55,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
         named = f"{function.name}()" if function is not None else "the evaluation"
         where = (place.where, function.where()) if function is not None else (place.where,)
         yield Finding(
-            where,
+            (*where, *_switched_on(evaluation)),
             f"{named} runs {_spoken(evaluation)} in training mode: its dropout or batch norm stays active",
             evidence={"forward": place.text, "function": named},
             fix=_fix(evaluation),
@@ -82,6 +82,15 @@ def _runs_in_training_mode(evaluation: Evaluation) -> bool:
     if any(last < walk.place(m.event) < here for m in doubtful):
         return False
     return _is_set_each_round(evaluation, last) or not any(_comes_round(m, evaluation) for m in doubtful)
+
+
+def _switched_on(evaluation: Evaluation) -> Iterator[Where]:
+    """The `model.train()` inside the evaluation itself, if there is one."""
+    inside = {id(scope) for scope in evaluation.region}
+    for move in mode_moves(evaluation.walk, evaluation.network, is_exact=True):
+        is_inside = any(id(scope) in inside for scope in move.event.scopes())
+        if is_inside and _is_sure_training(move, evaluation):
+            yield move.event.site.where
 
 
 def _is_sure_training(move: Move, evaluation: Evaluation) -> bool:

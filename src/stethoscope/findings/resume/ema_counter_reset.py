@@ -87,16 +87,20 @@ def _counts(cls: Class) -> dict[str, ast.AST]:
 def _plain_numbers(init: Function) -> Iterator[str]:
     """`self.updates = 0`; a buffer or tensor is saved with its module."""
     for node in ast.walk(init.node):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 pairs = [(target, node.value)]
                 if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                     pairs = list(zip(target.elts, node.value.elts, strict=False))
                 for one, value in pairs:
-                    if isinstance(value, ast.Constant | ast.Name) and not isinstance(
-                        getattr(value, "value", 0), str
-                    ):
+                    if _is_plain(value):
                         yield _own_attribute(one)
+
+
+def _is_plain(value: ast.expr) -> bool:
+    if isinstance(value, ast.IfExp):  # `0 if use_num_updates else None`
+        return _is_plain(value.body) and _is_plain(value.orelse)
+    return isinstance(value, ast.Constant | ast.Name) and not isinstance(getattr(value, "value", 0), str)
 
 
 def _own_attribute(node: ast.AST) -> str:
