@@ -150,3 +150,33 @@ def test_an_unresolved_mapping_gives_what_is_asked_of_it(tmp_path: Path) -> None
     assert rate.key == "rate"
     assert isinstance(called, Applied)
     assert [getattr(value, "name", "") for value in called.keywords.values()] == ["batch"]
+
+
+NESTED = """
+class Inner:
+    def __getitem__(self, index):
+        return index + 1, "kind"
+
+
+class Outer:
+    def __init__(self):
+        self.inner = Inner()
+
+    def __getitem__(self, index):
+        value, kind = self.inner[index]
+        return value * 2, kind
+
+
+def train(index):
+    return Outer()[index]
+"""
+
+
+def test_an_item_of_an_object_is_what_its_class_gives(tmp_path: Path) -> None:
+    names = index(program_of(tmp_path, a=NESTED))
+    run = Execution(names, SettingsTree())
+    doubled, kind = run.pieces(run.enter(names.functions_named("train")[0]), 2)
+    assert isinstance(doubled, Applied)
+    assert doubled.callee == "*"
+    assert isinstance(kind, Constant)
+    assert kind.value == "kind"

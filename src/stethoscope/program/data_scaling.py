@@ -7,24 +7,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stethoscope.program.batches import batches, entry, is_loader
+from stethoscope.program.batches import batch_parts, batches, datasets, entry, is_loader
 from stethoscope.program.calls import is_model_call
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
-from stethoscope.program.index import Function, Index, dotted
-from stethoscope.program.ingredients import ingredients, peeled
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import TARGET_WORDS, words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import TRACE_STEPS
-from stethoscope.program.training_data import POSITIONAL, sources, training_loaders
+from stethoscope.program.training_data import POSITIONAL, TrainingLoader, sources, training_loaders
+from stethoscope.program.validation_path import evaluates
 from stethoscope.program.values import (
     Applied,
     Choice,
     Constant,
     Delayed,
+    FunctionValue,
+    Instance,
     Items,
+    LambdaValue,
     Leaf,
     Part,
     Site,
@@ -60,11 +64,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standardised:
-    """One `(x - mean) / deviation` on the way of an item; `numbers` where both are written down."""
+    """One `(x - mean) / deviation` on the way of an item; `numbers` where both are written down.
+
+    `asked` is where the item is handed to the function that does it, None where no function was called.
+    """
 
     value: Applied
     kind: Kind
     numbers: tuple[float, ...] | None
+    asked: Site | None = None
 
     @property
     def site(self) -> Site:
@@ -127,6 +135,7 @@ def _in_walks(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
     own = {id(loader.site.node) for loader in trained}
     for loader in trained:
         names = _names_by_value(loader.run.events)
+        judging = _judging(loader.run)
         count = 0
         for record in loader.run.records:
             made = record.value
@@ -134,9 +143,39 @@ def _in_walks(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
                 continue
             around = record.within[-1].name if record.within else ""
             texts = (made.site.text, around, *names.get(id(made), ()))
-            if _is_for_evaluation(texts) and count < MOST_LOADERS:
+            is_judging = id(made) in judging or _is_for_evaluation(texts)
+            if is_judging and count < MOST_LOADERS and _is_counterpart(loader, made, trained):
                 count += 1
                 yield _Pair(loader.run, loader.run.events, loader.made, made)
+
+
+def _judging(run: Execution) -> set[int]:
+    """The loaders whose batches go into a network inside a function that evaluates."""
+    run.steps = max(run.steps, STEPS // 4)
+    found: set[int] = set()
+    try:
+        for record in run.records:
+            call = record.value
+            if record.within and evaluates(record.within[-1]) and is_model_call(run.index, call):
+                parts = (part for arg in call.args for part in batch_parts(run, arg))
+                found.update(id(part_path(part)[0]) for part in parts)
+    except (Exhausted, RecursionError):
+        pass  # what was met so far stands
+    return found
+
+
+def _is_counterpart(loader: TrainingLoader, judged: Applied, trained: Sequence[TrainingLoader]) -> bool:
+    """Whether training and evaluation load the same kind of data, where training has several."""
+    others = [one for one in trained if one.run is loader.run]
+    if len(others) < 2:
+        return True
+    return bool(_classes(loader.run, loader.made) & _classes(loader.run, judged))
+
+
+def _classes(run: Execution, loader: Applied) -> set[Class]:
+    options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
+    behind = datasets(run, options["dataset"]) if "dataset" in options else ()
+    return {one.cls for one in behind if isinstance(one, Instance)}
 
 
 def _names_by_value(events: Sequence[Event]) -> dict[int, list[str]]:
@@ -230,7 +269,10 @@ def _input(run: Execution, batch: Value) -> Value:
 
 
 def _standardisations(run: Execution, value: Value) -> Iterator[Standardised]:
+    asked: list[Delayed] = []
     for one in ingredients(run, value):
+        if isinstance(one, Delayed):
+            asked.append(one)
         if not isinstance(one, Applied):
             continue
         if one.callee == ".fit_transform" and len(one.args) > 1:
@@ -242,7 +284,29 @@ def _standardisations(run: Execution, value: Value) -> Iterator[Standardised]:
             if isinstance(above, Applied) and above.callee == "-" and len(above.args) == 2:
                 data, mean = above.args
                 if not isinstance(data, Constant):
-                    yield Standardised(one, _kind(run, data, mean), _numbers(mean, one.args[1]))
+                    numbers = _numbers(mean, one.args[1])
+                    yield Standardised(one, _kind(run, data, mean), numbers, _asked(run, asked, one.site))
+
+
+def _asked(run: Execution, calls: Sequence[Delayed], site: Site) -> Site | None:
+    """The call, of these, of the function that a place is in; else the only one that the walk met."""
+    for call in reversed(calls):
+        if _is_in(call.callee, site):
+            return call.site
+    met = [record.value for record in run.records]
+    sites = {
+        id(call.site.node): call.site
+        for call in met
+        if isinstance(call, Delayed) and _is_in(call.callee, site)
+    }
+    return next(iter(sites.values())) if len(sites) == 1 else None
+
+
+def _is_in(callee: FunctionValue | LambdaValue, site: Site) -> bool:
+    if not isinstance(callee, FunctionValue) or callee.function.source is not site.source:
+        return False
+    node = callee.function.node
+    return node.lineno <= getattr(site.node, "lineno", 0) <= (node.end_lineno or 0)
 
 
 def _kind(run: Execution, data: Value, mean: Value) -> Kind:

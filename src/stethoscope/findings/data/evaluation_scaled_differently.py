@@ -34,7 +34,8 @@ def examine(data: ScaledData) -> Iterator[Finding]:
     """Report each evaluation that is scaled apart from its training."""
     for apart in data.seen.apart:
         judged = (apart.judged.site.where,) if apart.judged is not None else ()
-        places = (apart.dataset.where, *judged, apart.trained.site.where, apart.loader.where)
+        asked = (apart.trained.asked.where,) if apart.trained.asked is not None else ()
+        places = (apart.dataset.where, *judged, *asked, apart.trained.site.where, apart.loader.where)
         yield Finding(
             where=tuple(dict.fromkeys(places)),
             message=_message(apart),
