@@ -111,7 +111,7 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
         seen.add(id(value))
         owner = _owner(value)
         if owner is not None:
-            owners.extend(unwrapped(owner))
+            owners.extend(made for one in unwrapped(owner) for made in unwrapped(quietly(run, one)))
             continue
         match value:
             case Items(items=items):
@@ -174,7 +174,11 @@ def is_inside(run: Execution, part: Value, whole: Value, depth: int = DEPTH) -> 
             return any(is_inside(run, part, one, depth - 1) for one in (*entries.values(), *rest))
         case Choice(options=options):
             return any(is_inside(run, part, one, depth - 1) for one in options)
-        case Applied(args=args) | Delayed(args=args):
+        case Delayed(args=args):  # what a factory makes, and what it is given
+            made = quietly(run, whole)
+            inner = args if made is whole else (made, *args)
+            return any(is_inside(run, part, one, depth - 1) for one in inner)
+        case Applied(args=args):
             return any(is_inside(run, part, one, depth - 1) for one in args)
     return isinstance(part, Part) and is_inside(run, part.base, whole, depth - 1)
 

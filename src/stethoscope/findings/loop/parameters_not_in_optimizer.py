@@ -25,7 +25,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.ancestry import cuts_gradient
+from stethoscope.program.ancestry import cuts_gradient, quietly
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.likenesses import words
@@ -42,7 +42,7 @@ from stethoscope.program.parameter_owners import (
     unwrapped,
 )
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Instance, Outside, Value
+from stethoscope.program.values import Applied, Delayed, Instance, Outside, Value
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP114", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -116,30 +116,42 @@ def _place(loop: TrainingLoop, module: Value) -> Call | None:
     for event in loop.events:
         if not isinstance(event, Call):
             continue
-        called = event.callee is not None and any(one is module for one in unwrapped(event.callee))
-        if called or _is_attribute(event, module):
+        if any(_is_same(loop, called, module) for called in _called(event)):
             return event
     return None
 
 
-def _is_attribute(call: Call, module: Value) -> bool:
-    return isinstance(call.receiver, Instance) and call.receiver.attributes.get(call.name) is module
+def _called(call: Call) -> Iterator[Value]:
+    """The object that is called: `network(x)`, `self.network(x)`."""
+    if call.callee is not None:
+        yield call.callee
+    if isinstance(call.receiver, Instance) and call.name in call.receiver.attributes:
+        yield call.receiver.attributes[call.name]
+
+
+def _is_same(loop: TrainingLoop, value: Value, module: Value) -> bool:
+    """Whether a value is the network, also behind `.to(device)` or as what a factory gave."""
+    for one in unwrapped(value):
+        made = unwrapped(quietly(loop.run, one)) if isinstance(one, Delayed) else (one,)
+        if any(option is module for option in made):
+            return True
+    return False
 
 
 def _is_kept(loop: TrainingLoop, module: Value) -> bool:
     """Whether a network is there to be used as it is."""
     names = {name_of(module)}
-    trains = any(_is_asked(event, module, "train") for event in loop.trace.events)
+    trains = any(_is_asked(loop, event, module, "train") for event in loop.trace.events)
     first = loop.events[0] if loop.events else None
     before = loop.trace.events[: loop.trace.events.index(first)] if first is not None else ()
-    if any(_is_asked(event, module, "eval") for event in before) and not trains:
+    if any(_is_asked(loop, event, module, "eval") for event in before) and not trains:
         return True
     for event in loop.trace.events:
-        if _is_asked(event, module, "requires_grad_"):
+        if _is_asked(loop, event, module, "requires_grad_"):
             return True
-        if _freezes(event, module):
+        if _freezes(loop, event, module):
             return True
-        if isinstance(event, Assignment) and event.value is module:
+        if isinstance(event, Assignment) and _is_same(loop, event.value, module):
             names.add(ast.unparse(event.target).rpartition(".")[2])
     if KEPT.intersection(word for name in names for word in words(name)):
         return True
@@ -149,30 +161,30 @@ def _is_kept(loop: TrainingLoop, module: Value) -> bool:
     return any(word in text for text in texts for word in FREEZING)
 
 
-def _is_asked(event: Event, module: Value, name: str) -> bool:
+def _is_asked(loop: TrainingLoop, event: Event, module: Value, name: str) -> bool:
     """`network.eval()`, also behind `.to(device)`."""
     if not isinstance(event, Call) or event.name != name or event.receiver is None:
         return False
-    return any(one is module for one in unwrapped(event.receiver))
+    return _is_same(loop, event.receiver, module)
 
 
-def _freezes(event: Event, module: Value) -> bool:
+def _freezes(loop: TrainingLoop, event: Event, module: Value) -> bool:
     """`for p in network.parameters(): p.requires_grad = False`."""
     if not isinstance(event, Assignment) or not isinstance(event.target, ast.Attribute):
         return False
     if event.target.attr != "requires_grad":
         return False
     around = [scope.value for scope in event.scopes() if scope.kind == "loop" and scope.value is not None]
-    return any(is_inside_call(value, module) for value in around)
+    return any(_is_asked_of(loop, value, module) for value in around)
 
 
-def is_inside_call(value: Value, module: Value) -> bool:
+def _is_asked_of(loop: TrainingLoop, value: Value, module: Value) -> bool:
     """Whether a value was asked of a network: `network.parameters()`."""
-    if value is module:
+    if _is_same(loop, value, module):
         return True
     parts: tuple[Value, ...] = value.args if isinstance(value, Applied) else ()
     base = getattr(value, "base", None)
-    return any(is_inside_call(part, module) for part in (*parts, *([base] if base is not None else [])))
+    return any(_is_asked_of(loop, part, module) for part in (*parts, *([base] if base is not None else [])))
 
 
 def _is_handed_on(loop: TrainingLoop, module: Value) -> bool:
@@ -181,7 +193,7 @@ def _is_handed_on(loop: TrainingLoop, module: Value) -> bool:
         if not isinstance(event, Call) or event.callee is module:
             continue
         given = (*event.args, *event.keywords.values())
-        if not any(one is module for one in given):
+        if not any(_is_same(loop, one, module) for one in given):
             continue
         outside = event.callee if isinstance(event.callee, Outside) else event.receiver
         if isinstance(outside, Outside) and not outside.name.startswith(
