@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from stethoscope.program.index import index
+from stethoscope.program.moving_difficulty import moving_difficulties
+from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.validation_path import ValidationPath, validation_path
 from stethoscope.run import Run
 from stethoscope.signals.missing import Missing
@@ -21,7 +24,11 @@ def measure(run: Run) -> Yardstick | Missing:
     if run.program is None or not run.program.sources:
         return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
     path = validation_path(run.program, run.recipe)
-    if not path.functions:
+    known = {following.where for following in path.followings}
+    walked = moving_difficulties(index(run.program), settings_tree(run.recipe))
+    more = tuple(following for following in walked if following.where not in known)
+    path = replace(path, followings=(*path.followings, *more))
+    if not path.functions and not path.followings:
         return Missing(
             "no validation was found in the source", log_this="stethoscope RUN --code PATH_TO_SOURCE"
         )
