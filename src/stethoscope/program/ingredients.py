@@ -15,6 +15,7 @@ DRAWING = frozenset({
     "bernoulli", "multinomial", "uniform_", "poisson", "sample", "rsample", "random",
 })
 # fmt: on
+HANDING_OUT = frozenset({"itertools.cycle", "itertools.islice"})  # the parts of what they are given
 
 
 def ingredients(
@@ -85,6 +86,8 @@ def part_path(value: Value) -> tuple[Value, tuple[str | int, ...]]:
                 value = base
             case Applied(callee="next", args=[stream, *_]):
                 keys.append("*")
+                value = stream
+            case Applied(callee=callee, args=[stream, *_]) if callee in HANDING_OUT and keys[-1:] == ["*"]:
                 value = stream
             case _:
                 return value, tuple(reversed(keys))

@@ -99,13 +99,28 @@ def _behind_losses(loop: TrainingLoop) -> Iterator[Applied]:
     """The loaders whose batches lead to a loss, as by `next(stream)` or through a generator."""
     loop.run.steps = max(loop.run.steps, STEPS // 4)
     backward = {id(move.event.site.node) for move in loop.of(Kind.BACKWARD)}
-    for event in loop.trace.events:  # a pass over several loaders meets one backward several times
-        if isinstance(event, Call) and id(event.site.node) in backward:
-            given = [event.receiver] if event.receiver is not None else []
-            try:
-                yield from _loaders_behind(loop.run, [*given, *event.args])
-            except (Exhausted, RecursionError):
-                continue
+    try:
+        drawn = _drawn_in_loop(loop)
+        for event in loop.trace.events if drawn else ():  # one backward is met once for each loader
+            if isinstance(event, Call) and id(event.site.node) in backward:
+                given = [event.receiver] if event.receiver is not None else []
+                made = _loaders_behind(loop.run, [*given, *event.args])
+                yield from (loader for loader in made if id(loader) in drawn)
+    except (Exhausted, RecursionError):
+        return
+
+
+def _drawn_in_loop(loop: TrainingLoop) -> set[int]:
+    """The loaders that give batches while the loop goes round: a batch drawn before it is no training."""
+    around = set(map(id, loop.loops))
+    streams: list[Value] = [scope.value for scope in loop.loops if isinstance(scope.value, Delayed)]
+    streams += (
+        event.args[0]
+        for event in loop.trace.events
+        if isinstance(event, Call) and event.name == "next" and event.args
+        if any(id(scope) in around for scope in event.scopes())
+    )
+    return {id(one) for stream in streams for one in ingredients(loop.run, stream) if _is_loader(one)}
 
 
 def _loaders_behind(run: Execution, waiting: list[Value]) -> Iterator[Applied]:
