@@ -14,6 +14,7 @@ Clearing after the step, before the next batch, once per accumulation window, by
 own step is all the same. A loop that never updates weights needs no clearing: gradients may be what it is
 for. Frameworks that clear by themselves (Lightning's automatic optimization, the Hugging Face Trainer,
 deepspeed) are left alone, and so is a loop whose optimizer is handed to something that could not be followed.
+A tensor that each round makes anew has no gradient to clear.
 
 ## References
 - torch.optim.Optimizer.zero_grad
@@ -25,10 +26,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.events import Scope
 from stethoscope.program.loop_order import may_clear
 from stethoscope.program.moves import Kind, Move, same_object
 from stethoscope.program.statements import blocks_around, put_after
 from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Items, Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -43,7 +46,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         zeros = loop.of(Kind.ZERO_GRAD)
         backward = loop.of(Kind.BACKWARD)[0]
         for step in _updates(loop):
-            if any(may_clear(loop, zero, step) for zero in zeros):
+            if any(may_clear(loop, zero, step) for zero in zeros) or _is_fresh(loop, step):
                 continue
             what = "the weights are" if not zeros else f"{_optimizer(step)} is"
             yield Finding(
@@ -63,6 +66,21 @@ def _updates(loop: TrainingLoop) -> list[Move]:
         if move.updates and not any(same_object(move.subject, other.subject) for other in found):
             found.append(move)
     return found
+
+
+def _is_fresh(loop: TrainingLoop, step: Move) -> bool:
+    """Whether each round makes the tensors that it updates: `SGD([x])` with an x of its own has no past."""
+    made = step.subject
+    if not isinstance(made, Applied) or not made.args or loop.body is None:
+        return False
+    given = made.args[0]
+    return isinstance(given, Items) and all(_is_made_in(loop.body, item) for item in given.items)
+
+
+def _is_made_in(body: Scope, value: Value) -> bool:
+    if not isinstance(value, Applied) or value.site.source is not body.source:
+        return False
+    return any(node is value.site.node for node in ast.walk(body.node))
 
 
 def _fix(step: Move) -> Fix | None:
