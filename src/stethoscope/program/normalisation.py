@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.arithmetic import fold_binary
-from stethoscope.program.index import Index, Module, Variable, dotted
+from stethoscope.program.index import External, Index, Module, Variable, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.values import Constant, Site
 from stethoscope.run import Source
 
-TRAINING_WORDS = frozenset({"train", "training", "trn", "aug", "augment", "augmented", "augmentation"})
+TRAINING_WORDS = frozenset({"train", "training", "trn"})
+AUGMENTING_WORDS = frozenset({"aug", "augment", "augmented", "augmentation", "augmentations"})
 EVALUATION_WORDS = frozenset({"val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev"})
+MOST_CHANNELS = 64
 CHAINS = frozenset({"Compose", "Sequential"})
+IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # the defaults of albumentations
 Numbers = tuple[tuple[float, ...], tuple[float, ...]]
 
 
@@ -51,11 +54,12 @@ def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
         if not (isinstance(node, ast.Call) and _last(node) in CHAINS):
             continue
         purpose = _purpose(node, parents)
-        steps = _steps(node)
+        steps = _steps(index, module, node)
         if not purpose or steps is None:
             continue
-        found = [step for step in steps if isinstance(step, ast.Call) and _last(step) == "Normalize"]
-        numbers = _numbers(index, module, found[0]) if found else None
+        found = [step for step in steps if _last(step) == "Normalize"]
+        defaults = _defaults(index, node, parents)
+        numbers = _numbers(index, module, found[0], defaults) if found else None
         yield Pipeline(purpose, Site(module.source, node), numbers, not found or numbers is not None)
 
 
@@ -63,11 +67,21 @@ def _last(call: ast.Call) -> str:
     return (dotted(call.func) or "").rpartition(".")[2]
 
 
-def _steps(call: ast.Call) -> list[ast.expr] | None:
+def _steps(index: Index, module: Module, call: ast.Call) -> list[ast.Call] | None:
     """The steps of a chain, None where some of them are not written there."""
     inner = call.args[0] if call.args else None
-    steps = inner.elts if isinstance(inner, ast.List | ast.Tuple) else call.args
-    return list(steps) if all(isinstance(step, ast.Call) for step in steps) and steps else None
+    given = inner.elts if isinstance(inner, ast.List | ast.Tuple) else call.args
+    steps = [_step(index, module, step) for step in given]
+    known = [step for step in steps if step is not None]
+    return known if known and len(known) == len(steps) else None
+
+
+def _step(index: Index, module: Module, node: ast.expr) -> ast.Call | None:
+    """A step that is made in its place, or before under a name of the module."""
+    if isinstance(node, ast.Name):
+        target = index.resolve(module, node.id)
+        return target.value if isinstance(target, Variable) and isinstance(target.value, ast.Call) else None
+    return node if isinstance(node, ast.Call) else None
 
 
 def _purpose(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
@@ -75,13 +89,46 @@ def _purpose(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
     while node in parents:
         parent = parents[node]
         for text in _names_around(parent, node):
-            parts = {word for name in re.findall(r"\w+", text) for word in words(name)}
-            if parts & TRAINING_WORDS and not parts & EVALUATION_WORDS:
-                return "train"
-            if parts & EVALUATION_WORDS and not parts & TRAINING_WORDS:
-                return "eval"
+            purpose = _spoken_purpose(text)
+            if purpose:
+                return purpose
+        for test, holds in _conditions_around(parent, node):
+            purpose = _spoken_purpose(ast.unparse(test))
+            if purpose:
+                is_negated = isinstance(test, ast.UnaryOp) or "!=" in ast.unparse(test)
+                return purpose if holds is not is_negated else OTHER[purpose]
         node = parent
     return ""
+
+
+OTHER = {"train": "eval", "eval": "train"}
+
+
+def _spoken_purpose(text: str) -> str:
+    parts = {word for name in re.findall(r"\w+", text) for word in words(name)}
+    trains, judges = parts & TRAINING_WORDS, parts & EVALUATION_WORDS
+    if judges and not trains:
+        return "eval"
+    return "train" if (trains or parts & AUGMENTING_WORDS) and not judges else ""
+
+
+def _conditions_around(parent: ast.AST, child: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """The conditions that decide whether a statement is reached, each with how it must come out."""
+    match parent:
+        case ast.If(test=test, body=body, orelse=orelse):
+            if child in body or child in orelse:
+                yield test, child in body
+        case ast.IfExp(test=test, body=one, orelse=other):
+            if child is one or child is other:
+                yield test, child is one
+        case ast.FunctionDef(body=body) if child in body:
+            for before in body[: body.index(child)]:  # `if train: return ...` leaves the other case
+                if (
+                    isinstance(before, ast.If)
+                    and not before.orelse
+                    and isinstance(before.body[-1], ast.Return)
+                ):
+                    yield before.test, False
 
 
 def _names_around(parent: ast.AST, child: ast.AST) -> Iterator[str]:
@@ -97,16 +144,50 @@ def _names_around(parent: ast.AST, child: ast.AST) -> Iterator[str]:
             key = keys[values.index(child)]
             if isinstance(key, ast.Constant):
                 yield str(key.value)
-        case ast.If(test=test, body=body) if child in body:
-            yield ast.unparse(test)
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
 
 
-def _numbers(index: Index, module: Module, call: ast.Call) -> Numbers | None:
+def _defaults(index: Index, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> dict[str, ast.expr]:
+    """The defaults of the function around a chain that no caller in the program overrides."""
+    while node in parents and not isinstance(node, ast.FunctionDef):
+        node = parents[node]
+    if not isinstance(node, ast.FunctionDef):
+        return {}
+    spec = node.args
+    pairs = zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False)
+    found = {arg.arg: default for arg, default in pairs}
+    named = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+    found.update({arg.arg: default for arg, default in named if default is not None})
+    owner = parents.get(node)
+    called = owner.name if isinstance(owner, ast.ClassDef) else node.name
+    given = _keywords_given(index, called)
+    return {} if None in given else {name: default for name, default in found.items() if name not in given}
+
+
+def _keywords_given(index: Index, called: str) -> set[str | None]:
+    """The keywords under which a function or class is given something anywhere; None for `**`."""
+    return {
+        keyword.arg
+        for module in index.modules.values()
+        if called in module.source.text
+        for call in ast.walk(module.source.tree)
+        if isinstance(call, ast.Call) and _last(call) == called
+        for keyword in call.keywords
+    }
+
+
+def _numbers(index: Index, module: Module, call: ast.Call, defaults: dict[str, ast.expr]) -> Numbers | None:
+    if not call.args and not call.keywords:
+        target = index.resolve(module, dotted(call.func) or "")
+        is_known = isinstance(target, External) and target.name.startswith("albumentations")
+        return IMAGENET if is_known else None
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     mean = given.get("mean", call.args[0] if call.args else None)
     deviation = given.get("std", call.args[1] if len(call.args) > 1 else None)
+    mean, deviation = (
+        defaults.get(node.id, node) if isinstance(node, ast.Name) else node for node in (mean, deviation)
+    )
     first, second = _tuple(index, module, mean), _tuple(index, module, deviation)
     return (first, second) if first is not None and second is not None else None
 
@@ -119,6 +200,12 @@ def _tuple(index: Index, module: Module, node: ast.expr | None) -> tuple[float, 
             if isinstance(target, Variable)
             else None
         )
+    match node:
+        case ast.BinOp(
+            left=ast.List() | ast.Tuple() as once, op=ast.Mult(), right=ast.Constant(value=int() as n)
+        ):
+            repeated = _tuple(index, module, once)
+            return repeated * n if repeated is not None and 0 < n <= MOST_CHANNELS else None
     if not isinstance(node, ast.List | ast.Tuple):
         return None
     numbers = [_number(module.source, element) for element in node.elts]
