@@ -236,9 +236,11 @@ def choice(*options: Value) -> Value:
     flat: list[Value] = []
     for option in options:
         for single in option.options if isinstance(option, Choice) else (option,):
+            if len(flat) == MOST_OPTIONS:
+                return Choice(tuple(flat))  # a table of thousands is not looked through
             if not any(single is other or _same_constant(single, other) for other in flat):
                 flat.append(single)
-    return flat[0] if len(flat) == 1 else Choice(tuple(flat[:MOST_OPTIONS]))
+    return flat[0] if len(flat) == 1 else Choice(tuple(flat))
 
 
 MOST_OPTIONS = 12
