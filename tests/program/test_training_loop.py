@@ -10,6 +10,7 @@ from stethoscope.program.index import index
 from stethoscope.program.moves import Kind
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.training_loop import TrainingLoop, level, training_loops
+from stethoscope.program.values import Applied
 from tests.program.program_text import program_of
 
 SHOWN = {
@@ -556,3 +557,33 @@ def main(loader):
 """
     loop = the_loop(tmp_path, text.replace("MADE", made).replace("KEPT", kept))
     assert moves_of(loop) == ["zero", "backward", "clip", "step"]
+
+
+def test_what_a_base_makes_in_its_constructor_is_known(tmp_path: Path) -> None:
+    loop = the_loop(
+        tmp_path,
+        """
+import torch
+
+class Base:
+    def __init__(self, net):
+        self.net = net
+        self.first = torch.optim.SGD(net.parameters(), lr=0.1)
+
+class Trainer(Base):
+    def __init__(self, net):
+        super().__init__(net)
+        self.second = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def fit(self, loader):
+        for x in loader:
+            self.first.zero_grad()
+            self.net(x).mean().backward()
+            self.first.step()
+
+Trainer(torch.nn.Linear(8, 1)).fit(batches)
+""",
+    )
+    (step,) = loop.of(Kind.STEP)
+    assert isinstance(step.subject, Applied)
+    assert step.subject.callee == "torch.optim.SGD"

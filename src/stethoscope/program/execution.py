@@ -256,6 +256,8 @@ class Execution:
         """Whether following the function can wait until its result matters."""
         if self.tracing and function in self._effects.telling:
             return False
+        if function.name == "__init__":  # super().__init__(...), which fills the object being made
+            return False
         return function not in self._effects.changing
 
     def may_train(self, function: Function) -> bool:
