@@ -338,7 +338,7 @@ def _measures(run: Execution, value: Applied | Delayed) -> bool:
         return bool(ERROR.search(_line_of(value)) and REDUCED.search(_lines_after(value)))
     if isinstance(value, Applied) and value.callee == "()" and COUNTED.search(_line_of(value)):
         return not parts & SHOWING_WORDS
-    if isinstance(value, Applied) and (value.callee in {"==", "&"} or _counts_pairs(value)):
+    if isinstance(value, Applied) and (value.callee == "==" or _counts_pairs(value) or _overlap(value)):
         return True
     return bool(parts & MEASURE_WORDS) or (
         isinstance(value, Applied) and value.callee in {".update", ".add_batch"}
@@ -347,6 +347,16 @@ def _measures(run: Execution, value: Applied | Delayed) -> bool:
 
 def _counts_pairs(value: Applied) -> bool:
     return value.callee.rpartition(".")[2] in COUNTING
+
+
+def _overlap(value: Applied) -> tuple[Value, ...]:
+    """The two sides of `(found & true).sum()`, where a score counts what they share."""
+    match value:
+        case Applied(callee=".sum", args=[Applied(callee="&", args=sides), *_]):
+            return tuple(sides)
+        case Applied(callee=callee, args=[one, other]) if callee.rpartition(".")[2] == "logical_and":
+            return one, other
+    return ()
 
 
 def _line_of(value: Applied) -> str:
@@ -372,6 +382,8 @@ def _operands(run: Execution, value: Applied | Delayed) -> Iterator[Value]:
     args = list(value.args)
     if isinstance(value, Applied) and _counts_pairs(value):
         args = [term for arg in args for term in _terms(arg)]
+    elif isinstance(value, Applied) and (sides := _overlap(value)):
+        args = list(sides)
     elif isinstance(value, Applied) and value.callee[0] in "(.":
         args = args[1:]  # the callable or the receiver
     for arg in (*args, *value.keywords.values()):
