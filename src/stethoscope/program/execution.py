@@ -44,6 +44,7 @@ from stethoscope.program.values import (
     Value,
     choice,
 )
+from stethoscope.run import Source
 
 STEPS = 30_000  # expressions and statements followed from one entry: about half a second
 DEPTH = 40  # calls inside calls
@@ -1063,8 +1064,8 @@ class Execution:
             return Constant(default.value)
         return Leaf(name)
 
-    def _module(self, source: object) -> Module:
-        return self.index.module_of(source)  # type: ignore[arg-type]
+    def _module(self, source: Source) -> Module:
+        return self.index.module_of(source)
 
     def _spend(self) -> None:
         self.steps -= 1
@@ -1086,7 +1087,7 @@ class _Around(Mapping[str, Value]):
     def __contains__(self, name: object) -> bool:
         return name in self._frame.names or name in self._frame.around
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[str]:
         return iter({**self._frame.around, **self._frame.names})
 
     def __len__(self) -> int:

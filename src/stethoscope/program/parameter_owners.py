@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry, quietly
@@ -195,9 +195,11 @@ def _initialised(run: Execution, instance: Instance) -> None:
         run.scope, run.steps = scope, steps
 
 
-def networks_in(run: Execution, loss: Value | None, stops: object) -> Iterator[tuple[Value, Value]]:
+def networks_in(
+    run: Execution, loss: Value | None, stops: Callable[[Value], bool] | None
+) -> Iterator[tuple[Value, Value]]:
     """The networks of known making that a loss went through, each with the value it gave."""
-    for value in ancestry(run, loss, stops):  # type: ignore[arg-type]
+    for value in ancestry(run, loss, stops):
         match value:
             case Delayed(callee=FunctionValue(bound=Instance() as module)):
                 yield module, value

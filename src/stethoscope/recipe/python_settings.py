@@ -145,7 +145,7 @@ def _composed(opened: Opened, files: Files, above: tuple[Path, ...]) -> Names:
 
 
 def _as_section(names: Names, opened: Opened) -> Section:
-    return Section({name: node for name, node in names.values.items()}, where=Where(opened.file))  # noqa: C416
+    return Section(dict[str | int, Setting | Section](names.values.items()), where=Where(opened.file))
 
 
 def _bases(tree: ast.Module) -> list[str]:

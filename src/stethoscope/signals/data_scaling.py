@@ -8,7 +8,7 @@ from stethoscope.program.data_scaling import DataScaling, data_scaling
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +21,6 @@ class ScaledData:
 def measure(run: Run) -> ScaledData | Missing:
     """Compare what the run's data sets do to their items."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     seen = data_scaling(index(run.program), settings_tree(run.recipe))
     return ScaledData(seen) if seen.compared else Missing("no data set of an evaluation could be followed")

@@ -8,7 +8,7 @@ from stethoscope.program.denoising import Denoising, denoising
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class DenoisingObjective:
 def measure(run: Run) -> DenoisingObjective | Missing:
     """Look for networks that are trained on noisy input."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     seen = denoising(index(run.program), settings_tree(run.recipe))
     if not (seen.passes or seen.held):
         return Missing("no network with noisy input was found in training")

@@ -9,7 +9,7 @@ from stethoscope.program.evaluation import Evaluation, Walk, walks
 from stethoscope.program.index import Index, index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +26,6 @@ class Evaluations:
 def measure(run: Run) -> Evaluations | Missing:
     """Find the evaluations of the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     known = index(run.program)
     return Evaluations(known, walks(known, settings_tree(run.recipe)))

@@ -8,7 +8,7 @@ from stethoscope.program.half_sections import HalfSections, half_sections
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,5 +21,5 @@ class HalfPrecision:
 def measure(run: Run) -> HalfPrecision | Missing:
     """Follow the half-precision regions of the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     return HalfPrecision(half_sections(index(run.program), settings_tree(run.recipe)))

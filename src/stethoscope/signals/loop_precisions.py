@@ -9,7 +9,7 @@ from stethoscope.program.index import index
 from stethoscope.program.precision import LoopPrecision, loop_precisions
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class LoopPrecisions:
 def measure(run: Run) -> LoopPrecisions | Missing:
     """Look at the training loops of the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     found = loop_precisions(index(run.program), settings_tree(run.recipe))
     if not found:
         return Missing(

@@ -9,7 +9,7 @@ from stethoscope.program.index import index
 from stethoscope.program.loss_calls import LossCall, loss_calls
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class LossCalls:
 def measure(run: Run) -> LossCalls | Missing:
     """Find the losses that the run's program calls."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     found = loss_calls(index(run.program), settings_tree(run.recipe))
     return (
         LossCalls(found) if found else Missing("no call of a loss with a known meaning was found in training")

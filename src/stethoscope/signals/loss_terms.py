@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.loss_terms import LossTerm, loss_terms
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class ObjectiveTerms:
 def measure(run: Run) -> ObjectiveTerms | Missing:
     """Find what the program minimises."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     found = loss_terms(run.program, run.recipe)
     if found.sinks == 0 and not found.terms:
         return Missing(

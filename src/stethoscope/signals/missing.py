@@ -11,3 +11,6 @@ class Missing:
 
     why: str
     log_this: str = ""
+
+
+NO_SOURCE = Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import index
 from stethoscope.program.normalisation import Pipeline, pipelines
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +32,6 @@ class Transforms:
 def measure(run: Run) -> Transforms | Missing:
     """Find the transforms of the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     found = pipelines(index(run.program))
     return Transforms(found) if found else Missing("no normalising transforms were found in the source")

@@ -8,7 +8,7 @@ from stethoscope.program.index import index
 from stethoscope.program.padding import Padding, padding_in_loss
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class PaddingInLoss:
 def measure(run: Run) -> PaddingInLoss | Missing:
     """Follow the losses of the run's program back into its data sets."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     seen = padding_in_loss(index(run.program), settings_tree(run.recipe))
     return (
         PaddingInLoss(seen)

@@ -9,7 +9,7 @@ from stethoscope.program.index import index
 from stethoscope.program.ranks import Ranks, distributed
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class Processes:
 def measure(run: Run) -> Processes | Missing:
     """Find the walks of the run's program that are distributed."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     found = tuple(distributed(walks(index(run.program), settings_tree(run.recipe))))
     if not found:
         return Missing("nothing in the source trains with several processes")

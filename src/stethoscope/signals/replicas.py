@@ -8,7 +8,7 @@ from stethoscope.program.index import index
 from stethoscope.program.replicas import Replicas, noisy_replicas
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +21,7 @@ class ChannelReplicas:
 def measure(run: Run) -> ChannelReplicas | Missing:
     """Look at the noisy inputs of the networks that the run's program trains."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     seen = noisy_replicas(index(run.program), settings_tree(run.recipe))
     return (
         ChannelReplicas(seen) if seen.passes else Missing("no network with noisy input was found in training")

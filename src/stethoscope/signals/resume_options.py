@@ -10,7 +10,7 @@ from stethoscope.program.index import index
 from stethoscope.program.resume_options import IdleOption, dropped_loads, idle_options
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class ResumeOptions:
 def measure(run: Run) -> ResumeOptions | Missing:
     """Follow the options for resuming through the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     found = walks(index(run.program), settings_tree(run.recipe))
     dropped = tuple(call for walk in found for call in dropped_loads(walk))
     return ResumeOptions(tuple(idle_options(run.program, _written(run))), dropped)

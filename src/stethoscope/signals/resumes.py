@@ -9,7 +9,7 @@ from stethoscope.program.evaluation import Walk, walks
 from stethoscope.program.index import Index, index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class Resumes:
 def measure(run: Run) -> Resumes | Missing:
     """Find where the run's program resumes."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     known = index(run.program)
     found = walks(known, settings_tree(run.recipe))
     return Resumes(known, found, tuple(one for walk in found for one in resumptions(walk)))

@@ -9,7 +9,7 @@ from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.term_sizes import Objectives, TermSize, TermWeight, objectives
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class TermSizes:
 def measure(run: Run) -> TermSizes | Missing:
     """Compute the terms of the run's objective on pictures with a known error."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     seen = objectives(index(run.program), settings_tree(run.recipe))
     return (
         TermSizes(seen)

@@ -9,7 +9,7 @@ from stethoscope.program.index import Index, index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class TrainingLoaders:
 def measure(run: Run) -> TrainingLoaders | Missing:
     """Find the loaders of the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     names = index(run.program)
     found = training_loaders(names, settings_tree(run.recipe))
     return TrainingLoaders(names, found) if found else Missing("no DataLoader of the training data was found")

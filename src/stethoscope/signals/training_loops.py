@@ -9,7 +9,7 @@ from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class TrainingLoops:
 def measure(run: Run) -> TrainingLoops | Missing:
     """Find the training loops of the run's program."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     loops = training_loops(index(run.program), settings_tree(run.recipe))
     if not loops:
         return Missing(

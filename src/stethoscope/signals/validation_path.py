@@ -9,7 +9,7 @@ from stethoscope.program.moving_difficulty import moving_difficulties
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.validation_path import ValidationPath, validation_path
 from stethoscope.run import Run
-from stethoscope.signals.missing import Missing
+from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +22,7 @@ class Yardstick:
 def measure(run: Run) -> Yardstick | Missing:
     """Follow the functions that validate."""
     if run.program is None or not run.program.sources:
-        return Missing("the training source was not found", log_this="stethoscope RUN --code PATH_TO_SOURCE")
+        return NO_SOURCE
     path = validation_path(run.program, run.recipe)
     known = {following.where for following in path.followings}
     walked = moving_difficulties(index(run.program), settings_tree(run.recipe))
