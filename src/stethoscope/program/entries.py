@@ -24,13 +24,13 @@ class Entry:
     reaches: frozenset[Function]
 
 
-def walk(run: Execution, entry: Entry) -> None:
-    """Follow an entry as far as its budget goes."""
+def walk(run: Execution, start: Function | Module) -> None:
+    """Follow a script or function as far as the budget goes."""
     try:
-        if isinstance(entry.start, Module):
-            run.enter_module(entry.start)
+        if isinstance(start, Module):
+            run.enter_module(start)
         else:
-            run.enter(entry.start)
+            run.enter(start)
     except (Exhausted, RecursionError):
         pass  # what was met so far stands
 

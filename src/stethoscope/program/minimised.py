@@ -38,7 +38,7 @@ def minimised(index: Index, settings: SettingsTree) -> list[Minimised]:
         if not wanted.intersection(entry.reaches) and entry.reaches:
             continue
         run = Execution(index, settings, min(STEPS, left))
-        walk(run, entry)
+        walk(run, entry.start)
         left -= min(STEPS, left) - max(run.steps, 0)
         found.extend(Minimised(run, sink) for sink in run.sinks)
         wanted -= {function for sink in run.sinks for function in sink.within}

@@ -59,7 +59,7 @@ def traces(index: Index, settings: SettingsTree) -> tuple[Trace, ...]:
 
 def _traced(index: Index, settings: SettingsTree, entry: Entry, steps: int) -> Trace:
     run = Execution(index, settings, steps, tracing=True)
-    walk(run, entry)
+    walk(run, entry.start)
     return Trace(entry.start, run, tuple(run.events), run.steps >= 0)
 
 

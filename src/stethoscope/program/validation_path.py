@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program import calls
 from stethoscope.program.effects import effects, own_nodes
-from stethoscope.program.entries import is_test
+from stethoscope.program.entries import is_test, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
 from stethoscope.program.extents import HEIGHT, WIDTH, Mark, Picture, Ruler, is_resize
 from stethoscope.program.index import Function, Index, Module, dotted, index
@@ -140,7 +140,7 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
     left = ALL_STEPS
     for entry in entries:
         run = Execution(names, settings, min(STEPS, left))
-        _enter(run, entry)
+        walk(run, entry.start)
         comparisons = list(_comparisons(run, entry))
         compared += len(comparisons)
         rulers = Rulers.of(run)
@@ -251,16 +251,6 @@ def _own_statements(module: Module) -> Iterator[ast.AST]:
                 for child in getattr(node, block, ())
                 if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             )
-
-
-def _enter(run: Execution, entry: EvaluationEntry) -> None:
-    try:
-        if isinstance(entry.start, Module):
-            run.enter_module(entry.start)
-        else:
-            run.enter(entry.start)
-    except (Exhausted, RecursionError):
-        pass  # what was met so far stands
 
 
 # Comparisons: a prediction held against something that no network made
