@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.imported_files import imported_files
+from stethoscope.program.index import Index
 from stethoscope.program.option import Option
 from stethoscope.program.overwritten_settings import (
     Overwritten,
@@ -55,14 +57,16 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
     names = sorted({option.name for option in options} | {setting.leaf for setting in written})
     plain = [option for option in options if option.kind in {"parameter", "constant"}]
     found = [*overwritten_settings(uses.code, names), *overwritten_parameters(uses.code, plain)]
-    judged = (_judged(one, options, written) for one in found)
+    judged = (_judged(one, options, written, uses.code.index) for one in found)
     return OverwrittenSettings(tuple(one for one in judged if one is not None))
 
 
-def _judged(found: Overwritten, options: list[Option], written: list[Setting]) -> OverwrittenSetting | None:
+def _judged(
+    found: Overwritten, options: list[Option], written: list[Setting], index: Index
+) -> OverwrittenSetting | None:
     """The replaced setting with its places; None where nobody can have given it a value."""
     in_files = list(_in_files(found, written))
-    declared = [option for option in options if option.name == found.name and _fits(option, found)]
+    declared = [option for option in options if option.name == found.name and _fits(option, found, index)]
     if not declared and not in_files:
         return None
     value = in_files[0].value if in_files else declared[0].default
@@ -82,8 +86,16 @@ def _in_files(found: Overwritten, written: list[Setting]) -> Iterator[Setting]:
             yield setting
 
 
-def _fits(option: Option, found: Overwritten) -> bool:
+def _fits(option: Option, found: Overwritten, index: Index) -> bool:
     """Whether an option can be what a statement replaces."""
     if option.kind in {"parameter", "constant"}:
         return option.where.file == found.source.file and len(found.path) == 1
-    return found.kind == "parsed" and option.kind in {"flag", "field"} and len(found.path) == 1
+    is_plain = found.kind == "parsed" and option.kind in {"flag", "field"} and len(found.path) == 1
+    return is_plain and _run_together(option.where.file, found.source.file, index)
+
+
+def _run_together(one: str, other: str, index: Index) -> bool:
+    """Whether one run can hold both files: the flags of a script beside it are not this script's."""
+    if one == other:
+        return True
+    return any({one, other} <= imported_files(index, source) for source in index.program)
