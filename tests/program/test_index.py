@@ -35,6 +35,16 @@ def indexed(folder: Path, files: dict[str, str]) -> Index:
         ),
         ("import cv2", "cv2.resize", "cv2.resize"),
         ("def f():\n    import cv2 as cv", "cv.resize", "cv2.resize"),
+        (
+            "try:\n    from apex import amp\nexcept ImportError:\n    amp = None",
+            "amp.initialize",
+            "apex.amp.initialize",
+        ),
+        (
+            "tb = None\ntry:\n    import tensorboardX as tb\nexcept ImportError:\n    pass",
+            "tb.Writer",
+            "tensorboardX.Writer",
+        ),
     ],
 )
 def test_an_outside_name_gets_its_full_form(tmp_path: Path, line: str, name: str, means: str) -> None:

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.apex import initialised
 from stethoscope.program.autocast import (
     HALVES,
     Autocast,
@@ -117,7 +118,7 @@ def half_sections(index: Index, settings: SettingsTree) -> HalfSections:
 
 def _speaks_of_half(index: Index) -> bool:
     """Whether the program has any word about half precision: most have none, and need no walk."""
-    words = ("autocast", "half(", "float16", "bfloat16", "precision", "fp16", "bf16")
+    words = ("autocast", "half(", "float16", "bfloat16", "precision", "fp16", "bf16", "apex")
     return any(word in source.text for source in index.program for word in words)
 
 
@@ -252,13 +253,16 @@ def _bound(run: Execution, function: Function) -> Value | None:
 
 
 def _from_engines(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_Root]:
-    """Networks handed to accelerate or Fabric, and what Lightning's and Hugging Face's loops call."""
+    """Networks handed to accelerate, Fabric or apex, and what Lightning's and Hugging Face's loops call."""
     for trace in known:
         for event in trace.events:
             if isinstance(event, Call) and event.name in {"prepare", "setup", "setup_module"}:
                 region = engine_autocast(event.receiver)
                 for given in event.args if region is not None else ():
                     yield from _networks_in(index, given, region)
+        for cast in initialised(trace.events):
+            for network in cast.networks:
+                yield from _networks_in(index, network, cast.autocast)
     region = _framework_region(index, run)
     if region is None or region.is_off:
         return

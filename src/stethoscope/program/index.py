@@ -251,6 +251,11 @@ def _module(source: Source, functions: list[Function], classes: list[Class]) -> 
             names[statement.name] = _function(statement, source, None, source.module, functions, classes)
         elif isinstance(statement, ast.ClassDef):
             names[statement.name] = _class(statement, source, source.module, functions, classes)
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            for alias in statement.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                if isinstance(names.get(bound), Variable):
+                    del names[bound]  # what stood for it where it is missing
         elif isinstance(statement, ast.For | ast.While):
             for inner in _nested(statement.body):  # a closure of each round; nobody else can name it
                 if isinstance(inner, FunctionNode):
@@ -270,11 +275,12 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
         yield statement
         if isinstance(statement, ast.If | ast.Try | ast.With):
+            # A handler comes first: `except ImportError: amp = None` is not what the name usually is.
+            for handler in getattr(statement, "handlers", []):
+                yield from _top_level(handler.body)
             yield from _top_level(statement.body)
             for more in (getattr(statement, "orelse", []), getattr(statement, "finalbody", [])):
                 yield from _top_level(more)
-            for handler in getattr(statement, "handlers", []):
-                yield from _top_level(handler.body)
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:

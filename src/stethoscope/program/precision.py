@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.apex import initialised, is_scaled_by_apex
 from stethoscope.program.autocast import Autocast, autocast_of
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Event, Scope
@@ -78,6 +79,8 @@ def _regions(loop: TrainingLoop) -> Iterator[Region]:
                     yield Region(found, Site(scope.source, scope.node))
             for function in event.within:
                 yield from decorated(loop.run, function)
+    for cast in initialised(loop.trace.events):
+        yield Region(cast.autocast, cast.site)
     for move in loop.of(Kind.FORWARD):
         reached = called(loop.run, move.event) if isinstance(move.event, Call) else None
         for instance in networks(reached):
@@ -206,6 +209,8 @@ def _is_scaled(loop: TrainingLoop) -> bool:
     if loop.hook is not None or any(move.scaled or move.by_engine for move in backward):
         return True
     if loop.of(Kind.SCALER_STEP, Kind.SCALER_UPDATE, Kind.UNSCALE):
+        return True
+    if any(is_scaled_by_apex(move.event) for move in backward):
         return True
     return any(_is_multiplied(loop, move) for move in backward) or any(map(_is_unfollowed, backward))
 

@@ -2,8 +2,8 @@
 
 ## What it checks
 Each training loop whose forward pass runs inside float16 autocast (a `with` block, a decorator, a region
-inside the network): whether its backward pass is of a scaled loss. `torch.autocast("cuda")` without a dtype
-is float16.
+inside the network) or on a network that apex cast (`amp.initialize`): whether its backward pass is of a
+scaled loss. `torch.autocast("cuda")` without a dtype is float16.
 
 ## Why it matters
 Gradients of activations are often below 6e-8, the smallest number that float16 holds, and become zero on the
@@ -11,8 +11,8 @@ way back. Early layers then get no gradient, the loss goes down slowly or not at
 
 ## When it is harmless
 bfloat16 has the range of float32 and needs no scale. A `GradScaler`, an engine that scales by itself
-(accelerate, Fabric, Lightning, deepspeed, the Hugging Face Trainer), apex, and a factor by hand (`loss *
-1024`) are all fine. Autocast around evaluation only has no gradients to lose.
+(accelerate, Fabric, Lightning, deepspeed, the Hugging Face Trainer), apex's `amp.scale_loss`, and a factor by
+hand (`loss * 1024`) are all fine. Autocast around evaluation only has no gradients to lose.
 
 ## References
 - torch.amp, "Gradient Scaling"
@@ -38,6 +38,7 @@ RULE = Rule(code="PRC106", since="0.2", severity=Severity.WARNING, subject=Subje
 
 def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
     """Report each loop that trains in float16 without a scale."""
+    told: set[tuple[int, int]] = set()
     for precision in precisions:
         loop = precision.loop
         region = next((one for one in precision.regions if one.autocast.may_be(DType.FLOAT16)), None)
@@ -46,6 +47,9 @@ def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
             continue
         certain = region.autocast.only(DType.FLOAT16)
         backward = loop.of(Kind.BACKWARD)[0]
+        if (id(region.site.node), id(backward.event.site.node)) in told:
+            continue
+        told.add((id(region.site.node), id(backward.event.site.node)))
         when = "float16" if certain else "float16 under some settings"
         yield Finding(
             where=(region.site.where, backward.event.site.where),
