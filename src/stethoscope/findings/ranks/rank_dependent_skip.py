@@ -21,9 +21,11 @@ prepares the data while the others wait at a barrier). Collectives of a group of
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.moves import Kind
 from stethoscope.program.ranks import Decisions, Ranks
@@ -31,6 +33,8 @@ from stethoscope.program.values import Site
 from stethoscope.signals.processes import Processes
 
 RULE = Rule(code="RNK101", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+MODES = frozenset({"training", "is_training", "is_train", "train"})
 
 
 def examine(processes: Processes) -> Iterator[Finding]:
@@ -72,11 +76,19 @@ def _parting(ranks: Ranks, event: Event) -> Scope | None:
     if not conditions:
         return _local_condition(ranks, event)
     scope, is_first = conditions[0]
+    if _asks_for_mode(event, scope):
+        return None
     name = event.name if isinstance(event, Call) else ""
     for other in ranks.collectives:
         if other.name == name and any(first is not is_first for _, first in ranks.conditions(other)):
             return None
     return scope
+
+
+def _asks_for_mode(event: Event, condition: Scope) -> bool:
+    """`if self.training:` below the condition: code for both modes may be run in the other one."""
+    inside = itertools.takewhile(lambda scope: scope is not condition, event.scopes())
+    return any(scope.kind == "if" and MODES.intersection(names_in(scope.node)) for scope in inside)
 
 
 def _local_condition(ranks: Ranks, event: Event) -> Scope | None:
