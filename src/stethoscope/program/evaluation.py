@@ -22,7 +22,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import Trace, traces
 from stethoscope.program.training_loop import condition
-from stethoscope.program.values import Applied, Constant, Instance, Items, Table, Value
+from stethoscope.program.values import Applied, Constant, FunctionValue, Instance, Items, Table, Value
 
 # fmt: off
 EVALUATION_WORDS = frozenset({
@@ -61,10 +61,12 @@ class Evaluation:
 
     @property
     def function(self) -> Function | None:
-        """The function that evaluates: the outermost one of the region, or the one around."""
+        """The function that evaluates: the outermost one of the region, best one that says so, or the one
+        around."""
         nodes = {id(scope.node) for scope in self.region if scope.kind == "call"}
         inside = [function for function in self.forward.event.within if id(function.node) in nodes]
-        return inside[0] if inside else (self.forward.event.within or (None,))[-1]
+        named = [function for function in inside if EVALUATION_WORDS & set(words(function.name))]
+        return (named or inside or (self.forward.event.within or (None,))[-1:])[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,8 @@ class Walk:
 
 
 def _leads_into(call: Call, name: str) -> bool:
+    if isinstance(call.callee, FunctionValue) and call.callee.function.name == name:
+        return True  # also behind another name, or a decorator
     return call.name == name or name in {"__call__", "__init__", "forward"}
 
 

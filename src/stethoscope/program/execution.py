@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
 from stethoscope.program import calls
 from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
+from stethoscope.program.decorators import decorated
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
@@ -145,6 +146,7 @@ class Execution:
         self._stored: dict[object, Value] = {}
         self._expanded: dict[Delayed, Value] = {}
         self._globals: dict[tuple[str, str], Value] = {}
+        self._wrapped: dict[Function, Value] = {}
         self._registries: dict[Value, str] = {}
         self._setting_up: set[tuple[Instance, str]] = set()
         self._unmade: dict[
@@ -641,7 +643,7 @@ class Execution:
         if known is None:
             return Leaf(node.name)
         if frame.function is None:
-            return FunctionValue(known)
+            return self._decorated(FunctionValue(known))
         # The names around a function are looked up when it is called, so the live mapping is kept.
         return FunctionValue(known, None, _Around(frame))
 
@@ -727,7 +729,7 @@ class Execution:
         target = self.index.resolve(module, name)
         match target:
             case Function():
-                return FunctionValue(target)
+                return self._decorated(FunctionValue(target))
             case Class():
                 return ClassValue(target)
             case Module():
@@ -806,10 +808,22 @@ class Execution:
                     bound = None
                 elif "classmethod" in method.decorators:
                     bound = ClassValue(cls)
-                return FunctionValue(method, bound)
+                found = self._decorated(FunctionValue(method))
+                return replace(found, bound=bound) if isinstance(found, FunctionValue) else found
             if name in ancestor.variables:
                 return self.evaluate(ancestor.variables[name], Frame(self._module(ancestor.source), {}))
         return None
+
+    def _decorated(self, plain: FunctionValue) -> Value:
+        """A function of a module or class behind the decorators of the repository; a trace follows them."""
+        function = plain.function
+        if not self.tracing or not function.node.decorator_list:
+            return plain
+        if function not in self._wrapped:
+            self._wrapped[function] = plain  # while it is being decorated
+            frame = Frame(self._module(function.source), {})
+            self._wrapped[function] = decorated(self, plain, frame)
+        return self._wrapped[function]
 
     def _set_up(self, instance: Instance, name: str) -> bool:
         """Frameworks call setup(), configure_...(); follow the one that gives the missing attribute."""

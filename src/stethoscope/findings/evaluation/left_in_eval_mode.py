@@ -13,7 +13,8 @@ statistics it is normalised with, from the first evaluation on.
 ## When it is harmless
 A network without dropout or batch norm acts the same in both modes. A network that no optimizer trains (a
 teacher, a perceptual network, an averaged copy) belongs in evaluation mode. A branch that evaluates and
-ends the program never returns to training. Switching only batch-norm layers off freezes them on purpose.
+ends the program never returns to training. A backward pass whose gradients are cleared before the next
+update (a saliency map, a probe) trains nothing. Switching only batch-norm layers off freezes them on purpose.
 
 ## References
 - torch.nn.Module.train
@@ -38,6 +39,7 @@ from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.networks import has_two_modes, networks, trained_by
+from stethoscope.program.spent_gradients import runs_only_looked_at
 from stethoscope.program.statements import blocks_around, is_name_chain, put_before
 from stethoscope.program.values import Value
 from stethoscope.run import Fix, Level
@@ -74,8 +76,11 @@ def _name(forward: Move) -> str:
 def _training_runs(walk: Walk) -> Iterator[Move]:
     """The runs of networks that gradients may come from, inside a loop that trains."""
     evaluated = {id(evaluation.forward) for evaluation in walk.evaluations}
+    looked_at = runs_only_looked_at(walk)
     for move in walk.moves:
         if move.kind is not Kind.FORWARD or id(move) in evaluated or without_gradients(move.event):
+            continue
+        if id(move.event) in looked_at:
             continue
         if any(s.kind == "loop" and id(s) in walk.training_scopes for s in move.event.scopes()):
             yield move
