@@ -16,6 +16,7 @@ from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of, n
 from stethoscope.program.autocast_lists import LOWER
 from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Class, External, Function, FunctionNode, Module, dotted
+from stethoscope.program.plain_numbers import is_number, is_setting, names_number
 from stethoscope.program.tensor_types import (
     CASTS,
     CREATING,
@@ -46,6 +47,7 @@ from stethoscope.program.values import (
     Items,
     Leaf,
     Outside,
+    Part,
     PartialValue,
     Site,
     Table,
@@ -255,6 +257,9 @@ class Flow:
         for name, default in defaults.items():
             if name not in names and isinstance(default, ast.Constant):
                 names[name] = Held(DType.NUMBER, value=Constant(default.value))
+        for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+            if _is_open(names.get(arg.arg, UNKNOWN)) and is_number(arg):
+                names[arg.arg] = NUMBER
         return names
 
     def _decorators(self, function: Function, module: Module) -> Iterator[_Entering]:
@@ -513,10 +518,11 @@ class _Frame:
             return NUMBER
         if isinstance(base.value, Instance | Outside | Choice | ClassValue | Table):
             site = Site(self.module.source, node)
-            return _held(self.flow.attribute(base.value, node.attr, site), self.mode)
+            held = _held(self.flow.attribute(base.value, node.attr, site), self.mode)
+            return NUMBER if _is_open(held) and (is_setting(node) or names_number(node.attr)) else held
         if node.attr in UNARY_ATTRIBUTES:
             return replace(base, value=None)
-        return UNKNOWN
+        return NUMBER if is_setting(node) else UNKNOWN
 
     def _subscript(self, base: Held, key: ast.expr) -> Held:
         index = self.evaluate(key)
@@ -736,6 +742,11 @@ def _is_about_half(mode: Mode, given: Iterable[Held]) -> bool:
     if mode.half is not None or mode.weights in HALVES:
         return True
     return any(part.dtype in HALVES for held in given for part in flat(held))
+
+
+def _is_open(held: Held) -> bool:
+    """Whether nothing at all is known of a value."""
+    return held.dtype is DType.UNKNOWN and held.items is None and isinstance(held.value, Leaf | Part | None)
 
 
 def _is_norm_name(name: str) -> bool:

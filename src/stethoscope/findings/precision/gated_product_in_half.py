@@ -1,17 +1,19 @@
 """A gate multiplies two float16 activations that nothing keeps small.
 
 ## What it checks
-In code that runs in float16: `gelu(a) * b`, `silu(gate) * up` and their kin, where both factors are float16
-and have gone through several learned layers, or earlier products, since they were last normalised.
+In code that runs in float16: `gelu(a) * b`, `silu(gate) * up`, a plain `a * b` of two halves and their kin,
+where both factors are float16 and have gone through several learned layers, or earlier products, since they
+were last normalised.
 
 ## Why it matters
 The product of two activations of 256 is 65536, beyond what float16 holds. The overflow is in the forward
 pass, so a lower loss scale does not help, and the scaler skips every step that meets it.
 
 ## When it is harmless
-Right behind a norm and one projection the factors stay near 1, as in most language models: silent. So are
-gates that are bounded (`sigmoid(a) * b`, GLU), factors in float32 or bfloat16, and products whose types are
-not known. Whether a gate that is reported overflows depends on its activations: look at their largest value.
+Right behind a norm and one projection an activation keeps the factors near 1, as in most language models:
+silent. So are gates that are bounded (`sigmoid(a) * b`, GLU), factors in float32 or bfloat16, and products
+whose types are not known. Whether a gate that is reported overflows depends on its activations: look at their
+largest value.
 
 ## References
 - Shazeer, "GLU Variants Improve Transformer"
@@ -33,6 +35,7 @@ RULE = Rule(code="PRC108", since="0.2", severity=Severity.NOTE, subject=Subject.
 
 UNBOUNDED = frozenset({"gelu", "silu", "swish", "relu", "mish", "leaky_relu", "elu", "selu", "celu", "relu2"})
 ACTING = frozenset({"act", "activation", "act_fn", "nonlinearity", "gelu", "silu", "act_layer"})
+LAYERS_OF_PLAIN_GATE = 2  # one on either side: no activation holds back what is below zero
 
 
 def examine(half: HalfPrecision) -> Iterator[Finding]:
@@ -55,17 +58,19 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
 
 
 def _gate(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:
-    """The activation in a product that may overflow."""
+    """The activation in a product that may overflow; the first factor where there is none."""
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and half.is_float16(node)):
         return None
-    noted = half.of(node)
-    if noted is None or noted.layers < MOST_LAYERS:
+    noted, left, right = half.of(node), half.of(node.left), half.of(node.right)
+    if noted is None or left is None or right is None or not (left.layers and right.layers):
+        return None  # a factor that is bounded, or no output of a layer
+    if not (half.is_float16(node.left) and half.is_float16(node.right)):
         return None
-    for gate, other in ((node.left, node.right), (node.right, node.left)):
-        if _is_activation(body, body.definition(gate)) and half.is_float16(gate) and half.is_float16(other):
-            beside = half.of(other)
-            return gate if beside is not None and beside.layers > 0 else None
-    return None
+    acted = [side for side in (node.left, node.right) if _is_activation(body, body.definition(side))]
+    if acted:
+        return acted[0] if noted.layers >= MOST_LAYERS else None
+    is_square = ast.dump(node.left) == ast.dump(node.right)
+    return node.left if noted.layers >= LAYERS_OF_PLAIN_GATE and not is_square else None
 
 
 def _is_activation(body: Body, node: ast.expr) -> bool:

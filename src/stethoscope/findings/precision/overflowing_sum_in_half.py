@@ -66,7 +66,8 @@ def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple
     is_half = half.is_float16(call.node)
     if call.name in GROWING and is_half and half.is_float16(call.operand):
         if not _is_bounded(body, call.operand):
-            yield call.operand, f"`{shown}` is float16: it is inf from an exponent of 11.1"
+            end = 16 if call.name.startswith("exp2") else 11.1
+            yield call.operand, f"`{shown}` is float16: it is inf from an exponent of {end}"
     elif call.name in {"half", "to", "type_as"} and is_half:
         inner = body.call(body.definition(call.operand))
         if inner is not None and inner.name in GROWING and not _is_bounded(body, inner.operand):
@@ -127,6 +128,8 @@ def _square(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
         return None
     if call.name in {"square", "square_"}:
         return call.operand
+    if call.name in {"mul", "multiply", "mul_"} and call.args:
+        return call.operand if ast.dump(call.args[0]) == ast.dump(call.operand) else None
     if call.name in {"pow", "pow_"} and call.args and isinstance(call.args[0], ast.Constant):
         return call.operand if _is_large(call.args[0].value) else None
     return None
