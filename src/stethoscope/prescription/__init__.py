@@ -14,6 +14,7 @@ from stethoscope.findings import Examination
 from stethoscope.prescription.case import Case
 from stethoscope.prescription.checkpoint import go_back_to
 from stethoscope.prescription.edits.diff import diff, spliced
+from stethoscope.prescription.fixes import slug, unmade_fixes
 from stethoscope.prescription.remedy import (
     UNPROVED,
     CheckpointAdvice,
@@ -46,7 +47,7 @@ def prescribe(explanation: Explanation, examination: Examination, run: Run) -> P
     return Prescription(
         checkpoint,
         note,
-        tuple(edit for cause, remedy in _matched(case) for edit in _edits(cause, remedy, run)),
+        tuple(_edits(case)),
         _unique(line for cause, remedy in _matched(case) for line in remedy.advice(cause, run)),
         _unique(line for cause, remedy in _matched(case) for line in remedy.expect(cause, run)),
         _to_log(case),
@@ -76,31 +77,41 @@ def _nothing(cause: RankedCause, run: Run) -> Iterable[Any]:
 
 
 def _matched(case: Case) -> Iterator[tuple[RankedCause, RemedyEntry]]:
-    """Each cause that stands with each remedy for it; a consequence goes away with its root."""
-    for cause in case.standing:
-        if cause.consequence_of is None:
-            yield from ((cause, remedy) for remedy in catalogue() if cause.name in remedy.remedy.cures)
+    """Each root cause with each remedy for it."""
+    for cause in _roots(case):
+        yield from ((cause, remedy) for remedy in catalogue() if cause.name in remedy.remedy.cures)
 
 
-def _edits(cause: RankedCause, entry: RemedyEntry, run: Run) -> Iterator[Edit]:
-    """The remedy's splices, gathered into one diff per file."""
+def _roots(case: Case) -> Iterator[RankedCause]:
+    """The causes that stand by themselves; a consequence goes away with its root."""
+    yield from (cause for cause in case.standing if cause.consequence_of is None)
+
+
+def _edits(case: Case) -> Iterator[Edit]:
+    """What remedies change, then what only a finding knows how to mend."""
+    made: set[Splice] = set()
+    for cause, entry in _matched(case):
+        splices = tuple(entry.splices(cause, case.run))
+        made.update(splices)
+        yield from _edited(entry.name, cause, splices, entry.remedy, case.run)
+    for cause in _roots(case):
+        for fix in unmade_fixes(cause, made):
+            made.update(fix.splices)
+            yield from _edited(slug(fix), cause, fix.splices, Remedy((cause.name,), fix.level), case.run)
+
+
+def _edited(
+    name: str, cause: RankedCause, splices: Iterable[Splice], remedy: Remedy, run: Run
+) -> Iterator[Edit]:
+    """A remedy's splices, gathered into one diff per file."""
     by_file: dict[str, list[Splice]] = defaultdict(list)
-    for splice in entry.splices(cause, run):
+    for splice in splices:
         by_file[splice.file].append(splice)
-    for file, splices in by_file.items():
+    for file, of_file in by_file.items():
         text, kind, maintained = _text_of(file, run)
-        shown = diff(file, text, spliced(text, splices))
+        shown = diff(file, text, spliced(text, of_file))
         if shown:
-            yield Edit(
-                entry.name,
-                (cause.name,),
-                file,
-                kind,
-                _level(entry.remedy),
-                shown,
-                entry.remedy.proof,
-                maintained,
-            )
+            yield Edit(name, (cause.name,), file, kind, _level(remedy), shown, remedy.proof, maintained)
 
 
 def _text_of(file: str, run: Run) -> tuple[str, str, bool]:
