@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from stethoscope.program.values import (
 
 SMALL, LARGE = 32, 64  # sides of the pictures
 ERRORS = (0.02, 0.2)  # standard deviations of a good and of a poor prediction, of values between 0 and 1
+SHRINKS = 0.6  # from one side to its double: a half or less where a mean is divided by a size again
+BATCH = 8
 MOST_TERMS = 12
 MOST_VISITED = 400
 MOST_TAKEN_APART = 600  # values of one sum that are looked into
@@ -67,11 +69,20 @@ class TermSize:
     sink: Site
     scaled_at: Site | None = None
     assumed: Mapping[str, float] = field(default_factory=dict)
+    in_batch: float = 1.0  # the factor from one picture to a batch, for what shrinks with the picture
 
     @property
     def growth(self) -> float:
         """The factor by which it grows when the side of the picture doubles."""
         return self.sizes[LARGE, ERRORS[0]] / max(self.sizes[SMALL, ERRORS[0]], 1e-300)
+
+    def in_use(self, error: float) -> float:
+        """How large it is on a usual batch of usual pictures, twice as wide as the larger one here.
+
+        What grows is taken as it is: how much it outweighs the others is another question.
+        """
+        size = self.sizes[LARGE, error]
+        return size * self.growth * self.in_batch if self.growth < SHRINKS else size
 
 
 def with_assumed(term: TermSize) -> str:
@@ -152,9 +163,13 @@ def _sized(
             scaled = {key: size * abs(addend.factor) for key, size in sizes.items()}
             assumed = dict(numbers.values())
             is_spectral = spectrum is not None
-            yield TermSize(
+            term = TermSize(
                 value.site, scaled, is_spectral, spectrum, one.sink.site, addend.scaled_at, assumed
             )
+            if term.growth < SHRINKS:
+                known = {o: number for o, (_, number) in numbers.items()}
+                term = replace(term, in_batch=_in_batch(index, value, compared, masks, known))
+            yield term
 
 
 def _is_layer(value: Value) -> bool:
@@ -335,18 +350,44 @@ def _sizes(
     numbers: Mapping[Value, float],
 ) -> dict[tuple[int, float], float] | None:
     sizes: dict[tuple[int, float], float] = {}
-    operands = (*compared, *masks, *numbers)
     for side in (SMALL, LARGE):
-        rng = np.random.default_rng(side)
-        target = rng.uniform(0.2, 0.8, (1, 3, side, side))
-        noise = rng.normal(size=target.shape)
-        given = (*(np.ones(target.shape, dtype=bool) for _ in masks), *map(np.float64, numbers.values()))
         for error in ERRORS:
-            number = score(index, value, operands, (target + error * noise, target, *given))
-            if number is None or not np.isfinite(number):
+            number = _size(index, value, compared, masks, numbers, (1, 3, side, side), error)
+            if number is None:
                 return None
-            sizes[side, error] = abs(number)
+            sizes[side, error] = number
     return sizes
+
+
+def _in_batch(
+    index: Index,
+    value: Value,
+    compared: Sequence[Value],
+    masks: Sequence[Value],
+    numbers: Mapping[Value, float],
+) -> float:
+    """The factor by which a term changes from one picture to a batch."""
+    shapes = ((count, 3, SMALL, SMALL) for count in (1, BATCH))
+    one, many = (_size(index, value, compared, masks, numbers, shape, ERRORS[0]) for shape in shapes)
+    return many / one if one and many else 1.0
+
+
+def _size(
+    index: Index,
+    value: Value,
+    compared: Sequence[Value],
+    masks: Sequence[Value],
+    numbers: Mapping[Value, float],
+    shape: tuple[int, ...],
+    error: float,
+) -> float | None:
+    rng = np.random.default_rng(shape[-1])
+    target = rng.uniform(0.2, 0.8, shape)
+    noise = rng.normal(size=shape)
+    given = (*(np.ones(shape, dtype=bool) for _ in masks), *map(np.float64, numbers.values()))
+    operands = (*compared, *masks, *numbers)
+    number = score(index, value, operands, (target + error * noise, target, *given))
+    return abs(number) if number is not None and np.isfinite(number) else None
 
 
 def _spectrum(run: Execution, value: Value) -> Site | None:

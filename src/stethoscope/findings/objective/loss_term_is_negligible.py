@@ -3,8 +3,8 @@
 ## What it checks
 Each term of the loss that compares a prediction with a target is computed by its own formula, weight
 included, for a good and for a poor prediction. A term below a ten-thousandth of the others in both is
-reported. A mean that cannot be computed so is judged by its weight alone, where that is a billionth of
-another mean's.
+reported; what shrinks with the size of the picture is taken at 128 pixels in a batch of 8. A mean that cannot
+be computed so is judged by its weight alone, where that is a billionth of another mean's.
 
 ## Why it matters
 The term is paid for in time and memory and trusted to shape the result, and its gradient drowns in the noise
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.term_sizes import ERRORS, LARGE, TermSize, with_assumed
+from stethoscope.program.term_sizes import ERRORS, TermSize, with_assumed
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -63,8 +63,8 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
 def _largest_share(term: TermSize, others: list[TermSize]) -> float | None:
     shares = []
     for error in ERRORS:
-        rest = sum(other.sizes[LARGE, error] for other in others)
+        rest = sum(other.in_use(error) for other in others)
         if not rest:
             return None
-        shares.append(term.sizes[LARGE, error] / rest)
+        shares.append(term.in_use(error) / rest)
     return max(shares) if max(shares) > 0 else None
