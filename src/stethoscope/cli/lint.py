@@ -168,7 +168,10 @@ def _must_not_overwrite(output: str | None, files: Files) -> None:
     if output is None:
         return
     target = Path(os.path.realpath(output))
-    read = {Path(os.path.realpath(entry.path)) for entry in (*files.sources, *files.settings_files)}
+    read = {
+        Path(os.path.realpath(entry.path))
+        for entry in (*files.sources, *files.settings_files, *files.launchers)
+    }
     if target in read:
         raise UnwritableFile(f"{output} is one of the files examined; write the report elsewhere.")
     if target.is_dir():

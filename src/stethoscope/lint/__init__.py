@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from stethoscope.findings import Finding, Found, NotExamined, RuleEntry, Subject, apply
+from stethoscope.findings import Finding, Found, NotExamined, RuleEntry, Severity, Subject, apply
 from stethoscope.lint.collecting import collected_rarely
 from stethoscope.lint.comments import Ignores, ignores_in
 from stethoscope.lint.files import Files, gather
@@ -64,7 +65,7 @@ def examined(
     with collected_rarely():
         read = patients(files, kept)
         found, clear, not_examined = _outcomes(rules, read)
-    told = [_told(one, read, files) for one in _once(found) if _main(one.finding).file in files.asked]
+    told = [_told(one, read, files) for one in map(partial(_addressed, files=files), _once(found)) if one]
     ignores = _ignores(read, files)
     findings = [one for one in told if not _is_ignored(one, ignores, files)]
     looked_at = tuple(name for name in read.texts if name in files.asked)
@@ -125,13 +126,20 @@ def _used(read: Patients) -> frozenset[str]:
 
 
 def _joined(outcomes: Iterable[Outcome]) -> Iterator[Finding]:
-    """The findings under all settings; a place told about under one is not told again under another."""
+    """The findings under all settings; a place told about under one is not told again under another.
+
+    A note on what another finding reports, such as a default where a launcher sets the value, goes without
+    saying.
+    """
     seen: set[Where] = set()
+    kept: list[Finding] = []
     for outcome in outcomes:
         if not isinstance(outcome, Missing):
             fresh = [finding for finding in outcome if _main(finding) not in seen]
             seen.update(map(_main, fresh))
-            yield from fresh
+            kept += fresh
+    told = {place for one in kept if one.severity is not Severity.NOTE for place in one.places}
+    yield from (one for one in kept if one.severity is not Severity.NOTE or _main(one) not in told)
 
 
 def _why_not(outcomes: Sequence[tuple[Outcome, Run]]) -> Missing | None:
@@ -157,6 +165,21 @@ def _once(found: Iterable[Found]) -> list[Found]:
 
 def _main(finding: Finding) -> Where:
     return finding.places[0]
+
+
+def _addressed(found: Found, files: Files) -> Found | None:
+    """The finding at a file that was asked about, None where it stands elsewhere.
+
+    What is said of a setting is said of the line that sets it and of the one that declares it.
+    """
+    places = found.finding.places
+    if places[0].file in files.asked:
+        return found
+    near = [place for place in places[1:] if place.file in files.asked]
+    if not near or found.rule.subject is not Subject.SETTINGS:
+        return None
+    first = replace(found.finding, where=(near[0], *(place for place in places if place != near[0])))
+    return replace(found, finding=first)
 
 
 def _told(found: Found, read: Patients, files: Files) -> Linted:
@@ -189,7 +212,14 @@ def _is_ignored(one: Linted, ignores: Mapping[str, Ignores], files: Files) -> bo
     comments = ignores.get(one.where.file, Ignores())
     if comments.ignore(one.rule, one.where.line):
         return True
-    path = next((e.path for e in (*files.sources, *files.settings_files) if e.file == one.where.file), None)
+    path = next(
+        (
+            e.path
+            for e in (*files.sources, *files.settings_files, *files.launchers)
+            if e.file == one.where.file
+        ),
+        None,
+    )
     return path is not None and fit(one.rule, files.settings.ignored_in(path)) >= 0
 
 

@@ -2,7 +2,8 @@
 
 On the line of the finding, on the first or last line of a statement that spans several, or alone on the
 line above. Without codes everything is ignored there. `# stethoscope: ignore-file[LOP101]` speaks for the
-whole file. The same comments work wherever `#` begins one: YAML, TOML, shell.
+whole file. The same comments work wherever `#` begins one: YAML, TOML, shell. Lines that a shell joins by a
+backslash are one statement, and have no room for a comment but above the first or behind the last.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def ignores_in(text: str, tree: ast.Module | None = None) -> Ignores:
             by_line[line] = (*by_line.get(line, ()), *selectors)
         else:
             file_wide.extend(selectors)
-    spans = tuple(_spans(tree)) if tree is not None and by_line else ()
+    spans = tuple(_spans(tree) if tree is not None else _joined_lines(text)) if by_line else ()
     return Ignores(tuple(file_wide), by_line, _alone(text), spans, tuple(problems))
 
 
@@ -131,3 +132,14 @@ def _spans(tree: ast.Module) -> Iterator[tuple[int, int]]:
         last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
         if last > node.lineno:
             yield node.lineno, last
+
+
+def _joined_lines(text: str) -> Iterator[tuple[int, int]]:
+    """The first and last of the lines that backslashes join."""
+    first: int | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.rstrip("\r").endswith("\\"):
+            first = number if first is None else first
+        elif first is not None:
+            yield first, number
+            first = None

@@ -20,7 +20,7 @@ from stethoscope.run.repository import is_project, repository_of
 
 STDIN = "-"
 SHOWN_STDIN = "<stdin>"
-LOOKED_FOR = ".py source and settings such as .yml, .toml and .json"
+LOOKED_FOR = ".py source, settings such as .yml, .toml and .json, and shell scripts"
 ARTEFACTS = (".log", ".pth", ".pt", ".ckpt", ".safetensors", ".state", ".wandb")
 RUN_DEPTH = 4  # folders deep in a run's own in which it keeps settings and source
 EVENTS = "events.out.tfevents"
@@ -44,6 +44,7 @@ class Files:
     root: Path
     sources: tuple[Entry, ...] = ()
     settings_files: tuple[Entry, ...] = ()
+    launchers: tuple[Entry, ...] = ()
     asked: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     records: frozenset[str] = frozenset()
@@ -88,6 +89,7 @@ def gather(
         project or _above_packages(around),
         tuple(entry for entry in everything if entry.name.endswith(".py") or entry.path in held),
         tuple(entry for entry in everything if entry.path not in held and _is_settings(entry, found)),
+        tuple(entry for entry in everything if settings_in_use.is_launcher(entry)),
         frozenset(entry.file for entry in asked),
         frozenset(found.named),
         frozenset(found.records),
@@ -168,7 +170,7 @@ def _look_below(given: _Given, found: _Found) -> None:
             found.passed.append(Unread(entry.file, NOT_TRAINING))
         elif not in_run and _is_record(entry, root, found):
             found.passed.append(Unread(entry.file, RECORD))
-        elif entry.name.endswith(".py") or _looks_like_settings(entry):
+        elif entry.name.endswith(".py") or _is_of_settings(entry):
             found.asked[entry.path] = entry
             if in_run:
                 found.records.add(entry.file)
@@ -183,7 +185,7 @@ def _look_around(project: Path, home: Path, found: _Found) -> None:
         relevant = (
             source_in_use.is_training_code(entry, base)
             if entry.name.endswith(".py")
-            else _looks_like_settings(entry)
+            else _is_of_settings(entry)
         )
         if not relevant or entry.path in found.asked:
             continue
@@ -207,7 +209,11 @@ def _is_settings(entry: Entry, found: _Found) -> bool:
     A hook names every file that changed, data and other tools' settings among them.
     """
     meant = found.named == {entry.file} and not entry.name.endswith(".py")
-    return _looks_like_settings(entry) or (meant and syntax_of(entry.name) is not None)
+    return _looks_like_settings(entry) or (meant and syntax_of(entry.name) not in {None, "shell"})
+
+
+def _is_of_settings(entry: Entry) -> bool:
+    return _looks_like_settings(entry) or settings_in_use.is_launcher(entry)
 
 
 def _looks_like_settings(entry: Entry) -> bool:

@@ -112,7 +112,7 @@ def _round(
     refused: dict[str, None],
 ) -> list[Linted]:
     """Make the fixes that do not touch each other; those that were made."""
-    entries = {entry.file: entry for entry in (*files.settings_files, *files.sources)}
+    entries = {entry.file: entry for entry in (*files.settings_files, *files.launchers, *files.sources)}
     taken: dict[str, list[Splice]] = {}
     made: list[Linted] = []
     for one in waiting:

@@ -2,7 +2,8 @@
 
 Files that import each other are one program; scripts that have nothing to do with each other are examined
 apart, so that one's names never stand for another's. Settings files that set the same key are alternatives:
-the program is examined under each, never under a mixture that nobody runs.
+the program is examined under each, never under a mixture that nobody runs. What a shell script starts is an
+alternative of its own: its command line over the files that it names.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from stethoscope.errors import UnreadableFile
 from stethoscope.lint.files import Files
 from stethoscope.lint.import_graph import groups
+from stethoscope.lint.launched import Launched, launched
 from stethoscope.program import module_name, parsed_source
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.recipe.packages import packages_of
@@ -61,12 +63,19 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
     pins = walk(files.root, os.path.relpath(files.root), max_depth=0).files
     runs: list[Run] = []
     source_runs: list[Run] = []
-    for program, own in _assigned(programs, words, recipes, files):
-        alternatives = _alternatives(own)
-        under: list[Recipe | None] = [*alternatives] or [None]
+    assigned = _assigned(programs, words, recipes, files)
+    started = launched(files, programs, _one_each(assigned, files), reading.unread)
+    covered = frozenset(file for one in started for file in one.files)
+    for number, (program, own) in enumerate(assigned):
+        few = _most_alternatives(program) if program else 0
+        typed, beyond = _of_program(number if program else None, started, few)
+        alternatives = _alternatives([recipe for recipe in own if recipe.files[0].file not in covered])
+        under: list[Recipe | None] = [*(one.recipe for one in typed), *alternatives]
+        under = under or ([None] if program else [])
         each = [_run(program, recipe, files, pins) for recipe in under]
-        runs += each
-        source_runs += each[: _most_alternatives(program)] if program else []
+        runs += [*each, *(_run(None, one.recipe, files, pins) for one in beyond)]
+        source_runs += each[:few]
+    recipes += [one.recipe for one in started]
     sources = tuple(source for program in programs for source in program)
     texts = {source.file: source.text for source in sources}
     texts |= {config.file: config.text for recipe in recipes for config in recipe.files}
@@ -76,7 +85,7 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
         sources,
         texts,
         {source.file: source for source in sources},
-        {entry.file: entry for entry in (*files.settings_files, *files.sources)},
+        {entry.file: entry for entry in (*files.settings_files, *files.launchers, *files.sources)},
         tuple(dict.fromkeys(config.file for recipe in recipes for config in recipe.files)),
         tuple(reading.unread),
     )
@@ -85,6 +94,27 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
 def _most_alternatives(program: Program) -> int:
     lines = sum(source.text.count("\n") for source in program) + 1
     return min(max(MOST_LINES // lines, 1), MOST_ALTERNATIVES)
+
+
+def _of_program(
+    number: int | None, started: Sequence[Launched], few: int
+) -> tuple[list[Launched], list[Launched]]:
+    """The trainings that run a program: a few to examine it under, and others with their settings alone."""
+    own = [one for one in started if one.program == number]
+    return (own[:few], own[few:])
+
+
+def _one_each(
+    assigned: Sequence[tuple[Program | None, list[Recipe]]], files: Files
+) -> dict[int, tuple[Entry, ...]]:
+    """The settings files of each program that has one combination of them."""
+    entries = {entry.file: entry for entry in files.settings_files}
+    found: dict[int, tuple[Entry, ...]] = {}
+    for number, (program, own) in enumerate(assigned):
+        if program is not None and len(_alternatives(own)) == 1:
+            first = [recipe.files[0].file for recipe in own]
+            found[number] = tuple(entries[name] for name in first if name in entries)
+    return found
 
 
 @dataclass(slots=True)
@@ -212,7 +242,7 @@ def _assigned(
     assigned: list[tuple[Program | None, list[Recipe]]] = [
         (program, own[number]) for number, program in enumerate(programs)
     ]
-    return [*assigned, (None, nobody)] if nobody else assigned
+    return [*assigned, (None, nobody)]
 
 
 def _nearest_of_each_name(program: Program, recipes: Iterable[Recipe]) -> list[Recipe]:

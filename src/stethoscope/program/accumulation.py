@@ -202,6 +202,13 @@ def _names(*nodes: ast.AST) -> Iterator[str]:
                 yield name.rpartition(".")[2]
 
 
+def gathers_wrongly(loop: TrainingLoop) -> bool:
+    """Whether a loop means to gather gradients and does not: cleared, divided or entered for nothing."""
+    return any(
+        one(loop) is not None for one in (cleared_every_batch, divided_without_window, accumulates_one)
+    )
+
+
 def cleared_every_batch(loop: TrainingLoop) -> tuple[Move, Move] | None:
     """A clearing in every round, and an update that waits for several."""
     if loop.body is None or loop.body.kind != "loop":

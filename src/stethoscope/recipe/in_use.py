@@ -28,6 +28,8 @@ __all__ = [
     "given_recipe",
     "is_launcher",
     "is_record",
+    "launched_recipe",
+    "leads_to",
     "looks_like_settings",
     "recipe_in_use",
 ]
@@ -146,6 +148,19 @@ def recipe_in_use(around: Surroundings) -> tuple[Recipe | None, tuple[Unread, ..
     # What the log recorded is what ran: it comes first, unless a file says exactly the same.
     unmatched = [one for one in recorded if not any(_same(one, other) for other in chosen)]
     return _recipe([*unmatched, *chosen], started, around), tuple(unread)
+
+
+def launched_recipe(started: Started, around: Surroundings) -> tuple[Recipe | None, tuple[Unread, ...]]:
+    """The settings of a training that a launcher starts: what it types, over the files that it names.
+
+    Where it names none of the files around, all of them count.
+    """
+    unread: list[Unread] = []
+    signs = _signs(around, (), started)
+    candidates = _read_all(around, signs, unread)
+    named = [one for one in candidates if _is_launched(one, signs)]
+    chosen = sorted(named or candidates, key=lambda one: _later_first(one, signs))
+    return _recipe(chosen, started, around), tuple(unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,14 +309,14 @@ def _is_candidate(entry: Entry, signs: _Signs) -> bool:
     if looks_like_settings(entry):
         return True
     syntax = syntax_of(entry.name)
-    return syntax not in {None, "shell"} and any(_leads_to(name, entry) for name in signs.named)
+    return syntax not in {None, "shell"} and any(leads_to(name, entry) for name in signs.named)
 
 
 def _is_named(entry: Entry, signs: _Signs) -> bool:
-    return any(_leads_to(name, entry) for name in signs.named) or _said_by(entry.name, signs.heads)
+    return any(leads_to(name, entry) for name in signs.named) or _said_by(entry.name, signs.heads)
 
 
-def _leads_to(name: str, entry: Entry) -> bool:
+def leads_to(name: str, entry: Entry) -> bool:
     """Whether a path that a launcher gives is that of a file, seen from wherever it was started."""
     wanted = Path(os.path.normpath(name)).parts
     wanted = tuple(part for part in wanted if part not in {os.pardir, os.sep} and "$" not in part)
@@ -434,12 +449,12 @@ def _chosen(
 def _later_first(one: _Loaded, signs: _Signs) -> tuple[int]:
     """Of several files on one command line, the one named last wins."""
     entry = one.entry
-    named = [at for at, name in enumerate(signs.named) if entry is not None and _leads_to(name, entry)]
+    named = [at for at, name in enumerate(signs.named) if entry is not None and leads_to(name, entry)]
     return (-max(named, default=-1),)
 
 
 def _is_launched(one: _Loaded, signs: _Signs) -> bool:
-    return one.entry is not None and any(_leads_to(name, one.entry) for name in signs.named)
+    return one.entry is not None and any(leads_to(name, one.entry) for name in signs.named)
 
 
 def _is_tied(one: _Loaded, signs: _Signs) -> bool:

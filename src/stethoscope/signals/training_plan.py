@@ -116,6 +116,14 @@ class TrainingPlan:
         """The precision that the settings ask for together, "" where they do not say."""
         return precisions.joined(self["precision"].asked)
 
+    @property
+    def unmet_accumulation(self) -> Asked | None:
+        """The setting that asks for gathered gradients where every batch was seen to be an update."""
+        asked = self["accumulation"].only()
+        if asked is None or (asked.amount.number or 1.0) <= 1.0:
+            return None
+        return asked if self.window_is_coded and self.window == 1.0 else None
+
 
 def measure(run: Run) -> TrainingPlan | Missing:
     """Join what the settings ask for with what the log and the source tell."""

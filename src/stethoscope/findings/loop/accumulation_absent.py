@@ -1,10 +1,10 @@
 """Gradient accumulation is asked for, and every batch is an update of its own.
 
 ## What it checks
-Three forms. A setting whose name speaks of accumulation (`gradient_accumulation_steps`, `accum_iter`) that
-nothing acts on. A loss that is divided by such a setting in a loop that updates after every batch.
-Gradients that are cleared with every batch although the step waits for several, so only the last batch
-counts.
+Three forms. A loss that is divided by a number of batches (`gradient_accumulation_steps`, `accum_iter`) in
+a loop that updates after every batch. Gradients that are cleared with every batch although the step waits
+for several, so only the last batch counts. An Accelerator that is asked to gather and not told how many.
+A setting that reaches no loop at all is what batch-smaller-than-asked and setting-never-used report.
 
 ## Why it matters
 The batch is smaller than the one that was asked for, by the very factor: gradients are noisier, batch and
@@ -25,34 +25,17 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.accumulation import (
-    WORDS,
-    accumulates_one,
-    cleared_every_batch,
-    divided_without_window,
-)
-from stethoscope.program.likenesses import words
+from stethoscope.program.accumulation import accumulates_one, cleared_every_batch, divided_without_window
 from stethoscope.program.moves import Move
 from stethoscope.program.statements import blocks_around, cut, put_after
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
-from stethoscope.signals.unused_settings import UnusedSetting, UnusedSettings
 
 RULE = Rule(code="LOP110", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
-SPOKEN = WORDS - {"acc", "micro", "microbatch"}  # `acc` is as often an accuracy
 
-
-def examine(loops: TrainingLoops, unused: UnusedSettings | None) -> Iterator[Finding]:
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each accumulation that does not take place."""
-    for setting in unused.settings if unused is not None else ():
-        if SPOKEN.intersection(words(setting.name)):
-            yield Finding(
-                where=setting.where[:2],
-                message=f"{setting.name} asks for accumulated gradients, and nothing acts on it",
-                evidence={"setting": setting.name, "value": setting.value},
-                severity=None if _asks(setting) else Severity.NOTE,
-            )
     for loop in loops:
         cleared = cleared_every_batch(loop)
         if cleared is not None:
@@ -98,7 +81,3 @@ def _cleared_after(zero: Move, step: Move) -> tuple[Splice, ...]:
     taken = cut(source, block, position)
     target, place = blocks_around(source, step.event.site.node)[0]
     return (taken, put_after(source, target[place], zero.event.site.text)) if taken is not None else ()
-
-
-def _asks(setting: UnusedSetting) -> bool:
-    return setting.value not in (None, 0, 1, False, True, "", "1") or setting.is_set

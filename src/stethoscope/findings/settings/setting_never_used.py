@@ -6,12 +6,12 @@ classes (also those that HfArgumentParser and tyro fill), entries of settings di
 at the top of a training script. The object that holds the settings is followed from where it is made, and
 each value through assignments, attributes, `**settings` and functions of the repository. A setting is
 reported when its value reaches nothing but print-outs, log messages, saved records and checks that only
-print or stop. Where a launcher passes it, both places are named.
+print or stop. Where a launcher passes it, both places are named. An accumulation that no loop has is told by
+batch-smaller-than-asked, with the batch that it makes.
 
 ## Why it matters
-Whoever sets gradient accumulation to 16 and reads "effective batch 64" in the log plans everything else for
-that batch. If nothing acts on the value, the run is another one than its settings say, and no change of it
-can help.
+The run is another one than its settings say, and no change of the value can help. Whoever sets a warm-up and
+reads of it in the log plans everything else for it.
 
 ## When it is harmless
 A setting kept for compatibility, or not asked for in this run (its default switches nothing on), is only
@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.run import Where
+from stethoscope.signals.training_plan import TrainingPlan
 from stethoscope.signals.unused_settings import UnusedSetting, UnusedSettings
 
 RULE = Rule(code="SET103", since="0.1", severity=Severity.WARNING, subject=Subject.SETTINGS)
@@ -38,10 +39,11 @@ MENTIONS_NAMED = 3
 COSMETIC_NAMED = 8
 
 
-def examine(unused: UnusedSettings) -> Iterator[Finding]:
+def examine(unused: UnusedSettings, plan: TrainingPlan | None) -> Iterator[Finding]:
     """Fire on each setting of the training that nothing acts on; others share one note."""
+    unmet = plan.unmet_accumulation if plan is not None else None
     for setting in unused.settings:
-        if setting.matters:
+        if setting.matters and (unmet is None or unmet.setting.leaf != setting.name):
             yield _finding(setting)
     cosmetic = [setting for setting in unused.settings if not setting.matters and setting.is_set]
     if cosmetic:
