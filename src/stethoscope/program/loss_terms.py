@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stethoscope.program.attraction import only_pushes
 from stethoscope.program.calls import comes_from_model
 from stethoscope.program.effects import hands_over_loss, own_nodes
 from stethoscope.program.execution import STEPS, Exhausted
@@ -81,19 +82,22 @@ def loss_terms(program: Program, recipe: Recipe | None = None) -> LossTerms:
     if _maximises(program):
         return LossTerms((), len(found))
     terms: dict[tuple[Where, str], LossTerm] = {}
+    is_single = len({id(one.sink.site.node) for one in found}) == 1
     for one in found:
-        for term in _terms(one, names, settings):
+        for term in _terms(one, names, settings, is_single):
             known = terms.get((term.where, term.name))
             if known is None or term.strength > known.strength:
                 terms[(term.where, term.name)] = term
     return LossTerms(tuple(terms.values()), len(found))
 
 
-def _terms(one: Minimised, names: Index, settings: SettingsTree) -> Iterator[LossTerm]:
+def _terms(one: Minimised, names: Index, settings: SettingsTree, is_single: bool) -> Iterator[LossTerm]:
     one.run.steps = max(one.run.steps, STEPS // 2)  # following cost some; reading has its own share
     reader = Reader(one.run)
     try:
-        contributions = reader.contributions(one.sink.value)
+        contributions = reader.objective(one.sink.value)
+        # Another backward pass may be there for what this one does not say.
+        pushes = is_single and only_pushes(reader, one.sink.value, names, settings)
     except (Exhausted, RecursionError):
         return
     # The same likeness with both signs is a contrast: near the one, far from the other.
@@ -103,7 +107,7 @@ def _terms(one: Minimised, names: Index, settings: SettingsTree) -> Iterator[Los
         if sign == 0:
             continue
         contrast = contribution.kind in contrasted and contribution.kind in ANGLES
-        if contribution.net > 0 and (contrast or not _is_meant_to_agree(contribution, reader, one)):
+        if contribution.net > 0 and (contrast or not _is_meant_to_agree(contribution, reader, one, pushes)):
             continue
         yield _term(contribution, sign, one, reader)
 
@@ -199,8 +203,11 @@ def _is_true(node: ast.expr) -> bool:
 # Which likenesses ought to rise
 
 
-def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimised) -> bool:
-    """Whether the operands are a prediction and what it is held against."""
+def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimised, pushes: bool) -> bool:
+    """Whether the operands are a prediction and what it is held against.
+
+    Of two network outputs that is said where the objective `pushes` and does nothing else.
+    """
     if contribution.orientation < 0 and not contribution.reshaped:
         return False  # a plain distance that is raised: games and attacks do that on purpose
     operands = _operands(contribution, reader)
@@ -214,6 +221,8 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
         if APART.search(about):
             return False
         plain = [not comes_from_model(reader.run, operand) for operand in operands]
+        if pushes and len(operands) == 2 and any(learning) and not any(plain):
+            return True
         return sum(learning) == 1 and (any(targets) or any(plain))
     if not operands:
         return named

@@ -90,6 +90,13 @@ class Reader:
     _inside: list[Delayed] = field(default_factory=list)
     _trials_left: int = MOST_TRIALS
 
+    def objective(self, value: Value) -> list[Contribution]:
+        """The same of a minimised value, which a network may compute in its own forward pass."""
+        found = self.contributions(value)
+        if found or not isinstance(value, Delayed) or len(value.args) + len(value.keywords) < 2:
+            return found
+        return self.contributions(self.run.expand(value))
+
     def contributions(self, value: Value, depth: int = DEPTH) -> list[Contribution]:
         """The likenesses and distances that a value is made of."""
         if depth <= 0:

@@ -120,7 +120,7 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
             continue
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            addends = list(_addends(one.run, one.sink.value, DEPTH))[:MOST_TERMS]
+            addends = list(addends_of(one.run, one.sink.value, DEPTH))[:MOST_TERMS]
             if len(addends) < 2:
                 continue
             weights[key] = tuple(_weighed(one, addends))
@@ -152,7 +152,7 @@ def _sized(
         if not isinstance(value, Applied | Delayed):
             continue
         operands = [operand for operand in operands_of(index, value) if not _is_layer(operand)]
-        numbers = _declared_numbers(index, settings, operands) if len(operands) > 2 else {}
+        numbers = declared_numbers(index, settings, operands) if len(operands) > 2 else {}
         masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
         compared = [o for o in operands if o not in numbers and o not in masks]
         if len(compared) != 2:
@@ -185,7 +185,7 @@ def _is_mask(value: Value) -> bool:
 # Sums
 
 
-def _addends(run: Execution, value: Value, depth: int) -> Iterator[_Addend]:
+def addends_of(run: Execution, value: Value, depth: int) -> Iterator[_Addend]:
     """The parts of a sum, looked for inside the functions that make it."""
     yield from _Sum(run).parts(value, 1.0, depth, is_common=True)
 
@@ -292,7 +292,7 @@ def _weight_of_mean(run: Execution, value: Value, factor: float, depth: int) -> 
 # Numbers that the run may set
 
 
-def _declared_numbers(
+def declared_numbers(
     index: Index, settings: SettingsTree, operands: Sequence[Value]
 ) -> dict[Value, tuple[str, float]]:
     """Operands that are settings, with the number that is declared for them."""

@@ -14,7 +14,8 @@ curve looks healthy. The metric of the same name peaks early and declines.
 ## When it is harmless
 `1 - ssim`, `-ssim`, `-log(ssim)` or a negative weight anywhere on the way is the correct form and is not
 reported. A likeness that is only logged is no loss. Terms that push things apart on purpose (diversity,
-decorrelation, contrast with negatives, attacks) are left alone, as is a cosine between two network outputs.
+decorrelation, contrast with negatives, attacks) are left alone, as is a cosine between two network outputs
+beside another term that says what to learn.
 Where the settings that choose among losses were not found, the finding is only a warning.
 
 ## References
