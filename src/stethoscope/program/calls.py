@@ -191,8 +191,8 @@ def call_value(
             return run.construct(cls, args, keywords, open_=not complete)
         case Instance():
             return _call_instance(run, callee, args, keywords, site)
-        case Choice(options=options):
-            return choice(*(call_value(run, option, args, keywords, site) for option in options))
+        case Choice():
+            return choice(*(call_value(run, option, args, keywords, site) for option in usable(callee)))
         case Outside(name=name):
             return _call_outside(run, name, args, keywords, site)
         case Applied(callee=name, args=[inner, *_]) if name[:1] == "." and name[1:] in UNCHANGED:
@@ -221,10 +221,8 @@ def call_method(
         if sunk:
             return NOTHING
     if isinstance(receiver, Choice):
-        results = [
-            call_method(run, option, name, args, keywords, site, complete) for option in receiver.options
-        ]
-        return choice(*results)
+        options = usable(receiver)
+        return choice(*(call_method(run, option, name, args, keywords, site, complete) for option in options))
     if isinstance(receiver, Delayed) and not run.is_sealed(receiver):
         forced = run.force(receiver)
         if not isinstance(forced, Applied | Part | Leaf | Delayed):
@@ -256,6 +254,14 @@ def call_method(
         return run.part(receiver, args[0].value)
     _follow_callbacks(run, args, keywords, site)
     return run.note(Applied(f".{name}", (receiver, *args), keywords, site))
+
+
+def usable(value: Choice) -> tuple[Value, ...]:
+    """What a choice may be where it is used: None, the absence of an optional thing, has no use."""
+    present = tuple(
+        option for option in value.options if not (isinstance(option, Constant) and option.value is None)
+    )
+    return present or value.options
 
 
 def _is_fabric(value: Value) -> bool:
@@ -582,6 +588,9 @@ def _call_outside(
     if name in WRAPPERS or name.endswith(("DistributedDataParallel", "DataParallel")):
         empty = Items([]) if name.endswith("ModuleList") else Table({})  # filled later
         return args[-1] if args else empty
+    if name == "apex.amp.initialize" and (args or "models" in keywords):  # casts what it gets in place
+        given = (*args[:2], *(keywords[key] for key in ("models", "optimizers") if key in keywords))
+        return given[0] if len(given) == 1 else Items(list(given))
     if name in {"functools.partial", "partial"} and args:
         return PartialValue(args[0], tuple(args[1:]), keywords)
     if name in {"hydra.utils.instantiate", "hydra.utils.call"} and args:

@@ -13,7 +13,8 @@ from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move, receiver_role
 from stethoscope.program.roles import Role, role_by_name, role_of
-from stethoscope.program.values import Applied, Choice, Constant, Instance, Items, Part, Table, Value
+from stethoscope.program.settings_tree import HOLDERS
+from stethoscope.program.values import Applied, Choice, Constant, Instance, Items, Leaf, Part, Table, Value
 
 # fmt: off
 COUNTER_WORDS = frozenset({
@@ -220,8 +221,17 @@ def _is_piece(value: Value, role: Role) -> bool:
     if isinstance(value, Items):
         return any(_is_piece(item, role) for item in value.items)
     if isinstance(value, Part) and isinstance(value.key, str):
-        return role_by_name(value.key) is role
+        return role_by_name(value.key) is role and not _is_setting(value)
     return False
+
+
+def _is_setting(value: Value) -> bool:
+    """`args.optimizer`, however the arguments were read."""
+    while isinstance(value, Part):
+        value = value.base
+    if isinstance(value, Applied):
+        return value.callee.endswith(("parse_args", "parse_known_args"))
+    return isinstance(value, Leaf) and value.name.lower() in HOLDERS
 
 
 # What is trained

@@ -432,6 +432,10 @@ class Execution:
                     holder = frame.names.get(base)
                     if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
                         self.store(holder, name, Leaf(name))
+        for name in _begun(node):
+            value = frame.names.get(name)
+            if isinstance(value, Constant) and value.value is None:
+                frame.names[name] = Leaf(name)
 
     def _while(self, node: ast.While, test: ast.expr, body: list[ast.stmt], frame: Frame) -> None:
         self._forget_counters(node, frame)
@@ -773,8 +777,8 @@ class Execution:
                     if name in ancestor.methods:
                         return FunctionValue(ancestor.methods[name], instance)
                 return Outside(f"super.{name}")
-            case Choice(options=options):
-                return choice(*(self.attribute(option, name, site) for option in options))
+            case Choice():
+                return choice(*(self.attribute(option, name, site) for option in calls.usable(base)))
             case Constant(value=np.ndarray() as array):
                 return calls.array_attribute(array, name)
         return self.part(base, name)
@@ -1168,6 +1172,22 @@ def _counted(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[ast.expr, ...]:
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             waiting.extend(getattr(node, block, ()))
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """The names that a loop's body computes from themselves: None is only what the first round sees.
+
+    `average = loss if average is None else 0.9 * average + 0.1 * loss`
+    """
+    found: set[str] = set()
+    for statement in loop.body:
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Assign):
+                continue
+            read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
+    return frozenset(found)
 
 
 @lru_cache(maxsize=1024)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from stethoscope.program.ancestry import ancestry, cuts_gradient
+import ast
+from collections.abc import Iterator
+
+from stethoscope.program.ancestry import MOST_VALUES, cuts_gradient, quietly
 from stethoscope.program.calls import is_model_call
 from stethoscope.program.events import Call
-from stethoscope.program.gradient_modes import without_gradients
+from stethoscope.program.gradient_modes import OFF, without_gradients
+from stethoscope.program.index import Function
 from stethoscope.program.remembered import remembered
 from stethoscope.program.trace import Trace
-from stethoscope.program.values import Applied, Delayed, Value
+from stethoscope.program.values import Applied, Delayed, Value, inputs
+
+SWITCHES = OFF | {"set_grad_enabled"}
 
 
 def passes(trace: Trace, value: Value | None) -> tuple[Call, ...]:
@@ -16,19 +22,47 @@ def passes(trace: Trace, value: Value | None) -> tuple[Call, ...]:
 
     None at all where one of them was not met: then nothing can be said of the others either.
     """
-    met = _calls_by_place(trace)
     found: list[Call] = []
-    for one in ancestry(trace.run, value, cuts_gradient):
-        if (
-            isinstance(one, Applied | Delayed)
-            and not cuts_gradient(one)
-            and is_model_call(trace.run.index, one)
-        ):
-            calls = met.get(id(one.site.node))
-            if not calls:
-                return ()
-            found.extend(calls)
+    for _, calls in met_passes(trace, value):
+        if not calls:
+            return ()
+        found.extend(calls)
     return tuple(found)
+
+
+def met_passes(trace: Trace, value: Value | None) -> Iterator[tuple[Value, tuple[Call, ...]]]:
+    """What networks gave, on the way back from a value, with the calls in the walk that ran them.
+
+    A function that the walk put off is met where it is called, and what runs inside it happens there.
+    """
+    met = _calls_by_place(trace)
+    waiting: list[tuple[Value, tuple[Call, ...]]] = [(value, ())] if value is not None else []
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_VALUES:
+        one, around = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if cuts_gradient(one):
+            continue
+        calls = tuple(met.get(id(one.site.node), ())) if isinstance(one, Applied | Delayed) else ()
+        if isinstance(one, Applied | Delayed) and is_model_call(trace.run.index, one):
+            yield one, calls or around
+        waiting.extend((given, around) for given in inputs(one))
+        made = quietly(trace.run, one)
+        if made is not one:
+            waiting.append((made, calls or around if _leaves_gradients_alone(one) else ()))
+
+
+def _leaves_gradients_alone(value: Value) -> bool:
+    """Whether nothing inside a function that was put off may switch gradients off."""
+    function = getattr(getattr(value, "callee", None), "function", None)
+    if not isinstance(function, Function):
+        return False
+    return not any(
+        getattr(node, "attr", None) in SWITCHES or getattr(node, "id", None) in SWITCHES
+        for node in ast.walk(function.node)
+    )
 
 
 def has_graph(trace: Trace, value: Value | None) -> bool:

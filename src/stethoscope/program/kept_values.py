@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.events import Assignment, Call, Event
-from stethoscope.program.values import Applied, Items, Value
+from stethoscope.program.events import Assignment, Call, Event, Scope
+from stethoscope.program.values import Applied, Choice, Constant, Items, Value
 
 GROWING = frozenset({"append", "appendleft", "add", "insert"})
+GATHERING = frozenset({"list", "tuple", "deque", "sum"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +31,10 @@ def kept_values(events: Sequence[Event]) -> Iterator[Kept]:
     """Each value that the events of a round add to what the round did not begin."""
     events = tuple(events)
     begun = {_place(event, event.target) for event in events if _begins(event)}  # type: ignore[attr-defined]
+    counters = _counters(events)
     for event in events:
         if isinstance(event, Assignment):
-            kept = _added(event)
+            kept = _added(event, counters)
         elif isinstance(event, Call):
             kept = _appended(event)
         else:
@@ -56,19 +58,59 @@ def _owner(event: Event) -> object:
     return (inside.owner or inside) if inside is not None else None
 
 
-def _added(event: Assignment) -> Kept | None:
-    """`total += x`, `total = total + x`."""
+def _added(event: Assignment, counters: frozenset[str] = frozenset()) -> Kept | None:
+    """`total += x`, `total = total + x`, `average = 0.9 * average + 0.1 * x`, `losses[step] = x`."""
     target = ast.unparse(event.target)
     node = event.site.node
     if event.operator == "+" and isinstance(node, ast.AugAssign):
         return Kept(event, event.value, target, node.value)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(event.value, Applied):
-        left, right = node.left, node.right
-        if ast.unparse(left) == target and len(event.value.args) == 2:
-            return Kept(event, event.value.args[1], target, right)
-        if ast.unparse(right) == target and len(event.value.args) == 2:
-            return Kept(event, event.value.args[0], target, left)
+    if isinstance(event.target, ast.Subscript) and not event.operator and isinstance(node, ast.expr):
+        return _put_under_count(event, event.target, node, counters)
+    for value in event.value.options if isinstance(event.value, Choice) else (event.value,):
+        if not isinstance(value, Applied) or value.callee != "+" or len(value.args) != 2:
+            continue
+        made = value.site.node
+        if not isinstance(made, ast.BinOp) or not any(made is inner for inner in ast.walk(node)):
+            continue
+        if _mentions(made.left, target):
+            return Kept(event, value.args[1], target, made.right)
+        if _mentions(made.right, target):
+            return Kept(event, value.args[0], target, made.left)
     return None
+
+
+def _mentions(node: ast.expr, target: str) -> bool:
+    """`total`, `0.9 * total`; what is called or taken out of it may be something else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _mentions(node.left, target) or _mentions(node.right, target)
+    return ast.unparse(node) == target
+
+
+def _put_under_count(
+    event: Assignment, target: ast.Subscript, node: ast.expr, counters: frozenset[str]
+) -> Kept | None:
+    """`losses[step] = loss`, where the key is another one in each round."""
+    if isinstance(target.slice, ast.Name) and target.slice.id in counters:
+        return Kept(event, event.value, ast.unparse(target.value), node)
+    return None
+
+
+def _counters(events: Sequence[Event]) -> frozenset[str]:
+    """The names that rounds count with: what loops run over, and what is added to."""
+    found: set[str] = set()
+    for event in events:
+        is_counted = isinstance(event, Assignment) and event.operator and isinstance(event.value, Constant)
+        if is_counted and isinstance(event.target, ast.Name):  # type: ignore[attr-defined]
+            found.add(event.target.id)  # type: ignore[attr-defined]
+        for scope in event.scopes():
+            header = scope.node if scope.kind == "loop" else None
+            if isinstance(header, ast.For) and isinstance(header.iter, ast.Call):
+                called = header.iter.func
+                first = header.target.elts[0] if isinstance(header.target, ast.Tuple) else header.target
+                counts = isinstance(called, ast.Name) and called.id in {"range", "enumerate"}
+                if counts and isinstance(first, ast.Name):
+                    found.add(first.id)
+    return frozenset(found)
 
 
 def _appended(call: Call) -> Kept | None:
@@ -88,3 +130,35 @@ def _is_bounded(receiver: Value | None) -> bool:
             "maxlen" in receiver.keywords or len(receiver.args) > 1 or not receiver.callee.endswith("deque")
         )
     return False
+
+
+def gathered(events: Sequence[Event]) -> Iterator[Kept]:
+    """What is kept of the rounds of a generator: `list(batches())`, `[x for x in batches()]`, or a loop over
+    it that adds each to something.
+    """
+    rounds: dict[Scope, list[Event]] = {}
+    for event in events:
+        for scope in event.scopes():
+            if scope.kind == "loop" and isinstance(scope.value, Items):
+                rounds.setdefault(scope, []).append(event)
+        yield from collected(event)
+    for inside in rounds.values():
+        yield from kept_values(inside)
+
+
+def collected(event: Event) -> Iterator[Kept]:
+    """What a comprehension or `list(...)` puts together."""
+    node = event.site.node
+    if isinstance(event, Assignment) and isinstance(node, ast.ListComp):
+        yield from _each(event, event.value, ast.unparse(event.target), node)
+    elif isinstance(event, Call) and isinstance(node, ast.Call):
+        is_list = event.name in GATHERING and not event.keywords
+        for given, written in zip(event.args, node.args, strict=False):
+            if is_list or isinstance(written, ast.ListComp):
+                yield from _each(event, given, ast.unparse(node), written)
+
+
+def _each(event: Assignment | Call, value: Value, name: str, written: ast.expr) -> Iterator[Kept]:
+    if isinstance(value, Items):
+        for item in value.items:
+            yield Kept(event, item, name, written, value)

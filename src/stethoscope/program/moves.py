@@ -166,6 +166,8 @@ def receiver_role(run: Execution, call: Call) -> Role | None:
     role = role_of(run, subject)
     if role is not None:
         return role
+    if isinstance(subject, Outside) and subject.name.startswith("torch."):
+        return None  # a module of torch: `torch.optim.swa_utils` averages nothing by itself
     node = call.site.node
     written = node.func if isinstance(node, ast.Call) else None
     if call.receiver is not None and isinstance(written, ast.Attribute):

@@ -213,14 +213,31 @@ def networks_in(
 
 def has_weights(run: Execution, module: Value) -> bool:
     """Whether a network has parameters to learn."""
+    if isinstance(module, Delayed):  # `initialised(nn.Linear(4, 2))`
+        made = quietly(run, module)
+        return not isinstance(made, Delayed) and has_weights(run, made)
+    if isinstance(module, Choice):
+        return any(has_weights(run, option) for option in module.options)
     if isinstance(module, Instance):
         return has_parameters(run.index, module.cls)
     if isinstance(module, Applied):
         last = module.callee.rpartition(".")[2]
         if last in {"Sequential", "ModuleList", "ModuleDict"}:
-            return any(has_weights(run, arg) for arg in module.args)
+            return any(has_weights(run, arg) for arg in _layers(module))
         return module.callee.startswith("torch.nn.") and any(word in last for word in LEARNING_LAYERS)
     return False
+
+
+def _layers(container: Applied) -> Iterator[Value]:
+    """The layers that a Sequential, ModuleList or ModuleDict was given, also by `*layers` or as a list."""
+    for given in (*container.args, *container.keywords.values()):
+        match given:
+            case Items(items=items):
+                yield from items
+            case Table(entries=entries, rest=rest):
+                yield from (*entries.values(), *rest)
+            case _:
+                yield given
 
 
 def name_of(module: Value) -> str:

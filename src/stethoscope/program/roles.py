@@ -55,6 +55,7 @@ OPTIMIZER_CLASSES = frozenset({
 })
 ENGINE_CLASSES = frozenset({"Accelerator", "Fabric", "LightningLite"})
 OPTIMIZER_WORDS = frozenset({"optimizer", "optimizers", "optimiser", "optim", "optims", "optimisers"})
+SETTING_WORDS = frozenset({"level", "cfg", "config", "name", "type", "args", "kwargs", "options", "params"})
 SCHEDULER_WORDS = frozenset({"scheduler", "schedulers", "sched", "lrscheduler", "schedule", "lrs"})
 AVERAGE_WORDS = frozenset({"ema", "emas", "swa", "averaged"})
 LOADER_WORDS = frozenset({"loader", "loaders", "dataloader", "dataloaders", "dl"})
@@ -98,7 +99,7 @@ def role_by_name(name: str) -> Role | None:
     parts = set(words(name))
     if parts & SCHEDULER_WORDS and not parts & NO_SCHEDULER_WORDS:
         return Role.SCHEDULER
-    if parts & OPTIMIZER_WORDS or name in {"opt", "opts"} or name.startswith("opt_") or name.endswith("_opt"):
+    if parts & OPTIMIZER_WORDS or _is_short_for_optimizer(name, parts):
         return Role.OPTIMIZER
     if "scaler" in parts or "gradscaler" in parts:
         return Role.SCALER
@@ -109,6 +110,12 @@ def role_by_name(name: str) -> Role | None:
     if parts & ENGINE_WORDS:
         return Role.ENGINE
     return Role.MODEL if parts & MODEL_WORDS else None
+
+
+def _is_short_for_optimizer(name: str, parts: set[str]) -> bool:
+    """`opt`, `opt_g`, `gen_opt`; `opt_level` and `opt_cfg` are settings."""
+    is_short = name in {"opt", "opts"} or name.startswith("opt_") or name.endswith("_opt")
+    return is_short and not parts & SETTING_WORDS
 
 
 def derived_role(index: Index, cls: Class) -> Role | None:

@@ -3,8 +3,8 @@
 ## What it checks
 Running sums (`total += loss`), lists (`losses.append(loss)`) and meters that outlive a round of the
 training loop, and get the loss, one of its terms or the network's output as it is, without `.item()`,
-`.detach()` or `float()`. The value is followed into the repository's own meters. In validation loops the
-same, where nothing switches gradients off.
+`.detach()` or `float()`. The value is followed into the repository's own meters, and out of generators. In
+validation loops the same, where nothing switches gradients off.
 
 ## Why it matters
 A tensor that needs a gradient holds the graph that made it. In validation without `no_grad` that is every
@@ -26,11 +26,13 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry, cuts_gradient
-from stethoscope.program.events import Assignment, Event, Scope
+from stethoscope.program.calls import bare_name
+from stethoscope.program.effects import own_nodes
+from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import has_graph
 from stethoscope.program.index import Function
-from stethoscope.program.kept_values import Kept, kept_values
+from stethoscope.program.kept_values import GROWING, Kept, collected, gathered, kept_values
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.statements import is_name_chain
@@ -49,7 +51,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each loss that is kept with its graph."""
     told: set[int] = set()
     for loop in loops:
-        for kept in _in_training(loop):
+        for kept in (*_in_training(loop), *_given_out(loop)):
             if id(kept.event.site.node) not in told:
                 told.add(id(kept.event.site.node))
                 yield _finding(kept, "every batch")
@@ -63,15 +65,28 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 def _finding(kept: Kept, what: str) -> Finding:
     site = kept.event.site
     written = ast.unparse(kept.written)
-    span = span_of(site.source, kept.written)
-    text = f"{written}.detach()" if is_name_chain(kept.written) else f"({written}).detach()"
-    splices = (Splice(site.source.file, *span, text),) if span is not None else ()
+    splices = _detached(kept)
     return Finding(
         where=site.where,
         message=f"{kept.name} keeps {written} with its graph, for {what}",
         evidence={"kept in": kept.name, "value": written},
         fix=Fix("keep the number without its graph", _level(kept), splices) if splices else None,
     )
+
+
+def _detached(kept: Kept) -> tuple[Splice, ...]:
+    """The kept value without its graph, where it is written as one value."""
+    value = kept.written
+    if isinstance(value, ast.List | ast.Tuple) and len(value.elts) == 1:
+        value = value.elts[0]  # losses += [loss]
+    is_gathered = isinstance(kept.event, Call) and kept.event.name not in GROWING
+    if is_gathered or isinstance(value, ast.List | ast.Tuple | ast.Dict | ast.ListComp | ast.DictComp):
+        return ()
+    source = kept.event.site.source
+    span = span_of(source, value)
+    written = ast.unparse(value)
+    text = f"{written}.detach()" if is_name_chain(value) else f"({written}).detach()"
+    return (Splice(source.file, *span, text),) if span is not None else ()
 
 
 def _level(kept: Kept) -> Level:
@@ -95,6 +110,34 @@ def _in_training(loop: TrainingLoop) -> Iterator[Kept]:
             yield kept
         if not losses and loop.hook is not None and _is_kept_loss(loop.trace, kept):
             yield kept
+
+
+def _given_out(loop: TrainingLoop) -> Iterator[Kept]:
+    """What is kept of a generator that trains and gives its losses one by one, and of a function that a
+    comprehension calls for each batch."""
+    losses = [move.subject for move in loop.of(Kind.BACKWARD) if move.subject is not None]
+    inside = {id(event) for event in loop.events}
+    others = [event for event in loop.trace.events if id(event) not in inside]
+    found = [kept for event in loop.events for kept in collected(event) if _trains(loop, kept)]
+    if _is_generator(loop) or not loop.is_seen:
+        found.extend(gathered(others))
+    for kept in found:
+        if _is_with_gradient(loop, kept, losses) and not _is_minimised(loop, kept, losses):
+            yield kept
+
+
+def _is_generator(loop: TrainingLoop) -> bool:
+    functions = loop.events[0].within[-1:] if loop.events else ()
+    return any(isinstance(node, ast.Yield) for function in functions for node in own_nodes(function.node))
+
+
+def _trains(loop: TrainingLoop, kept: Kept) -> bool:
+    """Whether a comprehension calls what holds a backward pass."""
+    if not isinstance(kept.written, ast.ListComp):
+        return False
+    called = {bare_name(node) for node in ast.walk(kept.written.elt) if isinstance(node, ast.Call)}
+    scopes = (scope for move in loop.of(Kind.BACKWARD) for scope in move.event.scopes())
+    return any(scope.kind == "call" and getattr(scope.node, "name", "") in called for scope in scopes)
 
 
 def _is_making(event: Event) -> bool:

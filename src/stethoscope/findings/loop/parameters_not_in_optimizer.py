@@ -28,6 +28,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.program.ancestry import cuts_gradient, quietly
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.gradient_modes import without_gradients
+from stethoscope.program.graphs import met_passes
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.parameter_owners import (
@@ -118,6 +119,13 @@ def _place(loop: TrainingLoop, module: Value) -> Call | None:
             continue
         if any(_is_same(loop, called, module) for called in _called(event)):
             return event
+    inside = {id(event) for event in loop.events}
+    for backward in loop.of(Kind.BACKWARD):
+        for given, calls in met_passes(loop.trace, backward.subject):
+            ran = [one for one, _ in networks_in(loop.run, given, lambda _: True)]
+            here = [call for call in calls if id(call) in inside]
+            if here and any(one is module for one in ran):
+                return here[0]
     return None
 
 
