@@ -75,11 +75,15 @@ class Call(Event):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment(Event):
-    """`target = value`, or `target += value` with `operator` "+" and `value` the right-hand side."""
+    """`target = value`, or `target += value` with `operator` "+" and `value` the right-hand side.
+
+    `owner` is the object whose attribute or item the target is.
+    """
 
     target: ast.expr
     value: Value
     operator: str = ""
+    owner: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

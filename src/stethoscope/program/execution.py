@@ -321,7 +321,16 @@ class Execution:
     ) -> None:
         if self.tracing:
             site = Site(frame.module.source, node)
-            self.events.append(Assignment(site, self.scope, tuple(self.stack), target, value, operator))
+            owner = self._owner(target, frame)
+            self.events.append(
+                Assignment(site, self.scope, tuple(self.stack), target, value, operator, owner)
+            )
+
+    def _owner(self, target: ast.expr, frame: Frame) -> Value | None:
+        """The object of `object.name = ...`, where it is written as a chain of names."""
+        if not isinstance(target, ast.Attribute | ast.Subscript) or dotted(target.value) is None:
+            return None
+        return self.evaluate(target.value, frame)
 
     def _met_jump(self, node: ast.stmt, kind: str, frame: Frame) -> None:
         if not self.tracing:

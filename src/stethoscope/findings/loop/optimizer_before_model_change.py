@@ -3,8 +3,8 @@
 ## What it checks
 After an optimizer was given `model.parameters()`: an assignment of a layer with weights to an attribute or
 item of that model (`model.fc = nn.Linear(...)`), `resize_token_embeddings`, `add_module`, adapters put in
-by `get_peft_model`, or wrapping the model in FSDP, with no optimizer made and no parameter group added
-afterwards.
+by `get_peft_model`, or wrapping the model in FSDP, in the same function or in one that gets the model, where
+the optimizer goes on and neither a parameter group nor another optimizer is added before it does.
 
 ## Why it matters
 An optimizer holds the tensors it was given. The layer that is used is not among them and stays at its
@@ -28,9 +28,17 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.likenesses import words
-from stethoscope.program.parameter_owners import Holder, has_weights, holders
+from stethoscope.program.parameter_owners import (
+    Holder,
+    has_weights,
+    holder_of,
+    holders,
+    is_inside,
+    unwrapped,
+)
 from stethoscope.program.trace import Trace
-from stethoscope.program.values import Applied, Choice, Value
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Applied, Choice, Instance, Part, Value
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP115", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -46,14 +54,16 @@ KEPT = frozenset(
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each change of a model that its optimizer does not see."""
-    traces = dict.fromkeys(loop.trace for loop in loops if any(move.updates for move in loop.moves))
+    training = [loop for loop in loops if any(move.updates for move in loop.moves)]
+    traces = dict.fromkeys(loop.trace for loop in training)
     made = [(trace, holder) for trace in traces for holder in holders(trace)]
     if not made:
         raise InsufficientData("no optimizer that is made in the source could be followed")
     told: set[int] = set()
     for trace, holder in made:
+        steps = _steps(trace, holder, training)
         for event, what in _changes(trace, holder):
-            if id(event.site.node) in told or _is_made_again(trace, holder, event):
+            if id(event.site.node) in told or not _is_used_further(trace, holder, event, steps):
                 continue
             told.add(id(event.site.node))
             yield Finding(
@@ -63,19 +73,65 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             )
 
 
+def _steps(trace: Trace, holder: Holder, loops: list[TrainingLoop]) -> list[int]:
+    """The places in the walk at which this optimizer updates weights, or one that was not followed does."""
+    places = {id(event): place for place, event in enumerate(trace.events)}
+    found: list[int] = []
+    for loop in loops:
+        for move in loop.moves if loop.trace is trace else ():
+            stepped = holder_of(trace, move.subject) if move.updates else (None,)
+            if not stepped or holder in stepped:
+                found.append(places[id(move.event)])
+    return found
+
+
+def _is_used_further(trace: Trace, holder: Holder, change: Event, steps: list[int]) -> bool:
+    """Whether the optimizer goes on after a change, before another one takes over what it had."""
+    place = trace.events.index(change)
+    if any(isinstance(event, Call) and event.name == "add_param_group" for event in trace.events[place:]):
+        return False
+    heirs = [o.position for o in holders(trace) if o.position > place and _have_in_common(o, holder)]
+    return any(place < step < min(heirs, default=len(trace.events)) for step in steps)
+
+
+def _have_in_common(one: Holder, other: Holder) -> bool:
+    shared = any(owner is known for owner in one.owners for known in other.owners)
+    return shared or bool(one.texts & other.texts)
+
+
 def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
-    """What replaces parameters of the optimizer's networks later in the same function."""
+    """What replaces parameters of the optimizer's networks later."""
     within = holder.call.within
     for event in trace.events[holder.position + 1 :]:
-        if event.within != within:
-            continue
+        if event.within and event.within[-1].name == "__init__" and event.within != within:
+            continue  # layers are made where a walk first looks into their network
+        is_here = event.within == within
         if isinstance(event, Assignment) and not event.operator:
-            if _is_layer_of(holder, event.target) and _is_new_layer(trace, event.value):
+            is_layer = _is_layer_of(holder, event.target) if is_here else False
+            is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
+            if is_layer and _is_new_layer(trace, event.value):
                 yield event, f"{ast.unparse(event.target)} is replaced"
         elif isinstance(event, Call):
-            what = _replaced(holder, event)
+            what = _replaced(holder, event) if is_here else ""
+            if not what and event.name in REPLACING and _is_own(trace, holder, event.receiver):
+                what = f"{event.name} changes the parameters"
             if what:
                 yield event, what
+
+
+def _is_own(trace: Trace, holder: Holder, value: Value | None) -> bool:
+    """Whether an object is a network of the optimizer, or part of one."""
+    known = [owner for owner in holder.owners if isinstance(owner, Instance | Applied)]
+    options = unwrapped(value) if value is not None else ()
+    return any(
+        isinstance(one, Instance | Applied | Part) and is_inside(trace.run, one, owner)
+        for one in options
+        for owner in known
+    )
+
+
+def _is_kept(target: ast.expr) -> bool:
+    return bool(KEPT.intersection(words(ast.unparse(target).replace(".", "_"))))
 
 
 def _is_layer_of(holder: Holder, target: ast.expr) -> bool:
@@ -84,7 +140,7 @@ def _is_layer_of(holder: Holder, target: ast.expr) -> bool:
         if ast.unparse(target) in holder.texts:
             return True
     text = ast.unparse(target)
-    if KEPT.intersection(words(text.replace(".", "_"))):
+    if _is_kept(target):
         return False
     return isinstance(target, ast.Attribute) and any(text.startswith(f"{owner}.") for owner in holder.texts)
 
@@ -108,14 +164,6 @@ def _replaced(holder: Holder, call: Call) -> str:
     if (call.name in WRAPPING or str(name).endswith(WRAPPING)) and node.args:
         return f"{ast.unparse(node.args[0])} is wrapped" if ast.unparse(node.args[0]) in holder.texts else ""
     return ""
-
-
-def _is_made_again(trace: Trace, holder: Holder, change: Event) -> bool:
-    later = trace.events[trace.events.index(change) + 1 :]
-    if any(isinstance(event, Call) and event.name == "add_param_group" for event in later):
-        return True
-    last = len(trace.events) - len(later)
-    return any(other.position >= last and other.texts & holder.texts for other in holders(trace))
 
 
 def _short(call: Call) -> str:
