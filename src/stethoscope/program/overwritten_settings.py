@@ -25,6 +25,11 @@ _LOADING = frozenset(
     {"safe_load", "full_load", "load", "loads", "fromfile", "compose", "merge", "merge_from_file"}
 )
 _CLASSES = frozenset({"parse_args_into_dataclasses", "cli", "structured"})
+# What holds the settings it is given: `SimpleNamespace(**loaded)`, `EasyDict(loaded)`, `cls(**loaded)`.
+_HOLDING = frozenset(
+    {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "Box", "AttrDict", "DotDict", "DictConfig"}
+    | {"create", "cls", "munchify", "ConfigDict"}
+)
 _MAIN_DECORATORS = frozenset({"main", "wrap", "command"})
 
 
@@ -67,6 +72,8 @@ def _replaced(
     name: str, statement: ast.Assign | ast.Expr, source: Source, code: Mentions
 ) -> Iterator[Overwritten]:
     for (holder, path), value in _stores(statement):
+        if holder == "self" and len(path) > 1:
+            holder, path = _kept_as(path, statement, source, code)
         if path[-1] != name or holder in {"self", "cls"} or _reads(value, holder, path, code):
             continue
         kind = _origin(holder, path, statement, source, code, DEEPEST)
@@ -99,6 +106,18 @@ def _path(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
         parts.append(name)
         node = node.value
     return (node.id, tuple(reversed(parts))) if isinstance(node, ast.Name) else None
+
+
+def _kept_as(
+    path: tuple[str, ...], at: ast.stmt, source: Source, code: Mentions
+) -> tuple[str, tuple[str, ...]]:
+    """The variable that a method kept as an attribute before: `self.cfg = cfg` and then `self.cfg.lr`."""
+    for statement in _statements_before(at, source, code) or ():
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name)):
+            continue
+        if any(_path(target) == ("self", path[:1]) for target in statement.targets):
+            return statement.value.id, path[1:]
+    return "self", path
 
 
 def _origin(
@@ -187,15 +206,81 @@ def _kind(
     target = code.index.resolve(code.index.module_of(source), dotted(made.func) or "")
     node = getattr(target, "node", None)
     if left and isinstance(node, FunctionNode):
-        return _from_return(node, getattr(target, "source", source), path, code, left)
+        kind = _from_return(node, getattr(target, "source", source), path, code, left)
+        return kind or ("parsed" if _reads_command_line(made) and _fills(node) else None)
+    if isinstance(node, ast.ClassDef) or last in _HOLDING:
+        return _from_fields(made, source, code, path, left)
     return None
+
+
+def _from_fields(
+    made: ast.Call, source: Source, code: Mentions, path: tuple[str, ...], left: int
+) -> str | None:
+    """The same of an object that is made from given values: `Config(**loaded)`, `Config(lr=args.lr)`."""
+    named = {keyword.arg: keyword.value for keyword in made.keywords if keyword.arg is not None}
+    if path[0] in named:
+        part = _path(named[path[0]])
+        if part is None or not part[1] or not left:
+            return None
+        return _origin(part[0], part[1], _statement_of(made, code), source, code, left - 1)
+    spread = [keyword.value for keyword in made.keywords if keyword.arg is None]
+    last = called(made).rpartition(".")[2]
+    wrapped = made.args[:1] if last in _HOLDING else ()
+    kinds = (_given(value, source, code, left) for value in (*spread, *wrapped))
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def _given(value: ast.expr, source: Source, code: Mentions, left: int) -> str | None:
+    """Whether a mapping of settings is what a file or the command line holds."""
+    if left < 0:
+        return None
+    match value:
+        case ast.Name(id=name):
+            before = _statements_before(_statement_of(value, code), source, code) or ()
+            made = [one for statement in before if (one := _maker(statement, name)) is not None]
+            return _given(made[-1], source, code, left - 1) if made else None
+        case ast.Subscript(value=base):
+            return _given(base, source, code, left)
+        case ast.DictComp(generators=[first, *_]):
+            return _given(first.iter, source, code, left)
+        case ast.Call(func=ast.Attribute(value=base, attr="items" | "get" | "copy" | "pop")):
+            return _given(base, source, code, left)
+        case ast.Call(args=[inner, *_]) if called(value) in {"vars", "dict", "asdict"}:
+            return _given(inner, source, code, left)
+        case ast.Call():
+            return _kind(value, source, code, "", ("",), left)
+    return None
+
+
+def _reads_command_line(call: ast.Call) -> bool:
+    """Whether a call gets the words of the command line: `Settings.from_argv(sys.argv[1:])`."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return any(dotted(node) == "sys.argv" for value in given for node in walk(value))
+
+
+def _fills(function: FunctionNode) -> bool:
+    """Whether a function returns an object whose fields are not written out: `return cls(**values)`."""
+    last = _last_statement(function.body)
+    made = last.value if isinstance(last, ast.Return) else None
+    return isinstance(made, ast.Call) and any(keyword.arg is None for keyword in made.keywords)
+
+
+def _last_statement(body: Sequence[ast.stmt]) -> ast.stmt:
+    last = body[-1]
+    return _last_statement(last.body) if isinstance(last, ast.With) else last
+
+
+def _statement_of(node: ast.AST, code: Mentions) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = code.parents[id(node)]
+    return node
 
 
 def _from_return(
     function: FunctionNode, source: Source, path: tuple[str, ...], code: Mentions, left: int
 ) -> str | None:
     """The same of what a function of the repository returns: its last statement tells."""
-    last = function.body[-1]
+    last = _last_statement(function.body)
     if not isinstance(last, ast.Return) or last.value is None:
         return None
     if isinstance(last.value, ast.Name):
@@ -238,10 +323,7 @@ def _argument(call: ast.expr, place: int, name: str) -> ast.expr | None:
 
 
 def _statement_around(spot: Spot, code: Mentions) -> ast.stmt:
-    node: ast.AST = spot.node
-    while not isinstance(node, ast.stmt):
-        node = code.parents[id(node)]
-    return node
+    return _statement_of(spot.node, code)
 
 
 def _is_kept(statement: ast.stmt, holder: str) -> bool:
