@@ -38,6 +38,8 @@ def amounts(text: str, quantity: str) -> list[tuple[object, str, str]]:
         ("global_batch_size: 512", "effective batch", (512, "", "")),
         ("warmup_ratio: 0.03", "warm-up", (0.03, "share", "")),
         ("num_warmup_steps: 500", "warm-up", (500.0, "step", "")),
+        ("lr_warmup_steps: 500", "warm-up", (500.0, "step", "")),
+        ("warmup_lr: 0.001", "warm-up", None),
         ("lr_scheduler: {warmup_epochs: 5}", "warm-up", (5.0, "epoch", "")),
         ("t_warmup: 100ba", "warm-up", (100.0, "step", "")),
         ("warmup_momentum: 0.8", "warm-up", None),

@@ -24,6 +24,7 @@ CAUSE = Cause(
         Evidence("accumulation-not-divided", DECISIVE, "the losses of a window are summed"),
         Evidence("accumulation-absent", DECISIVE, "what was asked for does not take place"),
         Evidence("batch-smaller-than-asked", DECISIVE, "every batch is an update of its own"),
+        Evidence("batch-does-not-add-up", STRONG, "the sizes of the batch contradict each other"),
         Evidence("accumulation-not-divided", -STRONG, "no window is summed", outcome=Outcome.CLEAR),
     ),
     confirm_by="compare the gradients of one batch of B with those of k batches of B / k",

@@ -117,6 +117,11 @@ class TrainingPlan:
         return precisions.joined(self["precision"].asked)
 
     @property
+    def processes(self) -> float | None:
+        """How many processes train, 1 where nothing speaks of several; None where the settings disagree."""
+        return _processes(self["processes"])
+
+    @property
     def unmet_accumulation(self) -> Asked | None:
         """The setting that asks for gathered gradients where every batch was seen to be an update."""
         asked = self["accumulation"].only()

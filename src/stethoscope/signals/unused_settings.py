@@ -71,9 +71,10 @@ _TRAINING_WORDS = frozenset(
         *("temperature", "sigma", "noise", "milestones", "gamma", "curriculum", "regularization", "l1", "l2"),
     }
 )
-# Settings that launchers pass to every program, or whose purpose is to be printed or stored.
+# Settings that launchers pass to every program, or whose purpose is to be printed or stored, such as an
+# effective batch.
 _EXEMPT = re.compile(
-    r"(?:^|_)(?:local_rank|rank|world_size|node|nodes|dist|port|url|backend|launcher|gpu|gpus|device|host|log|logs|logging"
+    r"(?:^|_)(?:local_rank|effective|rank|world_size|node|nodes|dist|port|url|backend|launcher|gpu|gpus|device|host|log|logs|logging"
     r"|logger|print|verbose|debug|display|report|wandb|tensorboard|tb|mlflow|save|saving|name|note|notes|tag|tags|desc"
     r"|description|version|author|date|project|entity|group|id|comment|quiet|progress|dry|test|eval|visualize|plot|dir"
     r"|path|file|root|folder|type|help|freq|interval|every|output|experiment|exp|doc|seed_worker|num_workers|workers)(?:_|$)",

@@ -12,10 +12,19 @@ from types import ModuleType
 
 from stethoscope.discovery import modules_in
 from stethoscope.recipe.quantities._amount import Amount, Asked, Quantity
-from stethoscope.recipe.quantities._spelling import Spelling, spellings
+from stethoscope.recipe.quantities._spelling import Spelling, deepspeed_sections, is_in_sections, spellings
 from stethoscope.run import Recipe
 
-__all__ = ["Amount", "Asked", "Quantity", "Spelling", "asked_for", "quantities"]
+__all__ = [
+    "Amount",
+    "Asked",
+    "Quantity",
+    "Spelling",
+    "asked_for",
+    "deepspeed_sections",
+    "is_in_sections",
+    "quantities",
+]
 
 
 def asked_for(recipe: Recipe) -> Mapping[str, tuple[Asked, ...]]:

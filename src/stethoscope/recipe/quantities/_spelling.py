@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from stethoscope.run import Key, Recipe, Setting
@@ -89,6 +89,7 @@ class Spelling:
 def spellings(recipe: Recipe) -> Iterator[Spelling]:
     """The settings that count, lists as one, and then the defaults; what only the run knew is left out."""
     seen: set[Key] = set()
+    of_deepspeed = deepspeed_sections((*recipe.settings, *recipe.shadowed))
     for settings, is_default in ((recipe.settings, False), (recipe.defaults, True)):
         for key, members in groupby(settings, _key_of_list):
             group = list(members)
@@ -96,7 +97,30 @@ def spellings(recipe: Recipe) -> Iterator[Spelling]:
                 seen.add(key)
                 continue
             seen.add(key)
-            yield _spelling(key, group, is_default)
+            spelling = _spelling(key, group, is_default)
+            if of_deepspeed and is_in_sections(group[0], of_deepspeed):
+                spelling = replace(spelling, around=spelling.around | {"deepspeed"})
+            yield spelling
+
+
+Section = tuple[str, Key]
+# Keys that nothing but a DeepSpeed config has; what stands beside them is DeepSpeed's, too.
+_OF_DEEPSPEED = frozenset({"train_micro_batch_size_per_gpu", "zero_optimization"})
+
+
+def deepspeed_sections(settings: Iterable[Setting]) -> frozenset[Section]:
+    """The files, or sections of them, that are DeepSpeed configs."""
+    return frozenset(
+        (setting.where.file, setting.key[:depth])
+        for setting in settings
+        for depth, part in enumerate(setting.key)
+        if part in _OF_DEEPSPEED
+    )
+
+
+def is_in_sections(setting: Setting, sections: Iterable[Section]) -> bool:
+    """Whether a setting stands in one of these sections."""
+    return any(setting.where.file == file and setting.key[: len(above)] == above for file, above in sections)
 
 
 def _key_of_list(setting: Setting) -> Key:

@@ -1,6 +1,6 @@
 """How long the learning rate rises at the start.
 
-warmup_iter: 500      warmup_epochs: 5      warmup_ratio: 0.03      num_warmup_steps      lr_rampup_kimg
+warmup_iter: 500      warmup_epochs: 5      warmup_ratio: 0.03      num_warmup_steps      lr_warmup_steps
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read(spelling: Spelling) -> Amount | None:
     if length is None or length[0] < 0 or isinstance(spelling.value, bool):
         return None
     section = any(_WARM.fullmatch(word) for word in spelling.around) and spelling.leaf in _LENGTHS
-    if not (section or _WARM.search(spelling.leaf)) or spelling.says(*_NOT_A_LENGTH):
+    if not (section or _WARM.search(spelling.leaf)) or spelling.says(*_NOT_A_LENGTH - _spoken_of(spelling)):
         return None
     if "ema" in spelling.around or "kl" in spelling.around:
         return None
@@ -53,3 +53,8 @@ def read(spelling: Spelling) -> Amount | None:
     if unit == "share" and number > 1:
         return None
     return Amount(number, unit or ("share" if 0 < number < 1 else ""))
+
+
+def _spoken_of(spelling: Spelling) -> frozenset[str]:
+    """What a name with a unit says of the length: `lr_warmup_steps` are steps, `warmup_lr` is a rate."""
+    return frozenset({"lr", "learning", "scheduler"}) if spelling.unit in {"step", "epoch"} else frozenset()

@@ -1,0 +1,145 @@
+"""The sizes of the batch contradict each other.
+
+## What it checks
+The batch of an update, where the settings state it (`train_batch_size` of DeepSpeed, `global_batch_size`,
+`effective_batch_size`, a comment with "effective batch 64"), against the product of the batch per device, the
+accumulation and the number of processes, as far as the settings give these. And a DeepSpeed config whose
+batch or accumulation is another one than that of the command line.
+
+## Why it matters
+Whoever halves the batch to save memory and doubles the accumulation wants the same update. If one of the
+numbers stayed behind, the batch is another one than everybody reads, and the learning rate belongs to the
+number that is read. DeepSpeed, Transformers and torchtitan refuse to start; a comment stays and misleads.
+
+## When it is harmless
+A number of processes that nobody names may be any, and then only what no number of processes explains is
+reported. `auto` is filled in by the framework. An accumulation that the program derives from the total is not
+in the settings, and nothing is said. A comment is only noted.
+
+## References
+- DeepSpeed: Batch Size Related Parameters
+- torchtitan: training.global_batch_size
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.recipe.quantities import Asked, deepspeed_sections, is_in_sections
+from stethoscope.run import ConfigFile, Setting, Where
+from stethoscope.signals.settings import Settings
+from stethoscope.signals.training_plan import TrainingPlan
+
+RULE = Rule(code="SET121", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
+
+_SAID = re.compile(
+    r"#.*?\b(?:effective|total|global)[ _-]*(?:train[ _-]*)?(?:batch(?:[ _-]*size)?|bs)\s*"
+    r"(?:of|is|=|:|->|~)?\s*(?P<number>\d[\d,_]*)(?![\d.]*\s*(?:[*xk]|tokens))",
+    re.IGNORECASE,
+)
+_GIVEN_TWICE = {
+    "train_micro_batch_size_per_gpu": "per_device_train_batch_size",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+}
+
+
+def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
+    """Fire where a stated batch is no product of its parts, and where a part is stated twice."""
+    apart = list(_given_twice(settings))
+    if apart:
+        yield from apart
+        return
+    each = plan["batch per device"].only()
+    window = plan["accumulation"].only()
+    stated = [one for one in plan["effective batch"].asked if not one.is_default]
+    comments = list(_comments(settings))
+    if not (stated or comments):
+        return
+    if each is None:
+        raise InsufficientData("the settings do not give one batch per device")
+    for one in stated:
+        if not _adds_up(one.amount.number or 0.0, each, window, plan, _is_split(one, window)):
+            yield _finding(plan, each, window, one.name, one.amount.number or 0.0, one.setting.where)
+    for where, number in comments if window is not None else ():
+        if not _adds_up(number, each, window, plan, False):
+            yield _finding(plan, each, window, "", number, where)
+
+
+def _is_split(one: Asked, window: Asked | None) -> bool:
+    """Whether the framework finds the accumulation by dividing the total."""
+    return window is None or one.setting.leaf == "global_batch_size"
+
+
+def _adds_up(total: float, each: Asked, window: Asked | None, plan: TrainingPlan, is_split: bool) -> bool:
+    """Whether a batch of an update may be made of these parts."""
+    part = each.amount.number or 1.0
+    gathered = window.amount.number or 1.0 if window is not None else 1.0
+    processes = plan.processes if plan["processes"].asked else None
+    if is_split:
+        return total % (part * (processes or 1.0)) == 0 or total == part
+    if processes is None:
+        return total % (part * gathered) == 0
+    products = {part * gathered * processes, part * gathered}
+    if each.amount.part != "device":  # a plain batch size may be that of all devices, or of the update itself
+        products |= {part, part * processes}
+    return total in products
+
+
+def _finding(
+    plan: TrainingPlan, each: Asked, window: Asked | None, name: str, total: float, where: Where
+) -> Finding:
+    parts = [one for one in (each, window) if one is not None]
+    told = [f"{one.name} {one.amount.number:,.0f}" for one in parts]
+    processes = plan["processes"].asked
+    count = plan.processes if processes else None
+    if count is not None:
+        told.append(f"{count:,.0f} process{'es' if count > 1 else ''}")
+    product = 1.0
+    for number in [*(one.amount.number for one in parts), count]:
+        product *= number or 1.0
+    said = f"{name} is {total:,.0f}" if name else f"the comment says a batch of {total:,.0f}"
+    places = (where, *(one.setting.where for one in (*parts, *processes[:1])))
+    return Finding(
+        tuple(dict.fromkeys(places)),
+        f"{said}, and {' x '.join(told)} give {product:,.0f}",
+        evidence={"stated": total, "product": product},
+        strength=1.0 if name else 0.0,
+        severity=None if name else Severity.NOTE,
+    )
+
+
+def _given_twice(settings: Settings) -> Iterator[Finding]:
+    """Parts that a DeepSpeed config and the settings of the trainer give differently."""
+    recipe = settings.recipe
+    every = (*recipe.settings, *recipe.shadowed)
+    sections = deepspeed_sections(every)
+    for setting in every:
+        other = _GIVEN_TWICE.get(setting.leaf)
+        if other is None or not isinstance(setting.value, int) or not is_in_sections(setting, sections):
+            continue
+        for one in every:
+            if one.leaf == other and _is_other(one, setting) and not is_in_sections(one, sections):
+                yield Finding(
+                    (setting.where, one.where),
+                    f"{setting.leaf} is {setting.value} for DeepSpeed, and {one.leaf} is {one.value}",
+                    evidence={"deepspeed": setting.value, "other": str(one.value)},
+                )
+
+
+def _is_other(one: Setting, setting: Setting) -> bool:
+    return isinstance(one.value, int) and not isinstance(one.value, bool) and one.value != setting.value
+
+
+def _comments(settings: Settings) -> Iterator[tuple[Where, float]]:
+    for file in settings.recipe.files:
+        if file.maintained and file.syntax != "json":
+            yield from _comments_in(file)
+
+
+def _comments_in(file: ConfigFile) -> Iterator[tuple[Where, float]]:
+    for count, line in enumerate(file.text.split("\n"), 1):
+        found = _SAID.search(line) if "#" in line else None
+        if found is not None:
+            yield Where(file.file, line=count), float(re.sub("[,_]", "", found["number"]))
