@@ -30,7 +30,7 @@ class Kept:
 def kept_values(events: Sequence[Event]) -> Iterator[Kept]:
     """Each value that the events of a round add to what the round did not begin."""
     events = tuple(events)
-    begun = {_place(event, event.target) for event in events if _begins(event)}  # type: ignore[attr-defined]
+    begun = {place for event in events if _begins(event) for place in _places(event)}
     counters = _counters(events)
     for event in events:
         if isinstance(event, Assignment):
@@ -48,8 +48,12 @@ def _begins(event: Event) -> bool:
     return isinstance(event, Assignment) and not event.operator and _added(event) is None
 
 
-def _place(event: Event, target: ast.expr) -> tuple[str, object]:
-    return ast.unparse(target), _owner(event)
+def _places(event: Event) -> Iterator[tuple[str, object]]:
+    """What an assignment gives a value to: `count, total = 0, 0` are two."""
+    assert isinstance(event, Assignment)
+    target = event.target
+    for one in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
+        yield ast.unparse(one), _owner(event)
 
 
 def _owner(event: Event) -> object:

@@ -28,13 +28,14 @@ class Pipeline:
     """A chain of transforms, for whom it is, and the mean and deviation it normalises with.
 
     `numbers` is None where the chain does not normalise; `known` is false where it does by numbers that
-    could not be read.
+    could not be read. `around` are the statements and containers that hold it, innermost first.
     """
 
     purpose: str
     site: Site
     numbers: Numbers | None
     known: bool = True
+    around: tuple[ast.AST, ...] = ()
 
 
 @remembered
@@ -60,7 +61,15 @@ def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
         found = [step for step in steps if _last(step) == "Normalize"]
         defaults = _defaults(index, node, parents)
         numbers = _numbers(index, module, found[0], defaults) if found else None
-        yield Pipeline(purpose, Site(module.source, node), numbers, not found or numbers is not None)
+        is_known = not found or numbers is not None
+        around = tuple(_around(node, parents))
+        yield Pipeline(purpose, Site(module.source, node), numbers, is_known, around)
+
+
+def _around(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    while node in parents:
+        node = parents[node]
+        yield node
 
 
 def _last(call: ast.Call) -> str:

@@ -17,16 +17,22 @@ class Transforms:
 
     pipelines: tuple[Pipeline, ...]
 
-    def pairs(self) -> Iterator[tuple[Pipeline, Pipeline]]:
-        """A chain for training beside each chain for evaluation in the same file."""
+    def pairs(self) -> Iterator[tuple[tuple[Pipeline, ...], Pipeline]]:
+        """The chains for training that stand nearest to each chain for evaluation in the same file.
+
+        A file may hold chains for several data sets, a pair in each function or table.
+        """
         for judged in (one for one in self.pipelines if one.purpose == "eval"):
             beside = [
                 one
                 for one in self.pipelines
                 if one.purpose == "train" and one.site.source is judged.site.source
             ]
-            if beside:
-                yield beside[0], judged
+            for holder in judged.around:
+                nearest = tuple(one for one in beside if holder in one.around)
+                if nearest:
+                    yield nearest, judged
+                    break
 
 
 def measure(run: Run) -> Transforms | Missing:

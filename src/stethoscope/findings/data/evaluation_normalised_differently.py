@@ -10,7 +10,8 @@ the first evaluation on and follow the data's statistics, not the training.
 
 ## When it is harmless
 Where either chain has steps that are not written there, or numbers that cannot be read, nothing is said. Two
-chains of training differ on purpose; chains in different files may belong to different data.
+chains of training differ on purpose; chains in different files, functions or tables may belong to different
+data, so each chain for evaluation is held against those for training that stand nearest to it.
 
 ## References
 - torchvision.transforms.Normalize
@@ -31,8 +32,9 @@ ROUNDING = 0.02  # numbers that differ by less were rounded
 
 def examine(transforms: Transforms) -> Iterator[Finding]:
     """Report each evaluation that is normalised differently from its training."""
-    for trained, judged in transforms.pairs():
-        if trained.known and judged.known and _differ(trained, judged):
+    for beside, judged in transforms.pairs():
+        if judged.known and all(trained.known and _differ(trained, judged) for trained in beside):
+            trained = beside[0]
             yield Finding(
                 where=(judged.site.where, trained.site.where),
                 message=f"evaluation {_said(judged)}, and training {_said(trained)}",

@@ -22,18 +22,21 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.ancestry import ancestry
 from stethoscope.program.evaluation import Evaluation
 from stethoscope.program.events import Call, Scope
 from stethoscope.program.index import Function, Index
+from stethoscope.program.moves import Kind
 from stethoscope.program.networks import is_made_here
 from stethoscope.program.statements import put_before
+from stethoscope.program.values import Applied, Delayed
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA106", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
 
 NEEDING = frozenset(
-    {"backward", "grad", "enable_grad", "vjp", "jvp", "requires_grad_", "jacobian", "hessian"}
+    {"backward", "grad", "enable_grad", "vjp", "jvp", "requires_grad_", "jacobian", "hessian", "adapt"}
 )
 
 
@@ -53,7 +56,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             evaluation.forward.event.site.where,
             f"{named} measures the network without torch.no_grad(), so every activation is kept",
             evidence={"forward": evaluation.forward.event.site.text, "function": named},
-            fix=_fix(evaluations.index, function),
+            fix=_fix(evaluations.index, evaluation, function),
         )
 
 
@@ -73,11 +76,22 @@ def _own_function(evaluation: Evaluation) -> Function | None:
     return functions.get(id(outermost.node)) if outermost is not None else None
 
 
-def _fix(index: Index, function: Function | None) -> Fix | None:
+def _makes_a_loss(evaluation: Evaluation, function: Function) -> bool:
+    """Whether training minimises what the function computes."""
+    own = {id(node) for node in ast.walk(function.node)}
+    run = evaluation.walk.trace.run
+    losses = [move.subject for move in evaluation.walk.moves if move.kind is Kind.BACKWARD]
+    made = (value for loss in losses for value in ancestry(run, loss))
+    return any(isinstance(value, Applied | Delayed) and id(value.site.node) in own for value in made)
+
+
+def _fix(index: Index, evaluation: Evaluation, function: Function | None) -> Fix | None:
     """Decorate the function, where its file knows torch by that name."""
     if function is None or index.module_of(function.source).imports.get("torch") != "torch":
         return None
     if any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in ast.walk(function.node)):
         return None  # the same function trains, by a switch
+    if _makes_a_loss(evaluation, function):
+        return None
     splice = put_before(function.source, function.node, "@torch.no_grad()")
     return Fix(f"Switch gradients off in {function.name}()", Level.SAFE, (splice,))
