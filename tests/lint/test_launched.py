@@ -93,3 +93,42 @@ def test_each_script_has_its_own_launchers(tmp_path: Path) -> None:
 def test_other_scripts_say_nothing(tmp_path: Path, text: str) -> None:
     written(tmp_path, {"train.py": TRAIN, "other.sh": text})
     assert all(line.startswith("train.py") for line in found(lint([tmp_path], select=["settings"])))
+
+
+HYDRA = {
+    "train.py": """\
+import hydra
+import torch
+
+
+@hydra.main(version_base=None, config_path="conf", config_name="config")
+def main(cfg):
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=cfg.optim.lr)
+    rise = lambda step: min(1.0, (step + 1) / cfg.optim.warmup_steps)
+    warm_up = torch.optim.lr_scheduler.LambdaLR(optimizer, rise)
+    for step in range(cfg.max_steps):
+        loss = model(torch.randn(4, 8)).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        warm_up.step()
+
+
+main()
+""",
+    "conf/config.yaml": "defaults:\n  - optim: fast\n  - _self_\nmax_steps: 10000\n",
+    "conf/optim/fast.yaml": "lr: 3e-4\nwarmup_steps: 100\n",
+    "conf/optim/slow.yaml": "lr: 3e-5\nwarmup_steps: 20000\n",
+}
+
+
+def test_a_choice_that_nobody_composes_is_held_against_no_run(tmp_path: Path) -> None:
+    assert found(lint([written(tmp_path, HYDRA)], select=["settings"])) == []
+
+
+def test_what_a_launcher_overrides_is_composed(tmp_path: Path) -> None:
+    written(tmp_path, {**HYDRA, "scripts/run.sh": "python train.py optim=slow\n"})
+    assert found(lint([tmp_path], select=["settings"])) == ["slow.yaml:2 SET111"]
+    written(tmp_path, {"scripts/run.sh": "python train.py optim=slow max_steps=200000\n"})
+    assert found(lint([tmp_path], select=["settings"])) == []

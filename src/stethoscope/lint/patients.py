@@ -18,12 +18,13 @@ from pathlib import Path, PurePosixPath
 from stethoscope.errors import UnreadableFile
 from stethoscope.lint.files import Files
 from stethoscope.lint.import_graph import groups
-from stethoscope.lint.launched import Launched, launched
+from stethoscope.lint.launched import launched
 from stethoscope.program import module_name, parsed_source
+from stethoscope.recipe import hydra_in_use
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.recipe.packages import packages_of
 from stethoscope.run import Program, Recipe, Run, Source, Unread
-from stethoscope.run.folder import Entry, walk
+from stethoscope.run.folder import Entry, entry_of, walk
 
 MOST_SOURCES = 5_000  # of one program, nearest to what was asked about first
 MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings themselves always are
@@ -66,15 +67,19 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
     assigned = _assigned(programs, words, recipes, files)
     started = launched(files, programs, _one_each(assigned, files), reading.unread)
     covered = frozenset(file for one in started for file in one.files)
+    apart = [one for one in started if one.program is None]
     for number, (program, own) in enumerate(assigned):
         few = _most_alternatives(program) if program else 0
-        typed, beyond = _of_program(number if program else None, started, few)
+        mine = [one for one in started if program is not None and one.program == number]
         alternatives = _alternatives([recipe for recipe in own if recipe.files[0].file not in covered])
-        under: list[Recipe | None] = [*(one.recipe for one in typed), *alternatives]
+        under: list[Recipe | None] = [*(one.recipe for one in mine[:few]), *alternatives]
         under = under or ([None] if program else [])
         each = [_run(program, recipe, files, pins) for recipe in under]
-        runs += [*each, *(_run(None, one.recipe, files, pins) for one in beyond)]
+        runs += each
         source_runs += each[:few]
+        # Of further launches, and of those of programs elsewhere, the settings alone are examined.
+        apart += mine[few:]
+    runs += [_run(None, one.recipe, files, pins) for one in apart]
     recipes += [one.recipe for one in started]
     sources = tuple(source for program in programs for source in program)
     texts = {source.file: source.text for source in sources}
@@ -96,23 +101,18 @@ def _most_alternatives(program: Program) -> int:
     return min(max(MOST_LINES // lines, 1), MOST_ALTERNATIVES)
 
 
-def _of_program(
-    number: int | None, started: Sequence[Launched], few: int
-) -> tuple[list[Launched], list[Launched]]:
-    """The trainings that run a program: a few to examine it under, and others with their settings alone."""
-    own = [one for one in started if one.program == number]
-    return (own[:few], own[few:])
-
-
 def _one_each(
     assigned: Sequence[tuple[Program | None, list[Recipe]]], files: Files
 ) -> dict[int, tuple[Entry, ...]]:
-    """The settings files of each program that has one combination of them."""
+    """The settings files of each program that has one combination of them, or one tree of Hydra's."""
     entries = {entry.file: entry for entry in files.settings_files}
     found: dict[int, tuple[Entry, ...]] = {}
     for number, (program, own) in enumerate(assigned):
-        if program is not None and len(_alternatives(own)) == 1:
-            first = [recipe.files[0].file for recipe in own]
+        first = [recipe.files[0].file for recipe in own]
+        in_one_tree = len({os.path.dirname(name) for name in first}) == 1 and all(
+            hydra_in_use.lies_in_tree(Path(os.path.abspath(name))) for name in first
+        )
+        if program is not None and (len(_alternatives(own)) == 1 or in_one_tree):
             found[number] = tuple(entries[name] for name in first if name in entries)
     return found
 
@@ -225,11 +225,16 @@ def _assigned(
     """Each program with the settings that are its own, and the settings that are nobody's."""
     own: dict[int, list[Recipe]] = defaultdict(list)
     nobody: list[Recipe] = []
+    parts: list[Recipe] = []
+    composed = frozenset(config.file for recipe in recipes for config in recipe.files[1:])
     for recipe in recipes:
         name = recipe.files[0].file
         asked = name in files.asked
         # A name that the source speaks says more than a place; a file around may be anybody's.
         users = [number for number, spoken in enumerate(words) if os.path.basename(name) in spoken]
+        if not users and _is_part(name):
+            parts += [recipe] if asked and name not in composed else []
+            continue
         users = users or (_only_user(programs, recipe) if asked else [])
         for number in users:
             own[number].append(recipe)
@@ -242,7 +247,14 @@ def _assigned(
     assigned: list[tuple[Program | None, list[Recipe]]] = [
         (program, own[number]) for number, program in enumerate(programs)
     ]
-    return [*assigned, (None, nobody)]
+    # A choice that Hydra was not asked for stands for itself: nothing says what it is composed with.
+    return [*assigned, (None, nobody), *((None, [part]) for part in parts)]
+
+
+def _is_part(name: str) -> bool:
+    """Whether a settings file is one that Hydra composes others of."""
+    path = Path(os.path.abspath(name))
+    return hydra_in_use.lies_in_tree(path) and not hydra_in_use.lists_defaults(entry_of(path, name))
 
 
 def _nearest_of_each_name(program: Program, recipes: Iterable[Recipe]) -> list[Recipe]:

@@ -80,7 +80,7 @@ def trees_in(files: Iterable[Entry]) -> tuple[Tree, ...]:
     """The Hydra trees among some files: the topmost folders with a config that lists defaults."""
     lists: dict[Path, list[Entry]] = {}
     for entry in [e for e in files if e.name.endswith(_ENDINGS)][:MOST_FILES]:
-        if entry.path.parent.name != RECORD_FOLDER and _lists_defaults(entry):
+        if entry.path.parent.name != RECORD_FOLDER and lists_defaults(entry):
             lists.setdefault(entry.path.parent, []).append(entry)
     top = [folder for folder in lists if not any(other in folder.parents for other in lists)]
     return tuple(
@@ -91,7 +91,8 @@ def trees_in(files: Iterable[Entry]) -> tuple[Tree, ...]:
     )
 
 
-def _lists_defaults(entry: Entry) -> bool:
+def lists_defaults(entry: Entry) -> bool:
+    """Whether a config composes others."""
     return entry.size < LARGEST and _has_list(entry.path)
 
 
