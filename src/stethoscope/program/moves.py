@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -113,9 +114,20 @@ def _moves(run: Execution, event: Event) -> Iterator[Move]:
 
 
 def _clears_gradient(event: Assignment) -> bool:
-    """`p.grad = None`."""
+    """`p.grad = None`, but not of those gradients only that are found to be bad."""
     is_grad = isinstance(event.target, ast.Attribute) and event.target.attr == "grad"
-    return is_grad and not event.operator and not isinstance(event.value, Applied)
+    if not is_grad or event.operator or isinstance(event.value, Applied):
+        return False
+    inside = itertools.takewhile(lambda scope: scope.kind not in {"loop", "call"}, event.scopes())
+    return not any(scope.kind == "if" and _judges_gradient(scope.node) for scope in inside)
+
+
+def _judges_gradient(test: ast.AST) -> bool:
+    """`torch.isfinite(p.grad).all()`, and not `p.grad is not None`."""
+    calls = (node for node in ast.walk(test) if isinstance(node, ast.Call))
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "grad" for call in calls for node in ast.walk(call)
+    )
 
 
 def _of_call(run: Execution, call: Call) -> Iterator[Move]:
