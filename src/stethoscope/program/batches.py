@@ -76,6 +76,12 @@ def batches(run: Execution, loader: Applied) -> tuple[Value, ...]:
         return (collated(run, collate),)
     if collate is not None and not isinstance(collate, Constant):
         return ()
+    return items(run, loader)
+
+
+def items(run: Execution, loader: Applied) -> tuple[Value, ...]:
+    """What the data sets behind a loader give, before they are collated."""
+    options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
     dataset = options.get("dataset")
     if dataset is None:
         return ()

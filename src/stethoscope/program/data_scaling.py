@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from stethoscope.program.batches import batch_parts, batches, datasets, entry, is_loader
+from stethoscope.program.batches import batch_parts, batches, datasets, entry, is_loader, items
 from stethoscope.program.calls import is_model_call
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Event
@@ -48,6 +48,12 @@ EVALUATION_STEPS = frozenset({
     "transfer_batch_to_device",
 })
 STATISTICS = frozenset({"mean", "nanmean", "median", "min", "amin", "std", "var", "max", "amax", "std_mean"})
+# Parameters of a data set that say how items are treated, and not which there are.
+HOW_WORDS = frozenset({
+    "transform", "transforms", "augment", "augmentation", "augmentations", "aug", "crop", "flip", "mean",
+    "std", "stats", "statistics", "scaler", "normalize", "normalise", "device", "dtype", "cfg", "config",
+    "args",
+})
 # fmt: on
 SAME_DEPTH = 6
 MOST_LOADERS = 12
@@ -115,6 +121,7 @@ def data_scaling(index: Index, settings: SettingsTree) -> DataScaling:
     """Compare what training and evaluation loaders of one walk do to their items."""
     compared = 0
     found: dict[int, ScaledApart] = {}
+    alike: set[int] = set()  # evaluations that fit one of several trainings
     for pair in (*_in_walks(index, settings), *_in_hooks(index, settings)):
         pair.run.steps = max(pair.run.steps, STEPS // 4)
         try:
@@ -122,9 +129,11 @@ def data_scaling(index: Index, settings: SettingsTree) -> DataScaling:
         except (Exhausted, RecursionError):
             continue
         compared += verdict is not None
+        if verdict == []:
+            alike.add(id(pair.judged.site.node))
         for apart in verdict or ():
             found.setdefault(id(apart.loader.node), apart)
-    return DataScaling(compared, tuple(found.values()))
+    return DataScaling(compared, tuple(one for node, one in found.items() if node not in alike))
 
 
 # Loaders of training beside those of evaluation
@@ -235,15 +244,20 @@ def _computes_scale(function: Function) -> bool:
 
 def _compared(pair: _Pair) -> list[ScaledApart] | None:
     """What sets the evaluation apart; None where the items could not be followed."""
-    ours = [_input(pair.run, batch) for batch in batches(pair.run, pair.trained)]
-    theirs = [_input(pair.run, batch) for batch in batches(pair.run, pair.judged)]
+    drawn = items if _are_collated_alike(pair) else batches
+    ours = [_input(pair.run, one) for one in drawn(pair.run, pair.trained)]
+    theirs = [_input(pair.run, one) for one in drawn(pair.run, pair.judged)]
     if not ours or not theirs:
         return None
     trained = [one for value in ours for one in _standardisations(pair.run, value)]
     common = [one for value in ours for one in _unknown_calls(pair.run, value)]
     if not trained or any(_is_open(pair.run, value, common) for value in theirs):
         return []
-    judged = [one for value in theirs for one in _standardisations(pair.run, value)]
+    judged = [
+        replace(one, kind=Kind.OWN) if _is_computed_anew(pair, one, trained) else one
+        for value in theirs
+        for one in _standardisations(pair.run, value)
+    ]
     place = _place_of_dataset(pair)
     if not judged:
         is_scaled_later = _is_scaled_later(pair)
@@ -251,6 +265,16 @@ def _compared(pair: _Pair) -> list[ScaledApart] | None:
     return [
         ScaledApart(trained[0], one, place, pair.judged.site) for one in judged if _differs(one, trained)
     ][:1]
+
+
+def _are_collated_alike(pair: _Pair) -> bool:
+    """Whether one function collates both, so that only what their data sets do can set them apart."""
+    functions = [
+        pair.run.force(loader.keywords["collate_fn"]) if "collate_fn" in loader.keywords else None
+        for loader in (pair.trained, pair.judged)
+    ]
+    one, other = (one.function if isinstance(one, FunctionValue) else one for one in functions)
+    return one is not None and one is other
 
 
 def _input(run: Execution, batch: Value) -> Value:
@@ -318,6 +342,48 @@ def _kind(run: Execution, data: Value, mean: Value) -> Kind:
         if _is_over_items(one) and _same(peeled_moves(one.args[0]), peeled_moves(data), SAME_DEPTH):
             return Kind.OWN
     return Kind.GIVEN
+
+
+def _is_computed_anew(pair: _Pair, judged: Standardised, trained: Sequence[Standardised]) -> bool:
+    """Whether the code that gave training its statistics ran once more, over the data of the evaluation."""
+    if judged.kind is not Kind.GIVEN or judged.numbers is not None:
+        return False
+    known = [one for other in trained if other.kind is Kind.GIVEN for one in _statistics(pair.run, other)]
+    own = _statistics(pair.run, judged)
+    if any(one is other for one in own for other in known):
+        return False
+    again = any(one.site.node is other.site.node for one in own for other in known)
+    return again and _have_other_data(pair)
+
+
+def _statistics(run: Execution, scaled: Standardised) -> list[Applied]:
+    """The means that an item is standardised by, where they are computed."""
+    above = peeled(scaled.value.args[0]) if scaled.value.args else None
+    if not (isinstance(above, Applied) and above.callee == "-"):
+        return []
+    found = (one for one in ingredients(run, above.args[1]) if isinstance(one, Applied))
+    return [one for one in found if one.callee.rpartition(".")[2] in STATISTICS]
+
+
+def _have_other_data(pair: _Pair) -> bool:
+    """Whether the data sets were made with more than another transform or flag."""
+    made = []
+    for loader in (pair.trained, pair.judged):
+        options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
+        found = datasets(pair.run, options["dataset"]) if "dataset" in options else ()
+        made.append([one for one in found if isinstance(one, Instance)])
+    return any(_are_of_other_data(one, other) for one in made[0] for other in made[1] if one.cls is other.cls)
+
+
+def _are_of_other_data(one: Instance, other: Instance) -> bool:
+    for name in one.made_with.keys() & other.made_with.keys():
+        left, right = one.made_with[name], other.made_with[name]
+        is_flag = all(isinstance(v, Constant) and isinstance(v.value, bool | None) for v in (left, right))
+        if name == "self" or is_flag or HOW_WORDS & set(words(name)):
+            continue
+        if not _same(left, right, SAME_DEPTH):
+            return True
+    return False
 
 
 def _is_over_items(statistic: Applied) -> bool:
