@@ -63,6 +63,9 @@ UNARY_ATTRIBUTES = frozenset({"T", "mT", "H", "real", "imag", "data", "grad", "v
 MOVING = frozenset(
     {"cuda", "cpu", "to", "train", "eval", "half", "bfloat16", "float", "requires_grad_", "apply"}
 )
+WRAPPING = frozenset(
+    {"compile", "script", "trace", "deepcopy", "FSDP", "fully_shard", "convert_sync_batchnorm"}
+)
 SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "device", "requires_grad", "is_cuda", "itemsize"})
 
 
@@ -614,6 +617,8 @@ class _Frame:
 
     def _outside(self, name: str, node: ast.Call, args: list[Held], keywords: dict[str, Held]) -> Held:
         last = name.rpartition(".")[2]
+        if (last in WRAPPING or last.endswith("DataParallel")) and args and args[0].value is not None:
+            return args[0]
         if last == "checkpoint" and args:
             return self.flow.call(args[0].value, args[1:], {}, self.mode)
         if last in {"enumerate", "zip", "list", "tuple", "reversed", "sorted", "iter", "tqdm"}:
