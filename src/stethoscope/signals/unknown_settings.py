@@ -89,6 +89,8 @@ def _by_program(
 ) -> tuple[str, list[UnknownSetting]] | None:
     assert run.program is not None
     schemas = option_schemas(run.program)
+    if any(schema.where.file == file.file for schema in schemas):
+        return None  # the file declares the options that a settings file may set
     top = {str(setting.key[0]) for setting in settings if setting.key}
     root = matching(schemas, top)
     if root is not None:
