@@ -151,7 +151,8 @@ class SettingUses:
         place = self._first_act(read)
         if place is not None:
             return Usage(Use.USED, place)
-        usage = self.of(name)
+        # No object that is parsed or loaded holds it; a module that is handed on as a whole does.
+        usage = self._judged(name, list(self._taken(name)), lambda: self._spot_of_path(name))
         if usage.use is not Use.UNUSED:
             return usage
         return Usage(Use.UNUSED, mentions=(*(spot.where for spot in read), *usage.mentions))

@@ -3,12 +3,16 @@
 parser.add_argument("--lr", type=float, default=3e-4)      @click.option("--lr", default=3e-4)
 flags.DEFINE_float("lr", 3e-4, "peak")                     def main(lr: float = typer.Option(3e-4))
 @dataclass class TrainArgs: lr: float = 3e-4               learning_rate = 6e-4  # and exec(configurator)
+
+A script without a parser is set by the constants at its head, and by a class of them: `LR = 3e-4`,
+`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -30,6 +34,10 @@ _OF_CLASSES = frozenset(
 )
 _COMMANDS = frozenset({"command", "callback", "main"})
 _STARTS_A_FUNCTION = re.compile(r"\b(?:tyro\.cli|Fire|typer\.run|jsonargparse\.CLI|auto_cli)\(\s*(\w+)")
+_TRAINS = re.compile(r"\.backward\(|\bTrainer\(|\.fit\(")
+_HOLDS_SETTINGS = re.compile(
+    r"(?:config|cfg|conf|opts?|options|args|params|hparams|hps?|settings)$", re.IGNORECASE
+)
 _SETS_FROM_COMMAND_LINE = re.compile(r"exec\(open\(['\"][\w./-]*configurator\w*\.py['\"]")
 
 
@@ -71,6 +79,7 @@ def _concerned(program: Program, script: str) -> Sequence[Source]:
         named = [s for s in program if _is_named(s, wanted)]
         return [source for start in named[:1] for source in _reached(start, program)]
     declaring = [source for source in program if _declares(source)]
+    declaring = declaring or [source for source in program if _TRAINS.search(source.text)]
     return declaring if len(declaring) == 1 else ()
 
 
@@ -139,6 +148,8 @@ def _options(source: Source) -> Iterator[Option]:
             yield from _as_options(names.records.get(statement.name))
     if _SETS_FROM_COMMAND_LINE.search(source.text):
         yield from _constants(source, spans)
+    elif _TRAINS.search(source.text) and not _declares(source):
+        yield from _written_in(source, names)
 
 
 def _as_options(node: Node | None) -> Iterator[Option]:
@@ -249,6 +260,26 @@ def _constants(source: Source, spans: Spans) -> Iterator[Option]:
             continue
         if node.known or not node.text.startswith(("[", "{", "(")):  # the list of the names themselves
             yield Option(replace(node, key=(name,)), (name,))
+
+
+def _written_in(source: Source, names: Names) -> Iterator[Option]:
+    """The constants of a script, and those of a class of settings that it uses as it is."""
+    assigned = Counter(
+        node.id
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    for name, node in names.values.items():
+        if assigned[name] != 1 or name.startswith("_"):
+            continue
+        if isinstance(node, Setting) and node.known:
+            yield Option(replace(node, key=(name,)))
+        elif isinstance(node, Section) and not node.is_list and _HOLDS_SETTINGS.search(name):
+            yield from _as_options(node)
+    for name, node in names.records.items():
+        given = re.search(rf"\b{name}\(\s*[^\s)]", source.text.replace(f"class {name}(", ""))
+        if _HOLDS_SETTINGS.search(name) and given is None and name not in names.held:
+            yield from _as_options(node)
 
 
 def taken_by(options: Iterable[Option], settings: Iterable[Setting]) -> tuple[Setting, ...]:

@@ -1,6 +1,6 @@
 """At which points of the run the learning rate drops.
 
-milestones: [20000, 30000]      lr_steps      lr_milestones      decay_epochs: [100, 150]
+milestones: [20000, 30000]      lr_steps      lr_milestones      decay_epochs: [100, 150]      30,60
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES = re.compile(
 
 def read(spelling: Spelling) -> Amount | None:
     """A rising list of positive numbers."""
-    numbers = as_numbers(spelling.value) if isinstance(spelling.value, list) else None
+    numbers = as_numbers(_listed(spelling.value))
     if not numbers or not _NAMES.fullmatch(spelling.leaf) or not spelling.is_for_training:
         return None
     rising = all(a < b for a, b in pairwise(numbers))
@@ -29,3 +29,8 @@ def read(spelling: Spelling) -> Amount | None:
         return None
     unit = "share" if numbers[-1] <= 1 else spelling.unit
     return Amount(tuple(numbers), unit)
+
+
+def _listed(value: object) -> object:
+    """A list, also where a program takes it as a text: `--milestones 30,60`."""
+    return value.split(",") if isinstance(value, str) and "," in value else value
