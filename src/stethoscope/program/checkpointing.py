@@ -76,8 +76,10 @@ class Resumption:
 
 def resumptions(walk: Walk) -> Iterator[Resumption]:
     """The place at which a walk goes on with an earlier training, where there is one."""
-    for call in _loads(walk):
-        if _role(walk, call) is not Role.MODEL or _restores_everything(walk):
+    if _restores_everything(walk):
+        return
+    for call in (*_loads(walk), *_weights_by_engine(walk)):
+        if call.name == "load_state_dict" and _role(walk, call) is not Role.MODEL:
             continue
         counter = _counter(walk)
         named = _context_words(walk, call)
@@ -137,8 +139,36 @@ def engine_loads(walk: Walk) -> Iterator[Call]:
             "load_raw",
         }:
             continue
-        if receiver_role(walk.trace.run, event) is Role.ENGINE:
+        if receiver_role(walk.trace.run, event) is Role.ENGINE and not _is_only_read(walk, event):
             yield event
+
+
+def _is_only_read(walk: Walk, call: Call) -> bool:
+    """`fabric.load(path)` hands out what a file holds; `fabric.load(path, state)` fills what it is given."""
+    if call.name not in {"load", "load_raw"}:
+        return False
+    return call.argument(1, "state") is None or Role.OPTIMIZER not in _roles_given(walk, call)
+
+
+def _roles_given(walk: Walk, call: Call) -> set[Role | None]:
+    """The parts that fabric is told to fill; all that there are, where the table could not be followed."""
+    state = call.argument(1, "state") or call.keywords.get("obj")
+    if isinstance(state, Table) and not state.rest:
+        return {role_of(walk.trace.run, value) for value in state.entries.values()}
+    found = role_of(walk.trace.run, state)
+    return {found} if found in {Role.MODEL, Role.OPTIMIZER} else set(Role)
+
+
+def _weights_by_engine(walk: Walk) -> Iterator[Call]:
+    """`fabric.load(path, {"model": model})` before training."""
+    for event in walk.trace.events[: max(first_backward(walk), 0)]:
+        if not isinstance(event, Call) or event.name not in {"load", "load_raw"}:
+            continue
+        is_told = len(event.args) > 1 or "state" in event.keywords or "obj" in event.keywords
+        if is_told and receiver_role(walk.trace.run, event) is Role.ENGINE:
+            given = _roles_given(walk, event)
+            if Role.MODEL in given and Role.OPTIMIZER not in given:
+                yield event
 
 
 def leaves_optimizer_behind(call: Call) -> bool:
