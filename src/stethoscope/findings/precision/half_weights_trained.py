@@ -1,8 +1,9 @@
 """Weights in half precision are trained by a plain optimizer, without a float32 copy of them.
 
 ## What it checks
-Networks whose weights are cast to half (`model.half()`, `.bfloat16()`, `.to(torch.float16)`, or loaded with
-`torch_dtype=`) and whose parameters go to an optimizer of torch that a training loop steps.
+Networks whose weights are cast to half (`model.half()`, `.bfloat16()`, `.to(torch.float16)`), loaded with
+`torch_dtype=` or made after `torch.set_default_dtype`, and whose parameters go to an optimizer of torch that
+a training loop steps.
 
 ## Why it matters
 bfloat16 keeps 8 bits of a number: an update smaller than 1/256 of a weight is rounded away, which is nearly
@@ -25,14 +26,14 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.autocast import DType
+from stethoscope.program.autocast import HALVES, DType, named_dtype
 from stethoscope.program.events import Assignment, Call
 from stethoscope.program.half_sections import half_made, weights_cast
 from stethoscope.program.moves import full_name, same_object
 from stethoscope.program.precision import networks
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Instance, Part, Value, inputs
+from stethoscope.program.values import Applied, ClassValue, Instance, Part, Value, inputs
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="PRC109", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -98,6 +99,7 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Call, DType
     trained = _tree(made.args[0])
     if any(isinstance(value, Applied) and value.callee in COPYING for value in trained):
         return
+    yield from _made_half(loop, made, trained)
     for event in loop.trace.events:
         if not isinstance(event, Call):
             continue
@@ -111,6 +113,21 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Call, DType
                     loaded = half_made(value)
                     if loaded is not None and not _is_cast_back(loop, value):
                         yield event, loaded
+
+
+def _made_half(loop: TrainingLoop, made: Call, trained: list[Value]) -> Iterator[tuple[Call, DType]]:
+    """Networks that are made after `torch.set_default_dtype(torch.bfloat16)`, if that is never taken back."""
+    calls = [event for event in loop.trace.events if isinstance(event, Call)]
+    set_ = [at for at, event in enumerate(calls) if full_name(event) == "torch.set_default_dtype"]
+    dtype = named_dtype(calls[set_[0]].argument(0, "d")) if len(set_) == 1 else None
+    if dtype not in HALVES or dtype is None:
+        return
+    classes = {value.cls for value in trained if isinstance(value, Instance)}
+    after = calls[set_[0] : calls.index(made)] if made in calls[set_[0] :] else []
+    is_made = any(isinstance(event.callee, ClassValue) and event.callee.cls in classes for event in after)
+    is_cast = any(event.name in {"float", "double"} and event.receiver is not None for event in after)
+    if is_made and not is_cast:
+        yield calls[set_[0]], dtype
 
 
 def _tree(value: Value) -> list[Value]:
