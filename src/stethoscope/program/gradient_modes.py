@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stethoscope.program.events import Event, Scope
-from stethoscope.program.index import FunctionNode, dotted
+from stethoscope.program.index import Function, FunctionNode, dotted
 from stethoscope.program.values import Applied, Constant, Value
 
 OFF = frozenset({"no_grad", "inference_mode"})
@@ -19,6 +19,11 @@ def without_gradients(event: Event) -> bool:
         if mode is not None:
             return mode is False
     return False
+
+
+def is_switched_off(function: Function) -> bool:
+    """Whether a decorator switches gradients off in all of a function."""
+    return any(_mode_of_context(decorator, None) is False for decorator in function.node.decorator_list)
 
 
 def _mode(scope: Scope) -> bool | None:

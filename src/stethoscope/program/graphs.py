@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from stethoscope.program.ancestry import MOST_VALUES, cuts_gradient, quietly
 from stethoscope.program.calls import is_model_call
 from stethoscope.program.events import Call
-from stethoscope.program.gradient_modes import OFF, without_gradients
+from stethoscope.program.gradient_modes import OFF, is_switched_off, without_gradients
 from stethoscope.program.index import Function
 from stethoscope.program.remembered import remembered
 from stethoscope.program.trace import Trace
-from stethoscope.program.values import Applied, Delayed, Value, inputs
+from stethoscope.program.values import Applied, Delayed, Instance, Value, inputs
 
 SWITCHES = OFF | {"set_grad_enabled"}
 
@@ -67,7 +67,20 @@ def _leaves_gradients_alone(value: Value) -> bool:
 
 def has_graph(trace: Trace, value: Value | None) -> bool:
     """Whether a value was computed by a network while gradients were recorded."""
-    return any(not without_gradients(call) for call in passes(trace, value))
+    return any(records(trace, call) for call in passes(trace, value))
+
+
+def records(trace: Trace, call: Call) -> bool:
+    """Whether gradients are recorded where a network runs, and in its own forward."""
+    if without_gradients(call):
+        return False
+    network = call.callee if call.receiver is None else None
+    if isinstance(call.receiver, Instance):
+        network = call.receiver.attributes.get(call.name)
+    if not isinstance(network, Instance):
+        return True
+    forward = trace.run.index.method(network.cls, "forward")
+    return forward is None or not is_switched_off(forward)
 
 
 @remembered

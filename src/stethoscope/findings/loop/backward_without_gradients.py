@@ -22,8 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.gradient_modes import without_gradients
-from stethoscope.program.graphs import passes
+from stethoscope.program.graphs import passes, records
 from stethoscope.program.moves import Kind
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -35,7 +34,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     for loop in loops:
         for backward in loop.of(Kind.BACKWARD):
             met = passes(loop.trace, backward.subject)
-            if met and all(without_gradients(call) for call in met):
+            if met and not any(records(loop.trace, call) for call in met):
                 yield Finding(
                     where=(backward.event.site.where, met[0].site.where),
                     message=f"{backward.event.site.text} has no graph to go through: {met[0].site.text} "

@@ -28,6 +28,7 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry, cuts_gradient
 from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import own_nodes
+from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import has_graph
@@ -185,9 +186,8 @@ def _is_evaluation(within: tuple[Function, ...]) -> bool:
 
 
 def _is_kept_loss(trace: Trace, kept: Kept) -> bool:
-    spoken = {
-        word for text in (kept.name, ast.unparse(kept.written)) for word in words(text.replace(".", "_"))
-    }
+    names = (kept.name.replace(".", "_"), *names_in(kept.written))
+    spoken = {word for name in names for word in words(name)}
     if not spoken & {"loss", "losses"}:
         return False
     switched = any(getattr(event, "name", "") == "set_grad_enabled" for event in trace.events)

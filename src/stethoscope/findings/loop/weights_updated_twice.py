@@ -1,8 +1,8 @@
-"""The scaler steps the optimizer, and then the optimizer is stepped once more.
+"""An optimizer is stepped twice with the same gradients: by the scaler and by hand, or twice by hand.
 
 ## What it checks
-On every path: `scaler.step(optimizer)` and `optimizer.step()` for the same optimizer with no backward pass
-between the two.
+On every path: `scaler.step(optimizer)` and `optimizer.step()` for the same optimizer, or two places that call
+`optimizer.step()`, one of them perhaps in a helper, with no backward pass between the two.
 
 ## Why it matters
 `scaler.step` calls `optimizer.step` itself. The second step repeats the update with the same gradients: twice
@@ -18,9 +18,11 @@ One of the two on the path with mixed precision, and the other on the path witho
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.events import Call
 from stethoscope.program.loop_order import go_together, moves_between, surely_same
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.statements import blocks_around, cut
@@ -32,8 +34,15 @@ RULE = Rule(code="LOP106", since="0.2", severity=Severity.CRITICAL, subject=Subj
 
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
-    """Report each optimizer that is stepped by the scaler and by hand."""
+    """Report each optimizer that is stepped by the scaler and by hand, or twice by hand."""
     for loop in loops:
+        for first, again in dict.fromkeys(_repeated(loop)):
+            yield Finding(
+                where=(again.event.site.where, first.event.site.where),
+                message=f"{again.event.site.text} repeats the update of line {first.event.line}",
+                evidence={"first": first.event.site.text, "line of first": first.event.line},
+                proof="no backward pass lies between the two steps of one optimizer",
+            )
         for by_scaler, by_hand in dict.fromkeys(_pairs(loop)):
             splice = _cut(by_hand)
             yield Finding(
@@ -57,6 +66,25 @@ def _pairs(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
                     continue
                 if go_together(loop, by_scaler, by_hand):
                     yield by_scaler, by_hand
+
+
+def _repeated(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
+    """Two steps by hand at two places of the source."""
+    for path in loop.paths:
+        steps = [move for move in path.of(Kind.STEP) if not move.by_engine]
+        for first, again in itertools.pairwise(steps):
+            if first.event.site.node is again.event.site.node or not _has_no_closure(again):
+                continue
+            if not surely_same(first.subject, again.subject) or not go_together(loop, first, again):
+                continue
+            between = moves_between(path, first, again)
+            if not any(move.kind in {Kind.BACKWARD, Kind.ZERO_GRAD} for move in between):
+                yield first, again
+
+
+def _has_no_closure(step: Move) -> bool:
+    """A step that gets a closure computes its gradients itself."""
+    return isinstance(step.event, Call) and not step.event.args and not step.event.keywords
 
 
 def _cut(step: Move) -> Splice | None:
