@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Index
-from stethoscope.program.option import Option
+from stethoscope.program.option import Option, literal
 from stethoscope.program.overwritten_settings import (
     Overwritten,
     overwritten_parameters,
@@ -24,7 +24,7 @@ from stethoscope.signals.unused_settings import asks_for_something, is_exempt, s
 class OverwrittenSetting:
     """A replaced setting: the statement, where the setting is declared or set, and the value given there.
 
-    `matters` says that its name speaks of training.
+    `matters` says that its name speaks of training, and that the value is another one.
     """
 
     statement: Overwritten
@@ -71,7 +71,9 @@ def _judged(
         return None
     value = in_files[0].value if in_files else declared[0].default
     asked = bool(in_files) or asks_for_something(found.name, value)
-    matters = speaks_of_training(found.name)
+    # What is replaced by the very value that the settings ask for changes nothing under these settings.
+    is_same = any(literal(found.value) == setting.value for setting in in_files)
+    matters = speaks_of_training(found.name) and not is_same
     # What is derived from other settings stands in for one that was not given.
     if not isinstance(found.value, ast.Constant | ast.UnaryOp) and not (asked and matters):
         return None
