@@ -58,6 +58,7 @@ class LossTerm:
     strength: float = 1.0
     fix: Splice | None = None
     returned: bool = False  # the line returns it, rather than computing it for a sum
+    computed: Where | None = None  # the line of its formula, where the term is the call of a function
 
     @property
     def wrong(self) -> bool:
@@ -311,6 +312,7 @@ def _term(contribution: Contribution, sign: int, one: Minimised, reader: Reader)
         strength=(1.0 if contribution.tried is not None else 0.9) if contribution.chosen else 0.6,
         fix=_fix(contribution, place, function, returns) if contribution.net > 0 else None,
         returned=function is not None,
+        computed=contribution.value.site.where,
     )
 
 

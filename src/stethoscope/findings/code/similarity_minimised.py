@@ -40,7 +40,7 @@ def examine(objective: ObjectiveTerms) -> Iterator[Finding]:
     """Report each likeness that is minimised."""
     for term in objective.wrong:
         yield Finding(
-            where=tuple(dict.fromkeys((term.where, term.sink))),
+            where=tuple(dict.fromkeys((term.where, *([term.computed] if term.computed else []), term.sink))),
             message=f"{term.name} {_says(term)}; it is minimised{_weighted(term)}",
             evidence=_evidence(term),
             strength=term.strength,
