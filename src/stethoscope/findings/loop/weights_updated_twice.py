@@ -77,9 +77,21 @@ def _repeated(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
                 continue
             if not surely_same(first.subject, again.subject) or not go_together(loop, first, again):
                 continue
+            if _are_alternatives(first, again):
+                continue
             between = moves_between(path, first, again)
             if not any(move.kind in {Kind.BACKWARD, Kind.ZERO_GRAD} for move in between):
                 yield first, again
+
+
+def _are_alternatives(first: Move, again: Move) -> bool:
+    """Whether one call leads to both, by methods of classes of which an object has only one."""
+    entered = {id(scope.outer): scope.node for scope in first.event.scopes() if scope.kind == "call"}
+    for scope in again.event.scopes():
+        other = entered.get(id(scope.outer)) if scope.kind == "call" else None
+        if other is not None and other is not scope.node:
+            return getattr(other, "name", "") == getattr(scope.node, "name", "")
+    return False
 
 
 def _has_no_closure(step: Move) -> bool:
