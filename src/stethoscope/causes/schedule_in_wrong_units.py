@@ -24,6 +24,7 @@ CAUSE = Cause(
         ),
         Evidence("cosine-shorter-than-run", STRONG, "its period fits many times into the run"),
         Evidence("schedule-ignores-accumulation", DECISIVE, "it counts batches and is moved with updates"),
+        Evidence("schedule-counts-batches", DECISIVE, "its length is the number of batches, not of updates"),
         Evidence(
             "schedule-in-wrong-units", -STRONG, "lengths and steps are in one unit", outcome=Outcome.CLEAR
         ),

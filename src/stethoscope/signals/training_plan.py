@@ -95,7 +95,8 @@ class TrainingPlan:
     """Every quantity of the training, and how long the training is.
 
     `window` is the number of batches of an update, None where it is not known, and `window_is_coded` says
-    that the loop was seen to have it. `schedule_per_update` says that the schedule counts updates.
+    that the loop was seen to have it. `schedule_per_update` says that the schedule counts updates. `batches`
+    are those of all epochs, None where their number is not known.
     """
 
     entries: Mapping[str, Entry]
@@ -104,6 +105,7 @@ class TrainingPlan:
     window_is_coded: bool
     schedule_per_update: bool
     trainings: tuple[CodedTraining, ...] = ()
+    batches: float | None = None
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())
@@ -149,7 +151,7 @@ def measure(run: Run) -> TrainingPlan | Missing:
         for name, entry in entries.items()
     }
     per_update = bool(trainings) and all(one.schedule_per_update for one in trainings)
-    return TrainingPlan(joined, extent, window, is_coded, per_update, trainings)
+    return TrainingPlan(joined, extent, window, is_coded, per_update, trainings, _batches(run, entries))
 
 
 def _with_defaults(run: Run) -> Recipe:
@@ -202,6 +204,13 @@ def _extent(run: Run, entries: Mapping[str, Entry]) -> Extent:
     if seen > least[0] * 1.02:  # a step more than was planned is counting, many more are another plan
         return Extent(None, planned)
     return Extent(least[0], planned, least[1], least[2])
+
+
+def _batches(run: Run, entries: Mapping[str, Entry]) -> float | None:
+    passes, per_epoch = entries["length of the run"].only("epoch"), _steps_per_epoch(run, entries)[0]
+    if passes is None or per_epoch is None:
+        return None
+    return (passes.amount.number or 0.0) * per_epoch
 
 
 def _is_overridden(passes: Asked, steps: Asked | None) -> bool:
