@@ -16,9 +16,10 @@ from stethoscope.program.ancestry import MOST_VALUES, ancestry
 from stethoscope.program.choosing import training_outputs
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
+from stethoscope.program.index import Function
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import full_name, receiver_role
-from stethoscope.program.roles import Role
+from stethoscope.program.roles import Role, role_of
 from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Leaf, Part, Value, inputs
 
 # fmt: off
@@ -257,9 +258,26 @@ class Decisions:
         found = set()
         for evaluation in self.ranks.walk.evaluations:
             call = evaluation.forward.event
-            if isinstance(call, Call) and is_own_data((*call.args, *call.keywords.values())):
+            given = (*call.args, *call.keywords.values()) if isinstance(call, Call) else ()
+            if is_own_data(given) or self._is_prepared(given):
                 found.add(id(call.site.node))
         return frozenset(found)
+
+    def _is_prepared(self, given: Iterable[Value]) -> bool:
+        """Whether data come from a loader that accelerate or fabric split among the ranks."""
+        run = self.ranks.walk.trace.run
+        return any(id(one) in self._prepared for value in given for one in ancestry(run, value))
+
+    @cached_property
+    def _prepared(self) -> frozenset[int]:
+        run = self.ranks.walk.trace.run
+        return frozenset(
+            id(value)
+            for event in self.ranks.walk.trace.events
+            if isinstance(event, Call) and event.name in {"prepare", "setup_dataloaders"}
+            for value in event.args
+            if role_of(run, value) is Role.LOADER
+        )
 
     def _marked(self, local: dict[int, bool]) -> set[str]:
         """The names that are set under local conditions: counters of bad epochs, flags to stop."""
@@ -271,7 +289,25 @@ class Decisions:
                 found |= set(_stored_names(event.target))
             elif isinstance(event, Jump) and event.kind == "return" and event.within:
                 found.add(event.within[-1].name)
+        found |= set(self._answers(found))
         return found - {"self", "main"}
+
+    def _answers(self, marked: set[str]) -> Iterator[str]:
+        """The names of calls that give back a mark: `return self.bad >= self.patience`."""
+        asked: set[Function] = set()
+        for event in self.ranks.walk.trace.events:
+            if isinstance(event, Jump) and event.kind == "return" and event.within:
+                own = {n.attr for n in ast.walk(event.site.node) if isinstance(n, ast.Attribute)}
+                if own & marked:
+                    asked.add(event.within[-1])
+        index = self.ranks.walk.trace.run.index
+        for function in asked:
+            if function.name != "__call__":
+                yield function.name
+        for event in self.ranks.walk.trace.events if asked else ():
+            callee = event.callee if isinstance(event, Call) else None
+            if isinstance(callee, Instance) and index.method(callee.cls, "__call__") in asked:
+                yield event.name  # type: ignore[attr-defined]
 
     @cached_property
     def _chosen_by_local(self) -> frozenset[str]:

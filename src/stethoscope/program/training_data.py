@@ -172,7 +172,7 @@ def _of_frameworks(index: Index, settings: SettingsTree) -> Iterator[TrainingLoa
             continue
         run = Execution(index, settings, TRACE_STEPS // 4, tracing=True)
         try:
-            returned = run.enter(method, run.make(cls))
+            returned = run.force(run.enter(method, run.make(cls)))
         except (Exhausted, RecursionError):
             continue
         for made in sources(returned):
