@@ -32,6 +32,7 @@ from stethoscope.program.values import (
 REGRESSIONS = frozenset({
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
 })  # fmt: skip
+LEVELS = frozenset({"randint", "randint_like"})  # how steps are drawn; noise itself is not drawn so
 PROGRESS = re.compile(r"step|epoch|iter|progress|curricul|difficult|ramp|anneal|schedule", re.IGNORECASE)
 
 
@@ -71,6 +72,15 @@ class ScaledNoise:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ForeignLevel:
+    """A level that was drawn for the network alone, while the corruption uses another draw."""
+
+    used: Site
+    drawn: Site
+    told: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Denoising:
     """What was seen of denoising objectives; `passes` counts the networks that get noisy input."""
 
@@ -78,6 +88,7 @@ class Denoising:
     held: tuple[HeldTo, ...]
     scaled: tuple[ScaledNoise, ...]
     misread: tuple[Misread, ...] = ()
+    foreign: tuple[ForeignLevel, ...] = ()
 
 
 @remembered
@@ -85,6 +96,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
     """Look at every minimised value that goes through a network with noisy input."""
     held: dict[object, HeldTo] = {}
     scaled: dict[object, ScaledNoise] = {}
+    foreign: dict[object, ForeignLevel] = {}
     regressed: dict[object, tuple[Meaning, Site]] = {}
     scaled_outputs: list[Misread] = []
     passes = 0
@@ -95,6 +107,8 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
                 passes += 1
                 for level in _scaled_noise(one.run, call):
                     scaled.setdefault(id(level.scaled.node), level)
+                for other in _foreign_levels(one.run, call):
+                    foreign.setdefault(id(other.drawn.node), other)
             for comparison in _held_to(one):
                 held.setdefault(id(comparison.compared.node), comparison)
             for meaning, site in _regressed(one, scaled_outputs):
@@ -103,7 +117,13 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
             continue
     misread = {id(one.compared.node): one for one in _misread(list(regressed.values()), readings(index))}
     misread.update({id(one.compared.node): one for one in scaled_outputs})
-    return Denoising(passes, tuple(held.values()), tuple(scaled.values()), tuple(misread.values()))
+    return Denoising(
+        passes,
+        tuple(held.values()),
+        tuple(scaled.values()),
+        tuple(misread.values()),
+        tuple(foreign.values()),
+    )
 
 
 def _noisy_passes(one: Minimised) -> Iterator[Applied | Delayed]:
@@ -300,6 +320,24 @@ def _scaled_noise(run: Execution, call: Applied | Delayed) -> Iterator[ScaledNoi
         for level, factor in (value.args, value.args[::-1]):
             if id(peeled(level)) in levels and _is_progress(run, factor):
                 yield ScaledNoise(_text(level), _text(factor), value.site, call.site)
+
+
+def _foreign_levels(run: Execution, call: Applied | Delayed) -> Iterator[ForeignLevel]:
+    """A level drawn like that of the corruption, which has no part in it; nothing else tells of that one."""
+    noisy, *told = _given(call)
+    used = {id(one): one for one in ingredients(run, noisy, leading=_outside_loaders) if _is_level(one)}
+    given = [one for value in told for one in ingredients(run, value) if _is_level(one)]
+    if not used or any(id(one) in used for one in given):
+        return
+    for value in map(peeled, told):
+        for other in used.values():
+            if isinstance(value, Applied) and isinstance(other, Applied) and value.callee == other.callee:
+                yield ForeignLevel(other.site, value.site, call.site)
+                return
+
+
+def _is_level(value: Value) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in LEVELS
 
 
 def _is_progress(run: Execution, factor: Value) -> bool:

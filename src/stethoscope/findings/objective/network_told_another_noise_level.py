@@ -2,7 +2,8 @@
 
 ## What it checks
 Where a network gets noisy input and the level of the noise beside it: whether that level is scaled by
-something that moves with training (a curriculum, a ramp, the step) on its way into the corruption only.
+something that moves with training (a curriculum, a ramp, the step) on its way into the corruption only, and
+whether the network is told a step that was drawn anew and has no part in the corruption.
 
 ## Why it matters
 The network conditions on a level that is not there, and a loss computed with the original level is the wrong
@@ -28,13 +29,20 @@ RULE = Rule(code="OBJ107", since="0.2", severity=Severity.WARNING, subject=Subje
 
 
 def examine(objective: DenoisingObjective) -> Iterator[Finding]:
-    """Report each level that is scaled for the corruption alone."""
+    """Report each level that is scaled for the corruption alone, or drawn for the network alone."""
     for level in objective.seen.scaled:
         yield Finding(
             where=(level.scaled.where, level.told.where),
             message=f"the corruption uses {_text(level.scaled.text)}, and the network is told the level "
             "without the factor",
             evidence={"corruption": level.scaled.text, "factor": level.factor, "network": level.told.text},
+        )
+    for foreign in objective.seen.foreign:
+        yield Finding(
+            where=(foreign.drawn.where, foreign.told.where, foreign.used.where),
+            message="the network is told a level that was drawn for it alone: the corruption uses "
+            f"{_text(foreign.used.text)}",
+            evidence={"told": foreign.drawn.text, "used": foreign.used.text, "network": foreign.told.text},
         )
 
 
