@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
@@ -191,10 +191,10 @@ def _keeps_all(given: dict[str | None, ast.expr]) -> bool:
         return False
 
 
-def logged_by(index: Index, method: str) -> frozenset[str]:
+def logged_by(classes: Iterable[Class], method: str) -> frozenset[str]:
     """The names that the methods of this name log in Lightning modules, helpers of the class not followed."""
     found: set[str] = set()
-    for cls in index.classes:
+    for cls in classes:
         function = cls.methods.get(method)
         if function is not None:
             found.update(_logged(function))

@@ -10,9 +10,9 @@ The training loss keeps falling while the network overfits, and the loss of one 
 file called best is then the last or the luckiest one, and every later comparison rests on it.
 
 ## When it is harmless
-Without any validation there is nothing better to choose by. Stopping or printing by the training loss keeps
-no file. A score whose origin could not be followed is not judged, unless its own name says that it is of
-training.
+Without any validation there is nothing better to choose by, as by an agent's reward. Stopping or printing by
+the training loss keeps no file. A score whose origin could not be followed is not judged, unless its own
+name says that it is of training.
 
 ## References
 - lightning.pytorch.callbacks.ModelCheckpoint
@@ -81,10 +81,13 @@ def _has_validation(walk: Walk, choosing: Choosing) -> bool:
 
 
 def _is_training_monitor(index: Index, monitor: Monitor) -> bool:
-    if not any(True for _ in validating_modules(index)):
-        return False
+    """Whether a module that also validates logs what is monitored, in training only."""
+    validating = tuple(validating_modules(index))
     bare = monitor.name.removesuffix("_epoch").removesuffix("_step")
     names = {monitor.name, bare}
-    if names & logged_by(index, "validation_step"):
+    if not validating or names & logged_by(index.classes, "validation_step"):
         return False
-    return is_of_training(monitor.name) or bool(names & logged_by(index, "training_step"))
+    if names & logged_by(validating, "training_step"):
+        return True
+    # Another module has nothing better to choose by, where it does not validate.
+    return is_of_training(monitor.name) and not names & logged_by(index.classes, "training_step")
