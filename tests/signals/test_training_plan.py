@@ -75,3 +75,56 @@ def test_a_run_that_went_on_longer_has_another_plan(tmp_path: Path) -> None:
     rows = "".join(f"{step},0.5\n" for step in range(0, 1000, 10))
     plan = plan_of(tmp_path, config_yml="max_steps: 100\n", train_csv="step,loss\n" + rows)
     assert plan.extent.steps is None
+
+
+FLAGS = """
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-3)
+parser.add_argument("--clip", type=float, default=1.0)
+parser.add_argument("--accumulate", type=int, default=1)
+args = parser.parse_args()
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
+for step in range(1000):
+    optimizer.zero_grad()
+    model(torch.randn(4, 4)).square().mean().backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), args.clip)
+    optimizer.step()
+"""
+
+
+def test_a_flag_that_reaches_the_optimizer_is_in_effect(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, train_py=FLAGS, run_sh="python train.py --lr 3e-4 --accumulate 16\n")
+    in_effect = {name: plan[name].in_effect[0].amount.value for name in ("learning rate", "gradient clip")}
+    assert in_effect == {"learning rate": 3e-4, "gradient clip": 1.0}
+    unmet = plan.unmet_accumulation
+    assert unmet is not None
+    assert unmet.amount.value == 16
+
+
+def test_constants_that_a_file_is_read_over_are_not_in_effect(tmp_path: Path) -> None:
+    script = """
+import torch
+
+learning_rate = 6e-4
+gradient_accumulation_steps = 40
+max_iters = 600000
+exec(open("configurator.py").read())
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+for step in range(max_iters):
+    for micro_step in range(gradient_accumulation_steps):
+        (model(torch.randn(4, 4)).square().mean() / gradient_accumulation_steps).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    settings = "learning_rate = 3e-5\ngradient_accumulation_steps = 32\nmax_iters = 1000\n"
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "tune.py").write_text(settings)
+    plan = plan_of(tmp_path, train_py=script)
+    assert [entry.quantity for entry in plan if entry.differs] == []
+    assert plan.window == 32

@@ -18,11 +18,13 @@ from stethoscope.program.roles import OPTIMIZER_CLASSES
 from stethoscope.program.schedules import CHAINS, schedules
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.training_loop import TrainingLoop, training_loops
-from stethoscope.program.values import Applied, Choice, Constant, Items, Settings, Table, Value
+from stethoscope.program.values import Applied, Choice, Constant, Items, Part, Settings, Table, Value
 from stethoscope.run import Where
 
 # The arguments of optimizers by position behind the parameters; the rest is always named.
 _POSITIONS = {"lr": 1}
+TAKEN = "as asked"  # of what is read from a parser, under the name of the setting
+_PARSED = frozenset({".parse_args", ".parse_known_args", ".parse_intermixed_args"})
 NONE = "none"  # of something that a loop, seen whole, does not do
 _HALF_NAMES = {DType.FLOAT16: "fp16", DType.BFLOAT16: "bf16"}
 
@@ -31,7 +33,8 @@ _HALF_NAMES = {DType.FLOAT16: "fp16", DType.BFLOAT16: "bf16"}
 class CodedAmount:
     """A value that the source itself gives: `quantity` and `part` as the settings name them, and where.
 
-    `setting` is the key of the setting that the value comes from, "" where it stands in the source.
+    `setting` is the key of the setting that the value comes from, "" where it stands in the source. Where a
+    parser gives the value, it is TAKEN: as the setting has it.
     """
 
     quantity: str
@@ -95,6 +98,8 @@ def _optimizers(loop: TrainingLoop) -> Iterator[CodedAmount]:
                 known = _constant(loop, value)
                 if known is not None and isinstance(known.value, int | float):
                     yield CodedAmount(quantity, known.value, made.site.where, setting=known.setting)
+                elif taken := _taken(loop, value):
+                    yield CodedAmount(quantity, TAKEN, made.site.where, setting=taken)
             betas = _numbers(loop, made.keywords.get("betas"))
             if betas:
                 yield CodedAmount("betas", betas, made.site.where, "betas")
@@ -127,6 +132,15 @@ def _constant(loop: TrainingLoop, value: Value | None) -> Constant | None:
     return value if known and isinstance(value, Constant) else None
 
 
+def _taken(loop: TrainingLoop, value: Value | None) -> str:
+    """The name of the flag that a value is, as in `args.lr`; "" where it is none."""
+    value = quietly(loop.run, value) if value is not None else None
+    if not isinstance(value, Part) or not isinstance(value.key, str):
+        return ""
+    base = value.base
+    return value.key if isinstance(base, Applied) and base.callee in _PARSED else ""
+
+
 def _numbers(loop: TrainingLoop, value: Value | None) -> tuple[float, ...]:
     value = quietly(loop.run, value) if value is not None else None
     if isinstance(value, Settings) and isinstance(value.tree, list):
@@ -146,9 +160,12 @@ def _clips(loop: TrainingLoop) -> Iterator[CodedAmount]:
         event = move.event
         if not isinstance(event, Call) or event.name not in {"clip_grad_norm_", "clip_grad_norm"}:
             continue
-        known = _constant(loop, event.argument(1, "max_norm"))
+        limit = event.argument(1, "max_norm")
+        known = _constant(loop, limit)
         if known is not None and isinstance(known.value, int | float):
             yield CodedAmount("gradient clip", known.value, event.site.where, setting=known.setting)
+        elif taken := _taken(loop, limit):
+            yield CodedAmount("gradient clip", TAKEN, event.site.where, setting=taken)
 
 
 def _schedules(loop: TrainingLoop) -> Iterator[CodedAmount]:

@@ -282,6 +282,11 @@ def _written_in(source: Source, names: Names) -> Iterator[Option]:
             yield from _as_options(node)
 
 
+def are_replaced_in(source: Source) -> bool:
+    """Whether what a command line names is read over the constants of a script, nanoGPT's way."""
+    return bool(_SETS_FROM_COMMAND_LINE.search(source.text))
+
+
 def taken_by(options: Iterable[Option], settings: Iterable[Setting]) -> tuple[Setting, ...]:
     """Settings of a command line under the names that the program takes them by.
 

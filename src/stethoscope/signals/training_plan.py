@@ -13,11 +13,11 @@ import numpy as np
 
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.training_amounts import NONE, CodedTraining, coded_trainings
-from stethoscope.recipe.parser_defaults import options_of
+from stethoscope.program.training_amounts import NONE, TAKEN, CodedAmount, CodedTraining, coded_trainings
+from stethoscope.recipe.parser_defaults import are_replaced_in, options_of
 from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
 from stethoscope.recipe.quantities import precision as precisions
-from stethoscope.run import Recipe, Run, Series, Where
+from stethoscope.run import Recipe, Run, Series, Setting, Where
 from stethoscope.signals import ending, epochs, learning_rate, loss_scale
 from stethoscope.signals.missing import Missing
 
@@ -143,9 +143,14 @@ def measure(run: Run) -> TrainingPlan | Missing:
         )
     asked = asked_for(recipe)
     entries = {one.name: Entry(one.name, asked.get(one.name, ())) for one in quantities()}
-    window, is_coded = _window(entries, trainings)
+    replaced = asked_for(Recipe(_replaced_constants(run, recipe)))
+    window, is_coded = _window(entries, trainings, replaced["accumulation"])
     extent = _extent(run, entries)
-    told = [*_logged(run), *_coded(trainings), *_derived(entries, window, is_coded, extent)]
+    told = [
+        *_logged(run),
+        *_coded(trainings, entries, replaced),
+        *_derived(entries, window, is_coded, extent),
+    ]
     joined = {
         name: Entry(name, entry.asked, tuple(one for quantity, one in told if quantity == name))
         for name, entry in entries.items()
@@ -164,15 +169,23 @@ def _with_defaults(run: Run) -> Recipe:
     return Recipe(recipe.settings, recipe.files, recipe.shadowed, defaults)
 
 
+def _replaced_constants(run: Run, recipe: Recipe) -> tuple[Setting, ...]:
+    """The constants of scripts that settings are read over: the source has numbers that do not count."""
+    files = {source.file for source in run.program or () if are_replaced_in(source)}
+    return tuple(setting for setting in recipe.shadowed if setting.where.file in files)
+
+
 def _trainings(run: Run) -> tuple[CodedTraining, ...]:
     if run.program is None or not run.program.sources:
         return ()
     return coded_trainings(index(run.program), settings_tree(run.recipe))
 
 
-def _window(entries: Mapping[str, Entry], trainings: Sequence[CodedTraining]) -> tuple[float | None, bool]:
+def _window(
+    entries: Mapping[str, Entry], trainings: Sequence[CodedTraining], replaced: Sequence[Asked]
+) -> tuple[float | None, bool]:
     coded = {one.window for one in trainings}
-    if len(coded) == 1 and (only := coded.pop()) is not None:
+    if len(coded) == 1 and (only := coded.pop()) is not None and not _is_replaced(only, replaced):
         return only, True
     asked = entries["accumulation"].only()
     gathers = bool(trainings) and all(one.gathers for one in trainings)
@@ -291,13 +304,33 @@ def _cadences(run: Run) -> Iterator[tuple[str, InEffect]]:
 # --- what the source tells, and what follows from the rest
 
 
-def _coded(trainings: Iterable[CodedTraining]) -> Iterator[tuple[str, InEffect]]:
+def _coded(
+    trainings: Iterable[CodedTraining], entries: Mapping[str, Entry], replaced: Mapping[str, Sequence[Asked]]
+) -> Iterator[tuple[str, InEffect]]:
     seen: set[tuple[str, str, str]] = set()
     for one in (amount for training in trainings for amount in training.amounts):
-        key = (one.quantity, str(one.value), one.part)
-        if key not in seen:
-            seen.add(key)
-            yield one.quantity, InEffect(Amount(one.value, one.unit, one.part), CODE, (one.where,))
+        value = _value(one, entries[one.quantity])
+        key = (one.quantity, str(value), one.part)
+        if (
+            value is None
+            or key in seen
+            or (value is one.value and _is_replaced(value, replaced[one.quantity]))
+        ):
+            continue
+        seen.add(key)
+        yield one.quantity, InEffect(Amount(value, one.unit, one.part), CODE, (one.where,))
+
+
+def _value(one: CodedAmount, entry: Entry) -> object:
+    """The value in the source; where it is a flag's, what the settings give the flag, None for nothing."""
+    if one.value != TAKEN:
+        return one.value
+    return next((asked.amount.number for asked in entry.asked if asked.setting.leaf == one.setting), None)
+
+
+def _is_replaced(value: object, replaced: Iterable[Asked]) -> bool:
+    """Whether a value of the source is one that the settings replace: a constant that a file is read over."""
+    return any(value == one.amount.value for one in replaced)
 
 
 def _derived(
