@@ -84,7 +84,7 @@ import torch
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--lr", type=float, default=1e-3)
-parser.add_argument("--clip", type=float, default=1.0)
+parser.add_argument("--grad-clip", type=float, default=1.0)
 parser.add_argument("--accumulate", type=int, default=1)
 args = parser.parse_args()
 model = torch.nn.Linear(4, 1)
@@ -92,7 +92,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
 for step in range(1000):
     optimizer.zero_grad()
     model(torch.randn(4, 4)).square().mean().backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), args.clip)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), args.grad_clip)
     optimizer.step()
 """
 
