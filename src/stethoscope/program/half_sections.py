@@ -112,9 +112,7 @@ def half_sections(index: Index, settings: SettingsTree) -> HalfSections:
     run = Execution(index, settings, 0)
     flow = Flow(run, contexts, callees, [trace.run for trace in known])
     for root in _roots(index, run, known):
-        # What casts by itself is followed as it is called; alone only where no call led to it.
-        if not (root.is_alone and root.function in flow.functions):
-            root.follow(flow)
+        root.follow(flow)
     return HalfSections(index, tuple(flow.functions), flow.noted, frozenset(flow.lowered))
 
 
@@ -147,15 +145,11 @@ def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Root:
-    """A function, the object it is bound to, and the mode it begins in.
-
-    `is_alone` says that nothing is known about how it is called.
-    """
+    """A function, the object it is bound to, and the mode it begins in."""
 
     function: Function | Module
     bound: Value | None
     mode: Mode
-    is_alone: bool = False
 
     def follow(self, flow: Flow) -> None:
         """Follow the function with arguments that are not known."""
@@ -193,7 +187,7 @@ def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterat
             yield _Root(function, _bound(run, function), Mode())
     for function in index.functions:
         if any(map(_casts_to_half, own_nodes(function.node))):
-            yield _Root(function, _bound(run, function), Mode(), is_alone=True)
+            yield _Root(function, _bound(run, function), Mode())
 
 
 def _script_nodes(module: Module) -> Iterator[ast.AST]:
