@@ -795,6 +795,8 @@ class Execution:
     def _instance_attribute(self, instance: Instance, name: str) -> Value:
         self.initialise(instance)
         if name in instance.attributes and not self._is_placeholder(instance, name):
+            if self._is_counted_in_rounds(instance, name):
+                self.store(instance, name, Leaf(name))
             return instance.attributes[name]
         found = self._class_attribute(instance.cls, name, instance)
         if isinstance(found, FunctionValue) and "property" in found.function.decorators:
@@ -804,6 +806,16 @@ class Execution:
         if self._set_up(instance, name):
             return instance.attributes[name]
         return self.part(instance, name)
+
+    def _is_counted_in_rounds(self, instance: Instance, name: str) -> bool:
+        """Whether a method counts an attribute up while a loop goes round: `self.calls += 1`."""
+        value = instance.attributes[name]
+        if not self.tracing or not isinstance(value, Constant) or isinstance(value.value, bool | str | None):
+            return False
+        scopes = self.scope.outwards() if self.scope is not None else iter(())
+        if not any(scope.kind == "loop" for scope in scopes):
+            return False
+        return any(name in _counted_attributes(ancestor) for ancestor in self.index.lineage(instance.cls))
 
     def _is_placeholder(self, instance: Instance, name: str) -> bool:
         """`self.gt = None` in __init__, which another method that was not followed yet fills."""
@@ -1197,6 +1209,20 @@ def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
             read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
             found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
     return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def _counted_attributes(cls: Class) -> frozenset[str]:
+    """The attributes that methods count up by a number."""
+    return frozenset(
+        node.target.attr
+        for method in cls.methods.values()
+        for node in own_nodes(method.node)
+        if isinstance(node, ast.AugAssign)
+        and isinstance(node.target, ast.Attribute)
+        and dotted(node.target.value) == "self"
+        and isinstance(node.value, ast.Constant)
+    )
 
 
 @lru_cache(maxsize=1024)
