@@ -30,6 +30,8 @@ MOST_SOURCES = 5_000  # of one program, nearest to what was asked about first
 MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings themselves always are
 # Lines of a program times its alternatives: following its values under one costs a second or more.
 MOST_LINES = 20_000
+# The same for the loops alone, which settings are compared with.
+MOST_FOLLOWED_LINES = 100_000
 HYDRA_ENDINGS = ("", ".yaml", ".yml")
 _COMPOSED = re.compile(r"config_name\s*=\s*[\"']([\w./-]+)[\"']")
 _LOADS = re.compile(r"\byaml\b|\bomegaconf\b|\bhydra\b|\btomllib\b|\btoml\b|json\.load|fromfile|--config")
@@ -74,7 +76,8 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
         alternatives = _alternatives([recipe for recipe in own if recipe.files[0].file not in covered])
         under: list[Recipe | None] = [*(one.recipe for one in mine[:few]), *alternatives]
         under = under or ([None] if program else [])
-        each = [_run(program, recipe, files, pins) for recipe in under]
+        most = _most_followed(program) if program else 0
+        each = [_run(program, recipe, files, pins, i < most) for i, recipe in enumerate(under)]
         runs += each
         source_runs += each[:few]
         # Of further launches, and of those of programs elsewhere, the settings alone are examined.
@@ -97,8 +100,15 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
 
 
 def _most_alternatives(program: Program) -> int:
-    lines = sum(source.text.count("\n") for source in program) + 1
-    return min(max(MOST_LINES // lines, 1), MOST_ALTERNATIVES)
+    return min(max(MOST_LINES // _lines(program), 1), MOST_ALTERNATIVES)
+
+
+def _most_followed(program: Program) -> int:
+    return max(MOST_FOLLOWED_LINES // _lines(program), 1)
+
+
+def _lines(program: Program) -> int:
+    return sum(source.text.count("\n") for source in program) + 1
 
 
 def _one_each(
@@ -124,9 +134,21 @@ class _Reading:
     unread: list[Unread]
 
 
-def _run(program: Program | None, recipe: Recipe | None, files: Files, pins: Sequence[Entry]) -> Run:
-    packages = packages_of(pins, (), recipe)
-    return Run(str(files.root), files.root.name, recipe=recipe, program=program, packages=packages)
+def _run(
+    program: Program | None,
+    recipe: Recipe | None,
+    files: Files,
+    pins: Sequence[Entry],
+    is_followed: bool = True,
+) -> Run:
+    return Run(
+        str(files.root),
+        files.root.name,
+        recipe=recipe,
+        program=program,
+        packages=packages_of(pins, (), recipe),
+        is_followed=is_followed,
+    )
 
 
 # --- source

@@ -787,7 +787,7 @@ def registered(run: Execution, registry: str, key: Value) -> Value:
     entries = run.index.registries[registry]
     if isinstance(key, Constant) and isinstance(key.value, str) and key.value.lower() in entries:
         return _definition(entries[key.value.lower()])
-    named = {text.lower() for text in run.settings.texts()}
+    named = run.settings.named(entries)
     chosen = [value for name, value in entries.items() if name in named] or list(entries.values())
     return choice(*(_definition(value) for value in chosen))
 
@@ -820,8 +820,8 @@ def _getattr(run: Execution, args: list[Value], site: Site) -> Value:
         unknown = isinstance(found, Part) and isinstance(base, Instance)
         return args[2] if unknown and len(args) > 2 else found
     if isinstance(base, ModuleValue):
-        named = {text.lower() for text in run.settings.texts()}
         own = {n: v for n, v in base.module.names.items() if isinstance(v, Function | Class)}
+        named = run.settings.named([name.lower() for name in own])
         chosen = [value for key, value in own.items() if key.lower() in named]
         if chosen:
             return choice(*(_definition(value) for value in chosen))

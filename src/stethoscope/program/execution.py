@@ -939,7 +939,7 @@ class Execution:
 
     def _by_settings(self, entries: dict[object, Value], rest: list[Value]) -> Value:
         """An entry under an unknown key: those that the settings name, else any of them."""
-        named = {text.lower() for text in self.settings.texts()}
+        named = self.settings.named([key.lower() for key in entries if isinstance(key, str)])
         chosen = [value for key, value in entries.items() if isinstance(key, str) and key.lower() in named]
         return choice(*(chosen or [*entries.values(), *rest]))
 
@@ -1138,6 +1138,7 @@ class _Around(Mapping[str, Value]):
         return self._frame.cls
 
 
+@lru_cache(maxsize=4096)
 def _is_about_resuming(test: ast.expr) -> bool:
     """Whether a condition asks for a resume: off by default, and yet a way that a run goes."""
     texts = (

@@ -14,8 +14,8 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import Applied, Items, Site, Table, Value, choice
 
-ALL_STEPS = 200_000  # for all walks together: a few seconds
-FRAMEWORK_STEPS = 100_000  # for all that frameworks minimise together
+ALL_STEPS = 120_000  # for all walks together: one or two seconds
+FRAMEWORK_STEPS = 60_000  # for all that frameworks minimise together
 TRAINER_BASES = ("Trainer", "SFTTrainer", "Seq2SeqTrainer")
 
 

@@ -20,6 +20,7 @@ from stethoscope.program.declared_options import (
 from stethoscope.program.index import Class, Function, index
 from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoken_of, taken_by_name, text_of
 from stethoscope.program.option import Option
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_objects import (
     PARSING,
     absl_flags,
@@ -64,24 +65,36 @@ class Usage:
 
 @dataclass(eq=False)
 class SettingUses:
-    """What a program does with settings, by name. `reads_files` says that it loads settings files itself.
+    """What a program does with settings, by name. `written` are the names in the run's settings files."""
 
-    `fields` are the fields of its option classes, `written` the names in the run's settings files.
-    """
-
-    options: tuple[Option, ...]
-    records: tuple[Class, ...]
-    fields: frozenset[str]
+    program: ProgramSettings
     written: frozenset[str]
-    reads_files: bool
     flow: Flow
-    _wholes: dict[str, Whole | None] = field(default_factory=dict)
-    _made: dict[str, Where | None] = field(default_factory=dict)
 
     @property
     def code(self) -> Mentions:
         """Every mention of a name in the program."""
         return self.flow.code
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that the program declares."""
+        return self.program.options
+
+    @property
+    def records(self) -> tuple[Class, ...]:
+        """Its option classes."""
+        return self.program.records
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of its option classes."""
+        return self.program.fields
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it loads settings files itself."""
+        return self.program.reads_files
 
     @cached_property
     def escape(self) -> Where | None:
@@ -94,7 +107,7 @@ class SettingUses:
     def loaded_escape(self) -> Where | None:
         """The same of what was loaded from a file: it matters for settings that are no `fields`."""
         spots = [s for name in _LOADERS for s in self.code.calls.get(name, ()) if not _is_ours(s, self.code)]
-        return whole(spots, self.flow).escape
+        return self._escape_of(_LOADERS, spots)
 
     def of(self, name: str, sections: Sequence[str] = (), beside: frozenset[str] | None = None) -> Usage:
         """What becomes of the setting of this name, below these sections.
@@ -102,7 +115,7 @@ class SettingUses:
         `beside` are the names of all settings in those sections: an object that none of them is taken from
         does not hold this one. None where they are not known.
         """
-        return self._judged(name, list(self._taken(name)), lambda: self._escape(name, sections, beside))
+        return self._judged(name, self._told(name)[0], lambda: self._escape(name, sections, beside))
 
     def of_option(self, option: Option) -> Usage:
         """What becomes of an option that the program declares, in the object that holds it."""
@@ -110,8 +123,7 @@ class SettingUses:
             return self._of_parameter(option)
         if option.kind == "constant":
             return self.of_constant(option.name)
-        taken = list(self._taken(option.name))
-        told = [spot for spot in taken if self._is_from_settings(spot)]
+        taken, told = self._told(option.name)
         used = self._first_act(told) or _first(
             acts(spot, self.flow, "value") for spot in flag_holders(option.name, self.code)
         )
@@ -129,7 +141,7 @@ class SettingUses:
         )
         if spread is not None:
             return Usage(Use.USED, spread)
-        siblings = frozenset(other.name for other in self.options if other.origin == option.origin)
+        siblings = self.program.siblings[option.origin]
         return self._judged(
             option.name,
             taken,
@@ -167,7 +179,7 @@ class SettingUses:
         return Usage(Use.UNUSED, mentions=tuple(spot.where for spot in taken))
 
     def _of_parameter(self, option: Option) -> Usage:
-        function = next(f for f in self.code.index.functions if f.qualified == option.origin)
+        function = self.program.functions[option.origin]
         place = parameter_acts(function, option.name, self.flow)
         if place is not None:
             return Usage(Use.USED, place)
@@ -183,12 +195,16 @@ class SettingUses:
 
     def _whole(self, origin: str) -> Whole | None:
         """Where the object goes that holds the options of one origin; None where it is not seen made."""
-        if origin not in self._wholes:
-            self._wholes[origin] = self._followed(origin)
-        return self._wholes[origin]
+        known = self.program.wholes
+        if origin not in known:
+            followed = self._followed(origin)
+            if self.flow.is_spent:
+                return followed
+            known[origin] = followed
+        return known[origin]
 
     def _followed(self, origin: str) -> Whole | None:
-        cls = next((cls for cls in self.records if cls.qualified == origin), None)
+        cls = self.program.by_name.get(origin)
         if cls is not None:
             if reading_base(cls, self.code):
                 return Whole(cls.source.where(cls.node))
@@ -199,24 +215,32 @@ class SettingUses:
 
     def _escape(self, name: str, sections: Sequence[str], beside: frozenset[str] | None) -> Where | None:
         """Where a setting may get lost with the whole that it is part of."""
-        parts = (spot for section in sections for spot in self._taken(section))
-        lost = self._spot_of_path(name) or whole(parts, self.flow).escape
+        parts = (spot for section in sections for spot in self._told(section)[0])
+        lost = self._spot_of_path(name) or self._escape_of(("below", *sections), parts)
         if lost is None:
             lost = self.escape if beside is None else self._escape_beside(name, beside)
         return lost or (self.loaded_escape if name not in self.fields else None)
 
     def _escape_beside(self, name: str, beside: frozenset[str]) -> Where | None:
         """Where an object gets lost that can hold this setting: one of its class, or of its neighbours."""
-        classes = [cls.name for cls in self.records if name in field_names(cls)]
+        classes = self.program.holding.get(name, ())
         parsers = [parser for parser in _PARSERS if parser not in PARSING or name in self.flow.flags]
         made = _first(self._made_escape(maker) for maker in (*parsers, *classes))
         return made or _first(held.escape for held in self._held if held.names & beside)
 
     def _made_escape(self, maker: str) -> Where | None:
         """Where what one kind of call makes gets lost."""
-        if maker not in self._made:
-            self._made[maker] = whole(self.code.calls.get(maker, ()), self.flow).escape
-        return self._made[maker]
+        return self._escape_of(maker, self.code.calls.get(maker, ()))
+
+    def _escape_of(self, key: object, spots: Iterable[Spot]) -> Where | None:
+        """Where the whole that is made or held at some places gets lost; `key` names them together."""
+        known = self.program.escapes
+        if key not in known:
+            escape = whole(spots, self.flow).escape
+            if self.flow.is_spent:
+                return escape
+            known[key] = escape
+        return known[key]
 
     def _spot_of_path(self, name: str) -> Where | None:
         spot = self.code.paths.get(name)
@@ -230,10 +254,19 @@ class SettingUses:
         """
         names = self.written | self.fields | {option.name for option in self.options}
         found = []
-        for (name, scope), (spots, taken) in _holders(self.code, names).items():
-            if not _is_handed_in(name, scope, self.code):
-                found.append(_Held(frozenset(taken), whole(spots, self.flow).escape))
+        for holder in self.program.holders:
+            taken = holder.taken & names
+            if taken:
+                found.append(_Held(taken, self._escape_of(holder, holder.spots)))
         return tuple(found)
+
+    def _told(self, name: str) -> tuple[Sequence[Spot], Sequence[Spot]]:
+        """Every expression that takes a setting of this name, and those that take it out of settings."""
+        known = self.program.told
+        if name not in known:
+            taken = tuple(self._taken(name))
+            known[name] = taken, tuple(spot for spot in taken if self._is_from_settings(spot))
+        return known[name]
 
     def _taken(self, name: str) -> Iterator[Spot]:
         """Every expression that takes a setting of this name, but no method of the name: `net.train()`."""
@@ -254,8 +287,71 @@ class SettingUses:
                 return True
         return False
 
-    @cached_property
+    @property
     def _loaded(self) -> frozenset[str]:
+        return self.program.loaded
+
+
+@dataclass(eq=False)
+class ProgramSettings:
+    """What is known of a program's settings whatever is written in the run's files, and answers found so far.
+
+    `wholes`, `escapes` and `told` are such answers: by origin, by what makes or holds a whole, by name.
+    """
+
+    options: tuple[Option, ...]
+    records: tuple[Class, ...]
+    fields: frozenset[str]
+    reads_files: bool
+    code: Mentions
+    wholes: dict[str, Whole | None] = field(default_factory=dict)
+    escapes: dict[object, Where | None] = field(default_factory=dict)
+    told: dict[str, tuple[Sequence[Spot], Sequence[Spot]]] = field(default_factory=dict)
+    known: dict[tuple[int, str | None], Where | None] = field(default_factory=dict)
+
+    @cached_property
+    def flags(self) -> frozenset[str]:
+        """The names of the command line's options."""
+        return frozenset(option.name for option in self.options if option.kind == "flag")
+
+    @cached_property
+    def siblings(self) -> dict[str, frozenset[str]]:
+        """The names of the options of each origin."""
+        found: dict[str, set[str]] = {}
+        for option in self.options:
+            found.setdefault(option.origin, set()).add(option.name)
+        return {origin: frozenset(names) for origin, names in found.items()}
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """The functions by full name; of two under one name the first."""
+        return {function.qualified: function for function in reversed(self.code.index.functions)}
+
+    @cached_property
+    def by_name(self) -> dict[str, Class]:
+        """The option classes by full name; of two under one name the first."""
+        return {cls.qualified: cls for cls in reversed(self.records)}
+
+    @cached_property
+    def holding(self) -> dict[str, list[str]]:
+        """The option classes that have a field of a name."""
+        found: dict[str, list[str]] = {}
+        for cls in self.records:
+            for name in dict.fromkeys(field_names(cls)):
+                found.setdefault(name, []).append(cls.name)
+        return found
+
+    @cached_property
+    def holders(self) -> tuple[_Holder, ...]:
+        """The variables called like settings that no caller in the repository fills."""
+        return tuple(
+            _Holder(tuple(spots), frozenset(taken))
+            for (name, scope), (spots, taken) in _holders(self.code).items()
+            if not _is_handed_in(name, scope, self.code)
+        )
+
+    @cached_property
+    def loaded(self) -> frozenset[str]:
         """The variables and attributes that are given the result of a loader or parser."""
         found = set()
         for loader in (*_PARSERS, *_LOADERS):
@@ -266,6 +362,14 @@ class SettingUses:
                 for target in node.targets if isinstance(node, ast.Assign) else ():
                     found.add(str(getattr(target, "id", getattr(target, "attr", ""))))
         return frozenset(found - {""})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Holder:
+    """A variable that is called like settings: where it is read, and what is taken directly out of it."""
+
+    spots: tuple[Spot, ...]
+    taken: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +386,13 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
 
     `written` are the names in the run's settings files: what they are taken out of is the settings object.
     """
+    known = _program_settings(program)
+    # Each run has its own budget, and what was found once is found for all.
+    return SettingUses(known, written, Flow(known.code, known.flags, known.known)) if known else None
+
+
+@remembered
+def _program_settings(program: Program) -> ProgramSettings | None:
     if sum(source.text.count("\n") for source in program) > MOST_LINES:
         return None
     known = index(program)
@@ -289,8 +400,7 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
     records = tuple(cls for cls in known.classes if is_record_class(cls, known) or is_plain_option_class(cls))
     fields = frozenset(name for cls in records for name in field_names(cls))
     reads_files = any(_LOADS_FILES.search(source.text) for source in program)
-    flags = frozenset(option.name for option in options if option.kind == "flag")
-    return SettingUses(options, records, fields, written, reads_files, Flow(mentions(known), flags))
+    return ProgramSettings(options, records, fields, reads_files, mentions(known))
 
 
 def _first(places: Iterable[Where | None]) -> Where | None:
@@ -305,9 +415,8 @@ def _is_holder(name: str) -> bool:
     return name.lower() in HOLDERS or bool(HOLDS_OPTIONS.search(name))
 
 
-def _holders(code: Mentions, names: Iterable[str]) -> dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]]:
-    """The variables, by name and scope, that are called like settings and that these names are taken from."""
-    known = frozenset(names)
+def _holders(code: Mentions) -> dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]]:
+    """The variables, by name and scope, that are called like settings, and the names taken from them."""
     found: dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]] = {}
     for name, spots in code.variables():
         if not _is_holder(name):
@@ -316,7 +425,7 @@ def _holders(code: Mentions, names: Iterable[str]) -> dict[tuple[str, ast.AST], 
             held = found.setdefault((name, code.scope_of(spot.node)), ([], set()))
             held[0].append(spot)
             taken = _taken_here(spot, code)
-            if taken in known:
+            if taken is not None:
                 held[1].add(taken)
     return {holder: held for holder, held in found.items() if held[1]}
 

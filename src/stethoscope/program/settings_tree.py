@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from stethoscope.program.remembered import remembered
 from stethoscope.run import Key, Recipe
 
 Tree = dict[str, object] | list[object]
+Answer = TypeVar("Answer")
 
 # What code calls the object that holds the settings.
 HOLDERS = frozenset(
@@ -34,26 +36,61 @@ class SettingsTree:
     """Every section and value by its full key, and the keys by their last part.
 
     `below_zero` are the dotted keys that some file sets to a negative number, the file that counts or not.
+    `asked` are the questions asked so far with their answers: what was found with one tree holds for every
+    other that answers them alike.
     """
 
     nodes: dict[Key, object] = field(default_factory=dict)
     by_last: dict[str | int, list[Key]] = field(default_factory=dict)
     below_zero: set[str] = field(default_factory=set)
+    asked: dict[tuple[str, object, object], object] = field(default_factory=dict)
+    _texts: set[str] = field(default_factory=set)
+    _alike: dict[int, tuple[SettingsTree, int, bool]] = field(default_factory=dict)
+
+    def answers_like(self, other: SettingsTree) -> bool:
+        """Whether all that the other was asked so far gets the same answers here."""
+        _, asked, alike = self._alike.get(id(other), (None, -1, True))
+        if alike and asked != len(other.asked):
+            alike = self._answers_all(other)
+            self._alike[id(other)] = (other, len(other.asked), alike)
+        return alike
+
+    def _answers_all(self, other: SettingsTree) -> bool:
+        questions = {"find": self._find, "values": self._values_named, "names": self._named}
+        for (kind, what, about), answer in other.asked.items():
+            given = questions[kind](what, about)  # type: ignore[operator]
+            if type(given) is not type(answer) or repr(given) != repr(answer):
+                return False
+        return True
 
     def find(self, path: Key, holder: str) -> tuple[Key, object] | None:
         """The one section or value whose key ends with `path`, as written behind `holder` in the code."""
+        return self._answer("find", path, holder, self._find(path, holder))
+
+    def values_named(self, name: str) -> list[object]:
+        """All values whose key ends with this name."""
+        return self._answer("values", name, None, self._values_named(name))
+
+    def named(self, names: Collection[str]) -> frozenset[str]:
+        """Those of the names, in small letters, that a value spells: the types that the settings choose."""
+        asked = frozenset(names)
+        return self._answer("names", asked, None, self._named(asked))
+
+    def _answer(self, kind: str, what: object, about: object, answer: Answer) -> Answer:
+        self.asked[kind, what, about] = answer
+        return answer
+
+    def _find(self, path: Key, holder: str) -> tuple[Key, object] | None:
         if not path or (len(path) < 2 and holder.lower() not in HOLDERS):
             return None
         found = [key for key in self.by_last.get(path[-1], ()) if key[-len(path) :] == path]
         return (found[0], self.nodes[found[0]]) if len(found) == 1 else None
 
-    def values_named(self, name: str) -> list[object]:
-        """All values whose key ends with this name."""
+    def _values_named(self, name: str, _: object = None) -> list[object]:
         return [self.nodes[key] for key in self.by_last.get(name, ())]
 
-    def texts(self) -> Iterator[str]:
-        """Every text value, such as the names of types."""
-        return (value for value in self.nodes.values() if isinstance(value, str))
+    def _named(self, names: frozenset[str], _: object = None) -> frozenset[str]:
+        return names & self._texts
 
 
 @remembered
@@ -77,6 +114,8 @@ def _put(tree: SettingsTree, key: Key, value: object) -> None:
     if key in tree.nodes:
         return
     tree.nodes[key] = value
+    if isinstance(value, str):
+        tree._texts.add(value.lower())
     if key:
         tree.by_last.setdefault(key[-1], []).append(key)
 

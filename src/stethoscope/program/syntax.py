@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 
 # What never holds an expression or statement that anybody asks for.
 _LEAVES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "name", "names", "kind", "lineno", "asname"})
+
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _fields() -> dict[type[ast.AST], tuple[str, ...]]:
@@ -32,6 +35,18 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
                     yield child
         elif isinstance(value, ast.AST):
             yield value
+
+
+def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """The functions and classes below a node at any depth; no expression is entered."""
+    waiting = deque([tree])
+    while waiting:
+        node = waiting.popleft()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+        for block in _BLOCKS:
+            if node.__class__ is not ast.Lambda:  # its body is an expression
+                waiting.extend(getattr(node, block, ()))
 
 
 def walk(tree: ast.AST) -> Iterator[ast.AST]:

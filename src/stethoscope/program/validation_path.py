@@ -15,7 +15,7 @@ from stethoscope.program.extents import HEIGHT, WIDTH, Mark, Picture, Ruler, is_
 from stethoscope.program.index import Function, Index, Module, dotted, index
 from stethoscope.program.ingredients import LAYOUT
 from stethoscope.program.likenesses import LIKENESS_WORDS, is_target_like, words
-from stethoscope.program.minimised import ALL_STEPS, Minimised, minimised
+from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.orientation import spoken_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.removal import removal
@@ -38,6 +38,7 @@ from stethoscope.program.values import (
 from stethoscope.run import Program, Recipe, Splice, Where
 
 MOST_ENTRIES = 40
+ALL_STEPS = 100_000  # for all walks together: one or two seconds
 MOST_SEEN = 20_000  # values looked at from one entry
 MOST_SHARE = 0.6  # of the area; above this it is a border or a multiple of the scale
 SMALL_CROP = 256  # longest side; a larger centre crop is a usual protocol

@@ -79,10 +79,12 @@ class Flow:
     """What values are followed in. `left` is how many steps may be taken in all.
 
     `flags` are the names of command-line options: `args.config` is a path where `self.config` is not.
+    `known` are answers that were found, by expression and key.
     """
 
     code: Mentions
     flags: frozenset[str] = frozenset()
+    known: dict[tuple[int, str | None], Where | None] = field(default_factory=dict)
     left: int = ALL_STEPS
 
     @property
@@ -110,7 +112,13 @@ def acts(spot: Spot, flow: Flow, key: str | None = None) -> Where | None:
 
     With a `key`, the expression is a container, and the value lies under that key in it.
     """
-    return _Following(flow).follow([_Leaf(spot, key)])
+    asked = (id(spot.node), key)
+    if asked not in flow.known:
+        place = _Following(flow).follow([_Leaf(spot, key)])
+        if flow.is_spent:
+            return place  # with a fresh budget the answer may be another
+        flow.known[asked] = place
+    return flow.known[asked]
 
 
 def parameter_acts(function: Function, name: str, flow: Flow) -> Where | None:

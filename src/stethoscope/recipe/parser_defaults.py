@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePath
 
 from stethoscope.recipe._python.constants import Names, called_name, evaluate
@@ -50,6 +51,7 @@ class Option:
     switch: bool = False
 
 
+@lru_cache(maxsize=8)
 def options_of(program: Program, script: str = "") -> tuple[Option, ...]:
     """The options of a program: those of the script that ran, where it is known, and of what it imports.
 

@@ -18,6 +18,7 @@ class Run:
     """One run. `series` holds each signal's current branch: after a restart, the steps that were
     trained again replace the abandoned ones, which are kept in `abandoned`. `notes` say how the logs were
     put together where that is not plain. `packages` are those whose version is recorded somewhere.
+    `is_followed` is false where the source is not followed under these settings, being one of too many.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Run:
     unread: tuple[Unread, ...] = ()
     notes: tuple[str, ...] = ()
     packages: tuple[Package, ...] = ()
+    is_followed: bool = True
 
     @property
     def events(self) -> tuple[Event, ...]:

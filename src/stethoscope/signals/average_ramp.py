@@ -6,10 +6,13 @@ import ast
 import re
 from dataclasses import dataclass
 
-from stethoscope.run import Run, Source
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import definitions
+from stethoscope.run import Program, Run, Source
 from stethoscope.signals.missing import Missing
 
 _AVERAGE = re.compile(r"ema|moving_?average|averaged_?model", re.IGNORECASE)
+_NAMED = re.compile(rf"\b(?:class|def)\s+\w*(?:{_AVERAGE.pattern})", re.IGNORECASE)
 # What a decay that grows is computed from, and the classes of others that have one.
 _GROWS = re.compile(
     r"\b(?:num_updates|n_updates|updates|step|steps|optimization_step|power|inv_gamma|tau|warmup|ramp\w*|halflife)\b"
@@ -31,12 +34,17 @@ def measure(run: Run) -> AverageRamp | Missing:
     """Look at the classes and functions of the source that keep an average of weights."""
     if run.program is None or not run.program.sources:
         return Missing("the training source was not found", log_this="keep a copy of the source with the run")
-    if any(_OTHERS_WITH_RAMP.search(source.text) for source in run.program):
+    return _ramp(run.program)
+
+
+@remembered  # a program is asked once, under however many settings it is examined
+def _ramp(program: Program) -> AverageRamp | Missing:
+    if any(_OTHERS_WITH_RAMP.search(source.text) for source in program):
         return AverageRamp(True)
-    texts = [text for source in run.program for text in _averages(source)]
+    texts = [text for source in program for text in _averages(source)]
     if texts:
         return AverageRamp(any(_GROWS.search(text) for text in texts))
-    if any(_OTHERS_WITHOUT.search(source.text) for source in run.program):
+    if any(_OTHERS_WITHOUT.search(source.text) for source in program):
         return AverageRamp(False)
     return Missing("no average of the weights was found in the source")
 
@@ -44,9 +52,8 @@ def measure(run: Run) -> AverageRamp | Missing:
 def _averages(source: Source) -> list[str]:
     """The text of each class or function that is named for an average and blends weights."""
     found = []
-    for node in ast.walk(source.tree) if _AVERAGE.search(source.text) else ():
-        named = isinstance(node, ast.ClassDef | ast.FunctionDef) and _AVERAGE.search(node.name)
-        if named and isinstance(node, ast.ClassDef | ast.FunctionDef):
+    for node in definitions(source.tree) if _NAMED.search(source.text) else ():
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and _AVERAGE.search(node.name):
             text = ast.unparse(node)
             if re.search(r"decay|beta|alpha|lerp|mul_|momentum", text):
                 found.append(text)

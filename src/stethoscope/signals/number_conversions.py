@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 
 from stethoscope.program.mentions import Spot, taken_by_name
+from stethoscope.program.remembered import remembered
 from stethoscope.program.setting_uses import SettingUses, setting_uses
-from stethoscope.run import Run
+from stethoscope.run import Program, Run
 from stethoscope.signals.missing import Missing
 
 # Loaders that follow YAML 1.2 or convert by type, and resolvers that teach PyYAML the missing numbers.
@@ -51,5 +52,9 @@ def measure(run: Run) -> NumberConversions | Missing:
     uses = setting_uses(run.program) if run.program is not None else None
     if run.program is None or uses is None:
         return Missing("the training source was not found", log_this="keep a copy of the source with the run")
-    by_loader = any(_CONVERTING_LOADERS.search(source.text) for source in run.program)
-    return NumberConversions(by_loader, uses)
+    return NumberConversions(_converts_by_loader(run.program), uses)
+
+
+@remembered
+def _converts_by_loader(program: Program) -> bool:
+    return any(_CONVERTING_LOADERS.search(source.text) for source in program)

@@ -26,6 +26,8 @@ def measure(run: Run) -> TrainingLoops | Missing:
     """Find the training loops of the run's program."""
     if run.program is None or not run.program.sources:
         return NO_SOURCE
+    if not run.is_followed:
+        return Missing("the source was followed under other settings: there are too many for its size")
     loops = training_loops(index(run.program), settings_tree(run.recipe))
     if not loops:
         return Missing(

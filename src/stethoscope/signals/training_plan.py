@@ -176,7 +176,7 @@ def _replaced_constants(run: Run, recipe: Recipe) -> tuple[Setting, ...]:
 
 
 def _trainings(run: Run) -> tuple[CodedTraining, ...]:
-    if run.program is None or not run.program.sources:
+    if run.program is None or not run.program.sources or not run.is_followed:
         return ()
     return coded_trainings(index(run.program), settings_tree(run.recipe))
 
@@ -337,9 +337,7 @@ def _derived(
     entries: Mapping[str, Entry], window: float | None, is_coded: bool, extent: Extent
 ) -> Iterator[tuple[str, InEffect]]:
     batch, processes = entries["batch per device"].only(), _processes(entries["processes"])
-    # A stated total and no stated number of processes: the number is what the total makes it.
-    is_open = bool(entries["effective batch"].asked) and not entries["processes"].asked
-    if batch is not None and processes is not None and not is_open:
+    if batch is not None and processes is not None:
         each = batch.amount.number or 1.0
         parts = [f"batch {each:,.0f}"]
         if window is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stethoscope.program.option_schemas import Schema, matching, option_schemas
 from stethoscope.program.outside_calls import outside_calls
@@ -191,6 +192,7 @@ def _held(parted: Sections, program: Program | None) -> Iterator[Held]:
         yield from _parsed(parted, program)
 
 
+@lru_cache(maxsize=64)
 def _imports(program: Program, packages: tuple[str, ...]) -> bool:
     pattern = re.compile(rf"^\s*(?:from|import) +(?:{'|'.join(packages)})\b", re.MULTILINE)
     return any(pattern.search(source.text) for source in program)

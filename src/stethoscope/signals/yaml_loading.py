@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from stethoscope.run import Run
+from stethoscope.program.remembered import remembered
+from stethoscope.run import Program, Run
 from stethoscope.signals.missing import Missing
 
 # ruamel reads YAML 1.2, strictyaml only text; jsonargparse has rules of its own for booleans.
 _OTHER_RULES = re.compile(
     r"^\s*(?:from|import)\s+(?:ruamel|strictyaml|jsonargparse)\b|\bLightningCLI\(|BaseLoader", re.MULTILINE
 )
+_SWITCHES = re.compile(r"[\"'](on|off|yes|no)[\"']", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,11 @@ def measure(run: Run) -> YamlLoading | Missing:
     """Look at what the source imports, and at the words it compares with."""
     if run.program is None or not run.program.sources:
         return Missing("the training source was not found", log_this="keep a copy of the source with the run")
-    other = any(_OTHER_RULES.search(source.text) for source in run.program)
-    words = {
-        word.lower()
-        for source in run.program
-        for word in re.findall(r"[\"'](on|off|yes|no)[\"']", source.text, re.IGNORECASE)
-    }
+    return _loading(run.program)
+
+
+@remembered  # a program is asked once, under however many settings it is examined
+def _loading(program: Program) -> YamlLoading:
+    other = any(_OTHER_RULES.search(source.text) for source in program)
+    words = {word.lower() for source in program for word in _SWITCHES.findall(source.text)}
     return YamlLoading(other, frozenset(words))
