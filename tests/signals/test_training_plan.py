@@ -128,3 +128,19 @@ for step in range(max_iters):
     plan = plan_of(tmp_path, train_py=script)
     assert [entry.quantity for entry in plan if entry.differs] == []
     assert plan.window == 32
+
+
+def test_a_rate_that_the_loop_writes_is_a_schedule(tmp_path: Path) -> None:
+    constant = FLAGS.replace("lr=args.lr)", "lr=args.lr)\noptimizer.param_groups[0]['lr'] = 0.1")
+    assert plan_of(tmp_path, train_py=constant)["schedule"].in_effect == ()
+    written = "    for group in optimizer.param_groups:\n        group['lr'] = args.lr / (step + 1)\n"
+    by_hand = FLAGS.replace("    optimizer.zero_grad()", f"{written}    optimizer.zero_grad()")
+    told = plan_of(tmp_path, train_py=by_hand)["schedule"].in_effect
+    assert [one.amount.value for one in told] == ["set by hand"]
+
+
+def test_a_stated_total_leaves_the_number_of_processes_open(tmp_path: Path) -> None:
+    stated = '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true}}'
+    plan = plan_of(tmp_path, ds_config_json=stated)
+    assert [one.amount.value for one in plan["effective batch"].asked] == [64]
+    assert plan["effective batch"].in_effect == ()

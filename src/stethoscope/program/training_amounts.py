@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.accumulation import accumulation, cleared_every_batch
 from stethoscope.program.ancestry import quietly
 from stethoscope.program.autocast import HALVES, DType
-from stethoscope.program.events import Call
+from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.index import Index
 from stethoscope.program.loop_order import questions
 from stethoscope.program.moves import Kind
@@ -25,6 +26,7 @@ from stethoscope.run import Where
 _POSITIONS = {"lr": 1}
 TAKEN = "as asked"  # of what is read from a parser, under the name of the setting
 _PARSED = frozenset({".parse_args", ".parse_known_args", ".parse_intermixed_args"})
+BY_HAND = "set by hand"  # of a rate that the loop writes into the optimizer itself
 NONE = "none"  # of something that a loop, seen whole, does not do
 _HALF_NAMES = {DType.FLOAT16: "fp16", DType.BFLOAT16: "bf16"}
 
@@ -177,6 +179,20 @@ def _schedules(loop: TrainingLoop) -> Iterator[CodedAmount]:
             if id(schedule.made) not in seen and schedule.kind not in CHAINS:
                 seen.add(id(schedule.made))
                 yield CodedAmount("schedule", schedule.kind, schedule.site.where)
+    by_hand = next(filter(_sets_rate, loop.run.events), None)
+    if not seen and isinstance(by_hand, Assignment):
+        yield CodedAmount("schedule", BY_HAND, by_hand.site.where)
+
+
+def _sets_rate(event: Event) -> bool:
+    """`group["lr"] = rate(step)`, and `group["lr"] *= 0.1`, in whichever round."""
+    target = event.target if isinstance(event, Assignment) else None
+    return (
+        any(scope.kind == "loop" for scope in event.scopes())
+        and isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == "lr"
+    )
 
 
 def _precision(precision: LoopPrecision) -> Iterator[CodedAmount]:

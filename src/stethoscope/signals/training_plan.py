@@ -337,7 +337,9 @@ def _derived(
     entries: Mapping[str, Entry], window: float | None, is_coded: bool, extent: Extent
 ) -> Iterator[tuple[str, InEffect]]:
     batch, processes = entries["batch per device"].only(), _processes(entries["processes"])
-    if batch is not None and processes is not None:
+    # A stated total and no stated number of processes: the number is what the total makes it.
+    is_open = bool(entries["effective batch"].asked) and not entries["processes"].asked
+    if batch is not None and processes is not None and not is_open:
         each = batch.amount.number or 1.0
         parts = [f"batch {each:,.0f}"]
         if window is not None:
