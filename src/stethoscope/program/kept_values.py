@@ -39,8 +39,17 @@ def kept_values(events: Sequence[Event]) -> Iterator[Kept]:
             kept = _appended(event)
         else:
             continue
-        if kept is not None and (kept.name, _owner(event)) not in begun:
-            yield kept
+        if kept is None or begun.intersection((name, _owner(event)) for name in (kept.name, _holder(kept))):
+            continue
+        yield kept
+
+
+def _holder(kept: Kept) -> str:
+    """The variable that holds what is added to: `out` of `out["loss"] += x`."""
+    node: ast.expr | None = kept.event.target if isinstance(kept.event, Assignment) else None
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else kept.name
 
 
 def _begins(event: Event) -> bool:
