@@ -263,11 +263,24 @@ def _launcher(started: Started, around: Surroundings) -> ConfigFile:
 def _recorded(around: Surroundings, unread: list[Unread]) -> list[_Loaded]:
     """The settings dumped in the logs, the latest first, each text once."""
     found: list[_Loaded] = []
-    for document in (document for file in reversed(around.logs) for document in file.log.documents):
-        one = _load_document(document, unread)
-        if one is not None and one.settings and not any(_same(one, other) for other in found):
-            found.append(one)
+    for file in reversed(around.logs):
+        read = [_load_document(document, unread) for document in file.log.documents]
+        for one in _latest_first([one for one in read if one is not None and one.settings]):
+            if not any(_same(one, other) for other in found):
+                found.append(one)
     return found
+
+
+def _latest_first(records: Sequence[_Loaded]) -> list[_Loaded]:
+    """The records of one log; of those with the same keys, which a restart repeats, the last comes first."""
+    places: dict[frozenset[str], list[int]] = {}
+    for place, one in enumerate(records):
+        places.setdefault(frozenset(one.values()), []).append(place)
+    ordered = list(records)
+    for alike in places.values():
+        for place, other in zip(alike, reversed(alike), strict=True):
+            ordered[place] = records[other]
+    return ordered
 
 
 def _load_document(document: Document, unread: list[Unread]) -> _Loaded | None:
