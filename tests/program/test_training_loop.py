@@ -587,3 +587,27 @@ Trainer(torch.nn.Linear(8, 1)).fit(batches)
     (step,) = loop.of(Kind.STEP)
     assert isinstance(step.subject, Applied)
     assert step.subject.callee == "torch.optim.SGD"
+
+
+def test_a_constructor_that_takes_all_day_does_not_hide_the_loop(tmp_path: Path) -> None:
+    setup = "\n".join(f"        self.part_{n} = [other(i, {n}) for i in (1, 2)] + [{n}]" for n in range(3000))
+    loop = the_loop(
+        tmp_path,
+        f"""
+def other(i, n):
+    return (i + n, i * n)
+
+class Trainer:
+    def __init__(self, net, optimizer):
+        self.net, self.optimizer = net, optimizer
+{setup}
+
+    def fit(self, loader):
+        for x in loader:
+            self.optimizer.zero_grad()
+            self.net(x).mean().backward()
+            self.optimizer.step()
+""",
+    )
+    assert moves_of(loop) == ["zero", "backward", "step"]
+    assert not loop.trace.complete

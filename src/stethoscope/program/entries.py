@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss
 from stethoscope.program.execution import Execution, Exhausted
-from stethoscope.program.index import Function, FunctionNode, Index, Module
+from stethoscope.program.index import Class, Function, FunctionNode, Index, Module
+from stethoscope.program.values import Instance
 from stethoscope.run import Source
 
 MOST_WALKS = 24  # entries followed
@@ -24,15 +25,34 @@ class Entry:
     reaches: frozenset[Function]
 
 
-def walk(run: Execution, start: Function | Module) -> None:
-    """Follow a script or function as far as the budget goes."""
+def walk(run: Execution, start: Function | Module) -> bool:
+    """Follow a script or function as far as the budget goes; say whether that was all of it."""
+    is_made = True
     try:
         if isinstance(start, Module):
             run.enter_module(start)
-        else:
+        elif start.owner is None or "staticmethod" in start.decorators:
             run.enter(start)
+        else:
+            bound, is_made = _made(run, start.owner)
+            run.enter(start, bound)
     except (Exhausted, RecursionError):
-        pass  # what was met so far stands
+        return False  # what was met so far stands
+    return is_made
+
+
+def _made(run: Execution, cls: Class) -> tuple[Instance, bool]:
+    """An object to follow a method of; one that nothing is known of, where making it would use all up."""
+    met, steps = len(run.events), run.steps
+    run.steps = steps // 2
+    try:
+        made = run.make(cls)
+    except (Exhausted, RecursionError):
+        del run.events[met:]
+        run.steps = steps - steps // 2
+        return Instance(cls, {}, {}, True), False
+    run.steps += steps - steps // 2
+    return made, True
 
 
 def training_entries(index: Index, most: int = MOST_WALKS) -> Iterator[Entry]:

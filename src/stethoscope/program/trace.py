@@ -59,8 +59,8 @@ def traces(index: Index, settings: SettingsTree) -> tuple[Trace, ...]:
 
 def _traced(index: Index, settings: SettingsTree, entry: Entry, steps: int) -> Trace:
     run = Execution(index, settings, steps, tracing=True)
-    walk(run, entry.start)
-    return Trace(entry.start, run, tuple(run.events), run.steps >= 0)
+    complete = walk(run, entry.start)
+    return Trace(entry.start, run, tuple(run.events), complete)
 
 
 # What frameworks call for each batch, by the classes that are derived from.
