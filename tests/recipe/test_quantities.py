@@ -38,6 +38,8 @@ def amounts(text: str, quantity: str) -> list[tuple[object, str, str]]:
         ("global_batch_size: 512", "effective batch", (512, "", "")),
         ("warmup_ratio: 0.03", "warm-up", (0.03, "share", "")),
         ("num_warmup_steps: 500", "warm-up", (500.0, "step", "")),
+        ("steps_per_epoch: 1000", "length of an epoch", (1000.0, "step", "")),
+        ("val: {steps_per_epoch: 10}", "length of an epoch", None),
         ("lr_warmup_steps: 500", "warm-up", (500.0, "step", "")),
         ("warmup_lr: 0.001", "warm-up", None),
         ("lr_scheduler: {warmup_epochs: 5}", "warm-up", (5.0, "epoch", "")),

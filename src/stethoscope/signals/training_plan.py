@@ -237,6 +237,9 @@ def _counts_steps(run: Run) -> bool:
 
 
 def _steps_per_epoch(run: Run, entries: Mapping[str, Entry]) -> tuple[float | None, str]:
+    given = entries["length of an epoch"].only()
+    if given is not None:
+        return given.amount.number, given.name
     size, batch = entries["training samples"].only(), entries["batch per device"].only()
     processes = _processes(entries["processes"])
     if size is not None and batch is not None and processes is not None:

@@ -31,6 +31,8 @@ _TRAINING_WORDS = frozenset(
         ),
         *(
             "momentum",
+            "nesterov",
+            "amsgrad",
             "betas",
             "beta1",
             "beta2",

@@ -20,7 +20,8 @@ def held(parted: Sections) -> Iterator[Held]:
     """A file of arguments, as people pass it by `cfg=` and as a run records it."""
     record = table("ultralytics").records["arguments"]
     names = parted.names()
-    telling = "imgsz" in names and (names >= {"task", "mode"} or names >= {"model", "data"})
+    of_a_task = names >= {"task", "mode"} and not names.isdisjoint({"imgsz", "lr0", "mosaic"})
+    telling = of_a_task or names >= {"imgsz", "model", "data"}
     known = names & set(record.names)
     if telling and not names & _OF_OTHERS and len(known) >= FEWEST and share(names, known) >= SHARE:
         yield Held((), record, frozenset({"session", "augmentations", "save_dir"}))
