@@ -21,14 +21,20 @@ TELLING = BACKWARD | {
         "unscale_",
         "clip_grad_norm_",
         "clip_grad_value_",
+        "clip_grads_with_norm_",
+        "unscale_gradients",
         "clamp_",
         "train",
         "eval",
         "requires_grad_",
+        "set_grad_enabled",
     ),
     *("Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "LBFGS", "Muon", "Lion", "DistributedDataParallel"),
+    *("fully_shard", "FullyShardedDataParallel", "FSDP", "DDP"),
     *("all_reduce", "barrier", "broadcast", "set_epoch", "load_state_dict", "state_dict", "manual_seed"),
     *("all_gather", "gather", "gather_for_metrics", "reduce", "wait_for_everyone", "save", "load", "forward"),
+    *("all_gather_object", "all_gather_into_tensor", "broadcast_object_list", "reduce_scatter", "scatter"),
+    *("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict"),
 }
 EVALUATING = ("valid", "eval", "test")  # in the names of functions that measure
 # The ends of names that networks are called by: `self.net_g(x)` is met where it happens.

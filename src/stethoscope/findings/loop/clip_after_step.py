@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
 from stethoscope.program.loop_order import go_together, last_before, only_measures
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.statements import moved
 from stethoscope.program.training_loop import Path, TrainingLoop
@@ -41,7 +42,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             splices = moved(site.source, site.node, step.event.site.node, after=False) if same else ()
             name = clip.event.name if isinstance(clip.event, Call) else site.text
             yield Finding(
-                where=(site.where, step.event.site.where),
+                where=places_of(loop.trace, clip.event, step.event),
                 message=f"{name} comes after {step.event.site.text}: the update was already made with the "
                 "gradients as they were",
                 evidence={"step": step.event.site.text, "line of step": step.event.line},

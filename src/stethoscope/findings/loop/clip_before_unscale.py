@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
 from stethoscope.program.loop_order import go_together, is_switched_off, last_before, only_measures
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.statements import blocks_around, is_name_chain, moved, put_before
 from stethoscope.program.training_loop import Path, TrainingLoop
@@ -42,7 +43,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         for backward, clip, step in dict.fromkeys(_scaled_clips(loop)):
             splices = _fix(loop, clip, step)
             yield Finding(
-                where=(clip.event.site.where, backward.event.site.where),
+                where=places_of(loop.trace, clip.event, backward.event),
                 message=f"{_called(clip)} measures gradients that are still multiplied by the loss scale: "
                 "nothing unscales them first",
                 evidence={"backward": backward.event.site.text, "step": step.event.site.text},

@@ -23,10 +23,11 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.loop_order import clears, go_together, last_before, moves_between, sets_gradients
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.statements import moved
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.run import Fix, Level
+from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP102", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -35,11 +36,16 @@ RULE = Rule(code="LOP102", since="0.2", severity=Severity.CRITICAL, subject=Subj
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each clearing that empties the step after it."""
     for loop in loops:
+        told: set[Where] = set()
         for backward, zero, step in dict.fromkeys(_emptied(loop)):
             site = zero.event.site
+            places = places_of(loop.trace, zero.event, step.event)
+            if places[0] in told:  # objects of several classes that go through the same lines
+                continue
+            told.add(places[0])
             splices = moved(site.source, site.node, backward.event.site.node, after=False)
             yield Finding(
-                where=(site.where, step.event.site.where),
+                where=places,
                 message=f"{site.text} clears the gradients after the backward pass and before "
                 f"{step.event.site.text}, which has nothing to update with",
                 evidence={"backward": backward.event.site.text, "line of backward": backward.event.line},

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Move
 from stethoscope.program.schedule_steps import ScheduleStep, schedule_steps
 from stethoscope.program.schedules import is_known_scheduler
@@ -56,7 +57,7 @@ def _finding(loop: TrainingLoop, step: ScheduleStep, update: Move) -> Finding:
     site = step.move.event.site
     splices = _fix(loop, step, update)
     return Finding(
-        where=(site.where, update.event.site.where),
+        where=places_of(loop.trace, step.move.event, update.event),
         message=f"{site.text} comes before {update.event.site.text} in each {_round(loop, step)}: the first "
         "value of the schedule is never used",
         evidence={"step": update.event.site.text, "line of step": update.event.line},

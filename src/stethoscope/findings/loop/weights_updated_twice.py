@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
 from stethoscope.program.loop_order import go_together, moves_between, surely_same
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.statements import blocks_around, cut
 from stethoscope.program.training_loop import TrainingLoop
@@ -38,7 +39,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     for loop in loops:
         for first, again in dict.fromkeys(_repeated(loop)):
             yield Finding(
-                where=(again.event.site.where, first.event.site.where),
+                where=places_of(loop.trace, again.event, first.event),
                 message=f"{again.event.site.text} repeats the update of line {first.event.line}",
                 evidence={"first": first.event.site.text, "line of first": first.event.line},
                 proof="no backward pass lies between the two steps of one optimizer",
@@ -46,7 +47,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         for by_scaler, by_hand in dict.fromkeys(_pairs(loop)):
             splice = _cut(by_hand)
             yield Finding(
-                where=(by_hand.event.site.where, by_scaler.event.site.where),
+                where=places_of(loop.trace, by_hand.event, by_scaler.event),
                 message=f"{by_hand.event.site.text} repeats the update of {by_scaler.event.site.text}",
                 evidence={"scaler": by_scaler.event.site.text},
                 proof="no backward pass lies between the two steps of one optimizer",
