@@ -419,9 +419,9 @@ def _is_scale(call: ast.Call) -> bool:
 
 
 def range_elements(args: Sequence[Value], most: int) -> list[Value]:
-    """The numbers of a short known range, or one unknown number."""
+    """The numbers of a short known range, or one unknown number; `most` of 0 asks for no numbers at all."""
     known = [arg.value for arg in args if isinstance(arg, Constant) and isinstance(arg.value, int)]
-    if len(known) == len(args) and known and len(range(*known)) <= most:
+    if most and len(known) == len(args) and known and len(range(*known)) <= most:
         return [Constant(number) for number in range(*known)]
     return [Leaf("index")]
 

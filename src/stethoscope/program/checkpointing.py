@@ -7,14 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from stethoscope.program.ancestry import ancestry
+from stethoscope.program.ancestry import ancestry, quietly
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move, receiver_role
 from stethoscope.program.roles import Role, role_by_name, role_of
 from stethoscope.program.settings_tree import HOLDERS
-from stethoscope.program.values import Applied, Choice, Constant, Instance, Items, Leaf, Part, Table, Value
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    Instance,
+    Items,
+    Leaf,
+    Part,
+    Table,
+    Value,
+)
 
 # fmt: off
 COUNTER_WORDS = frozenset({
@@ -103,7 +114,16 @@ def _loads(walk: Walk) -> Iterator[Call]:
 
 
 def _role(walk: Walk, call: Call) -> Role | None:
-    return receiver_role(walk.trace.run, call)
+    """The part that is restored; of `unwrap(model)` what comes out, else what the loaded piece is called."""
+    run = walk.trace.run
+    found = receiver_role(run, call)
+    if found is not None or not isinstance(call.receiver, Delayed):
+        return found
+    opened = role_of(run, quietly(run, call.receiver))
+    piece = call.args[0] if call.args else None
+    if opened is None and isinstance(piece, Part) and isinstance(piece.key, str):
+        return role_by_name(piece.key)
+    return opened
 
 
 def _may_be(walk: Walk, call: Call, role: Role) -> bool:

@@ -415,6 +415,18 @@ class Execution:
         ]
         return self._fork(arms, frame)
 
+    def _either(self, test: ast.expr, body: ast.expr, orelse: ast.expr, frame: Frame) -> Value:
+        tested = self.evaluate(test, frame)
+        known = truth(tested)
+        if self.tracing and _is_about_resuming(test):
+            with self._inside("if", test, frame, tested):
+                resumed = self.evaluate(body, frame)
+            with self._inside("if", test, frame, tested, False):
+                return choice(resumed, self.evaluate(orelse, frame))
+        if known is not None:
+            return self.evaluate(body if known else orelse, frame)
+        return choice(self.evaluate(body, frame), self.evaluate(orelse, frame))
+
     def _running(
         self,
         body: Sequence[ast.stmt],
@@ -684,10 +696,7 @@ class Execution:
             case ast.Compare():
                 return self._compare(node, frame)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                known = truth(self.evaluate(test, frame))
-                if known is not None:
-                    return self.evaluate(body if known else orelse, frame)
-                return choice(self.evaluate(body, frame), self.evaluate(orelse, frame))
+                return self._either(test, body, orelse, frame)
             case ast.Subscript(value=base, slice=key):
                 return self._subscript(node, base, key, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):

@@ -2,7 +2,9 @@
 
 ## What it checks
 Programs that load weights and go on counting where they stopped, or that call it a resume: whether the
-state of each optimizer that trains is restored too, through helpers, loops over the parts and engines.
+state of each optimizer that trains is restored too, through helpers, loops over the parts and engines. The
+same for weights that are loaded for a resume before a framework trains (Lightning's `fit`, the `train` of a
+Hugging Face Trainer) that is not told of the checkpoint.
 
 ## Why it matters
 Adam's moments start from nothing: its first steps after the resume are as large as its first ever, on
@@ -30,6 +32,7 @@ from stethoscope.program.checkpointing import (
     made_by,
     optimizers,
 )
+from stethoscope.program.framework_resumes import weights_alone
 from stethoscope.program.moves import Kind
 from stethoscope.program.roles import Role
 from stethoscope.signals.resumes import Resumes
@@ -40,7 +43,8 @@ RULE = Rule(code="RES102", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(resumes: Resumes) -> Iterator[Finding]:
     """Report each resume that leaves an optimizer at its start."""
     partial = [call for walk in resumes.walks for call in engine_loads(walk) if leaves_optimizer_behind(call)]
-    if not resumes.resumptions and not partial:
+    untold = weights_alone(resumes.index)
+    if not resumes.resumptions and not partial and not untold:
         raise InsufficientData("no resume of a training was found in the source")
     seen: set[object] = set()
     for call in partial:
@@ -48,6 +52,12 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             call.site.where,
             "the engine restores the weights and is told to leave the state of the optimizer behind",
             evidence={"restored": call.site.text},
+        )
+    for one in untold:
+        yield Finding(
+            (one.loaded.where, one.trained.where),
+            f"the weights alone come back: {one.option} does not tell the trainer of its checkpoint",
+            evidence={"restored": one.loaded.text, "trained": one.trained.text},
         )
     for resumption in resumes.resumptions:
         stepped = optimizers(resumption.walk)

@@ -28,6 +28,7 @@ from stethoscope.program.checkpointing import (
     FROM_THE_STEP,
     Resumption,
     assigned_names,
+    engine_loads,
     keeps_own_count,
     made_by,
     replays,
@@ -36,7 +37,7 @@ from stethoscope.program.checkpointing import (
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Move, receiver_role
-from stethoscope.program.roles import Role
+from stethoscope.program.roles import Role, role_of
 from stethoscope.signals.resumes import Resumes
 
 RULE = Rule(code="RES103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -50,8 +51,12 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             if move.event.site.node in seen:
                 continue
             seen.add(move.event.site.node)
-            is_twice = _is_after_optimizer(walk, move) and made_by(move.subject) not in FROM_THE_STEP
+            is_restored = _is_after_schedule(walk, move)
+            keeps_rate = made_by(move.subject) in FROM_THE_STEP
+            is_twice = is_restored or (_is_after_optimizer(walk, move) and not keeps_rate)
             why = "over a rate that was already restored" if is_twice else "instead of being restored"
+            if is_restored:
+                why = "though it was already restored: it goes on from twice as far"
             yield Finding(
                 (move.event.site.where, loop.source.where(loop.node)),
                 f"the schedule is replayed step by step {why}",
@@ -77,9 +82,34 @@ def _named(schedule: Move) -> str:
 
 def _is_after_optimizer(walk: Walk, move: Move) -> bool:
     """Whether the optimizer got its state back before the schedule was replayed."""
+    return Role.OPTIMIZER in _restored_before(walk, move)
+
+
+def _is_after_schedule(walk: Walk, move: Move) -> bool:
+    """Whether the schedule itself got its state back, by its own load or by an engine that holds it."""
+    place = walk.place(move.event)
+    by_engine = any(
+        call.name == "load_state" and walk.place(call) < place and _holds_schedule(walk, call)
+        for call in engine_loads(walk)
+    )
+    return by_engine or Role.SCHEDULER in _restored_before(walk, move)
+
+
+def _holds_schedule(walk: Walk, load: Call) -> bool:
+    """Whether a schedule was handed to the engine: accelerate restores what it prepared."""
+    before = walk.trace.events[: walk.place(load)]
+    return any(
+        isinstance(event, Call)
+        and event.name in {"prepare", "prepare_scheduler", "register_for_checkpointing"}
+        and any(role_of(walk.trace.run, value) is Role.SCHEDULER for value in event.args)
+        for event in before
+    )
+
+
+def _restored_before(walk: Walk, move: Move) -> set[Role | None]:
     before = walk.trace.events[: walk.place(move.event)]
     loads = [event for event in before if isinstance(event, Call) and event.name == "load_state_dict"]
-    return any(receiver_role(walk.trace.run, call) is Role.OPTIMIZER for call in loads)
+    return {receiver_role(walk.trace.run, call) for call in loads}
 
 
 def _begun_anew(resumption: Resumption) -> Move | None:
