@@ -182,6 +182,15 @@ def _schedules(loop: TrainingLoop) -> Iterator[CodedAmount]:
     by_hand = next(filter(_sets_rate, loop.run.events), None)
     if not seen and isinstance(by_hand, Assignment):
         yield CodedAmount("schedule", BY_HAND, by_hand.site.where)
+    elif not seen and loop.is_whole and not _may_move_schedules(loop):
+        update = next(move for move in loop.moves if move.updates)
+        yield CodedAmount("schedule", NONE, update.event.site.where)
+
+
+def _may_move_schedules(loop: TrainingLoop) -> bool:
+    """Whether something moves a schedule, of whatever kind, or an engine may."""
+    moves = (*loop.before, *loop.moves, *loop.after)
+    return any(move.kind is Kind.SCHEDULER_STEP or move.by_engine for move in moves)
 
 
 def _sets_rate(event: Event) -> bool:

@@ -149,6 +149,7 @@ def measure(run: Run) -> TrainingPlan | Missing:
     told = [
         *_logged(run),
         *_coded(trainings, entries, replaced),
+        *_gathered(trainings, window, is_coded),
         *_derived(entries, window, is_coded, extent),
     ]
     joined = {
@@ -322,6 +323,16 @@ def _coded(
             continue
         seen.add(key)
         yield one.quantity, InEffect(Amount(value, one.unit, one.part), CODE, (one.where,))
+
+
+def _gathered(
+    trainings: Sequence[CodedTraining], window: float | None, is_coded: bool
+) -> Iterator[tuple[str, InEffect]]:
+    """The window of a loop that gathers; that every batch is an update, the source itself tells."""
+    if window is not None and window > 1 and is_coded:
+        updates = [move for one in trainings for move in one.loop.moves if move.updates]
+        where = tuple(move.event.site.where for move in updates[:1])
+        yield "accumulation", InEffect(Amount(int(window)), CODE, where)
 
 
 def _value(one: CodedAmount, entry: Entry) -> object:
