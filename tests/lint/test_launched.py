@@ -79,6 +79,11 @@ def test_a_flag_that_a_launcher_sets_is_told_of_the_script_alone(tmp_path: Path)
     assert [(one.where.line, one.severity) for one in told] == [(20, Severity.WARNING)]
 
 
+def test_a_launcher_alone_is_held_against_what_it_starts(tmp_path: Path) -> None:
+    written(tmp_path, {"pyproject.toml": "", "train.py": TRAIN, "run.sh": RUN})
+    assert found(lint([tmp_path / "run.sh"], select=["settings"])) == FOUND
+
+
 def test_each_script_has_its_own_launchers(tmp_path: Path) -> None:
     written(tmp_path, {"a/train.py": TRAIN, "b/train.py": TRAIN, "a/run.sh": RUN})
     report = lint([tmp_path], select=["settings"])

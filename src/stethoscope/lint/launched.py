@@ -86,7 +86,7 @@ def _run(started: Started, programs: Sequence[Program], root: Path) -> tuple[int
         (number, source)
         for number, program in enumerate(programs)
         for source in program
-        if _is_called(source, wanted)
+        if is_called(source.file, source.module, wanted)
     ]
     for folder in (started.entry.path.parent, root):
         place = os.path.normpath(folder / wanted)
@@ -96,10 +96,16 @@ def _run(started: Started, programs: Sequence[Program], root: Path) -> tuple[int
     return candidates[0] if len(candidates) == 1 else (None, None)
 
 
-def _is_called(source: Source, script: str) -> bool:
+def is_called(file: str, module: str, script: str) -> bool:
+    """Whether a source file may be the script, or the module, that a command names."""
     if script.endswith(".py"):
         parts = [part for part in script.split("/") if part not in {"", ".", ".."} and "$" not in part]
-        return Path(source.file).parts[-len(parts) :] == tuple(parts)
-    return any(
-        f".{source.module}".endswith(f".{name}") for name in (script, f"{script}.__main__") if "." in script
-    ) or source.module in {script, f"{script}.__main__"}
+        return Path(file).parts[-len(parts) :] == tuple(parts)
+    names = (script, f"{script}.__main__")
+    return module in names or ("." in script and any(module.endswith(f".{name}") for name in names))
+
+
+def scripts_asked_about(files: Files) -> frozenset[str]:
+    """What the launchers that were asked about start: what they set is said of these programs."""
+    own = [entry for entry in files.launchers if entry.file in files.asked]
+    return frozenset(started.launch.script.replace("\\", "/") for started in launchers_in(own, []))

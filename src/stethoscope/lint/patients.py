@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from stethoscope.errors import UnreadableFile
 from stethoscope.lint.files import Files
 from stethoscope.lint.import_graph import groups
-from stethoscope.lint.launched import launched
+from stethoscope.lint.launched import is_called, launched, scripts_asked_about
 from stethoscope.program import module_name, parsed_source
 from stethoscope.recipe import hydra_in_use
 from stethoscope.recipe import in_use as settings_in_use
@@ -155,12 +155,18 @@ def _run(
 
 
 def _programs(reading: _Reading) -> list[Program]:
-    """Every program with a file that was asked about."""
+    """Every program with a file that was asked about, or that a launcher starts which was."""
     files = reading.files
     contents, entries = _contents(reading)
     texts = {module: content.decode("latin-1") for module, content in contents.items()}
     packages = frozenset(module for module in entries if entries[module].name == "__init__.py")
-    asked = [module for module in texts if entries[module].file in files.asked]
+    scripts = scripts_asked_about(files)
+    asked = [
+        module
+        for module in texts
+        if entries[module].file in files.asked
+        or any(is_called(entries[module].file, module, script) for script in scripts)
+    ]
     programs = []
     for group in groups(texts, packages, asked):
         if len(group) > MOST_SOURCES:
