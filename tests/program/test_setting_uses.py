@@ -253,3 +253,28 @@ def test_it_survives_real_programs() -> None:
             found.of(name, ["config", "options"])
             found.of_constant(name)
         option_schemas(program(module=text))
+
+
+WARM = "def rate(i, warmup_steps):\n    return i / warmup_steps\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("LambdaLR(opt, partial(rate, **cfg['sched']))", Use.USED),
+        ("LambdaLR(opt, lambda i: rate(i, **cfg['sched']))", Use.USED),
+        (
+            "s = {'sched_' + k: v for k, v in cfg['sched'].items()}\nmake(s['sched_warmup_steps'])",
+            Use.ESCAPED,
+        ),
+        ("s = {}\nfor k, v in cfg['sched'].items():\n    s[k.upper()] = v\nmake(s['X'])", Use.ESCAPED),
+        ("s = {k: v for k, v in cfg['sched'].items()}\nprint(s['warmup_steps'])", Use.UNUSED),
+        ("print(partial(idle, **cfg['sched']))", Use.UNUSED),
+    ],
+)
+def test_a_section_that_is_spread_or_renamed(line: str, expected: Use) -> None:
+    text = (
+        f"import yaml\nfrom functools import partial\n{WARM}\n"
+        f"def idle(warmup_steps):\n    return 1\ncfg = yaml.safe_load(open('c.yaml'))\n{line}\n"
+    )
+    assert uses(text, "warmup_steps", "sched").of("warmup_steps", ("sched",)).use is expected

@@ -106,8 +106,13 @@ class SettingUses:
     @cached_property
     def loaded_escape(self) -> Where | None:
         """The same of what was loaded from a file: it matters for settings that are no `fields`."""
-        spots = [s for name in _LOADERS for s in self.code.calls.get(name, ()) if not _is_ours(s, self.code)]
-        return self._escape_of(_LOADERS, spots)
+        return self._escape_of(_LOADERS, self._loads)
+
+    @property
+    def _loads(self) -> Iterator[Spot]:
+        """The calls that load a file."""
+        spots = (spot for name in _LOADERS for spot in self.code.calls.get(name, ()))
+        return (spot for spot in spots if not _is_ours(spot, self.code))
 
     def of(self, name: str, sections: Sequence[str] = (), beside: frozenset[str] | None = None) -> Usage:
         """What becomes of the setting of this name, below these sections.
@@ -115,6 +120,9 @@ class SettingUses:
         `beside` are the names of all settings in those sections: an object that none of them is taken from
         does not hold this one. None where they are not known.
         """
+        spread = self._spread(name, sections)
+        if spread is not None:
+            return Usage(Use.USED, spread)
         return self._judged(name, self._told(name)[0], lambda: self._escape(name, sections, beside))
 
     def of_option(self, option: Option) -> Usage:
@@ -134,11 +142,7 @@ class SettingUses:
             return self.of(option.name, option.sections)
         if not held.is_loose and held.escape is None:
             taken = [*told, *(s for s in held.takes.get(option.name, ()) if not _is_among(s, told))]
-        spread = _first(
-            parameter_acts(function, option.name, self.flow)
-            for function in held.spreads
-            if option.name in function.parameters
-        )
+        spread = self._spread_of(option.name, held.spreads)
         if spread is not None:
             return Usage(Use.USED, spread)
         siblings = self.program.siblings[option.origin]
@@ -215,8 +219,7 @@ class SettingUses:
 
     def _escape(self, name: str, sections: Sequence[str], beside: frozenset[str] | None) -> Where | None:
         """Where a setting may get lost with the whole that it is part of."""
-        parts = (spot for section in sections for spot in self._told(section)[0])
-        lost = self._spot_of_path(name) or self._escape_of(("below", *sections), parts)
+        lost = self._spot_of_path(name) or self._below(sections).escape
         if lost is None:
             lost = self.escape if beside is None else self._escape_beside(name, beside)
         return lost or (self.loaded_escape if name not in self.fields else None)
@@ -234,13 +237,29 @@ class SettingUses:
 
     def _escape_of(self, key: object, spots: Iterable[Spot]) -> Where | None:
         """Where the whole that is made or held at some places gets lost; `key` names them together."""
-        known = self.program.escapes
+        return self._whole_of(key, spots).escape
+
+    def _whole_of(self, key: object, spots: Iterable[Spot]) -> Whole:
+        known = self.program.parts
         if key not in known:
-            escape = whole(spots, self.flow).escape
+            followed = whole(spots, self.flow)
             if self.flow.is_spent:
-                return escape
-            known[key] = escape
+                return followed
+            known[key] = followed
         return known[key]
+
+    def _below(self, sections: Sequence[str]) -> Whole:
+        """Where the sections around a setting go as a whole."""
+        parts = (spot for section in sections for spot in self._told(section)[0])
+        return self._whole_of(("below", *sections), parts)
+
+    def _spread(self, name: str, sections: Sequence[str]) -> Where | None:
+        """Where a setting acts as a parameter that `build(**section)` or `build(**loaded)` fills with it."""
+        loaded = self._whole_of(_LOADERS, self._loads)
+        return self._spread_of(name, (*self._below(sections).spreads, *loaded.spreads))
+
+    def _spread_of(self, name: str, functions: Iterable[Function]) -> Where | None:
+        return _first(parameter_acts(f, name, self.flow) for f in functions if name in f.parameters)
 
     def _spot_of_path(self, name: str) -> Where | None:
         spot = self.code.paths.get(name)
@@ -296,7 +315,7 @@ class SettingUses:
 class ProgramSettings:
     """What is known of a program's settings whatever is written in the run's files, and answers found so far.
 
-    `wholes`, `escapes` and `told` are such answers: by origin, by what makes or holds a whole, by name.
+    `wholes`, `parts` and `told` are such answers: by origin, by what makes or holds a whole, by name.
     """
 
     options: tuple[Option, ...]
@@ -305,7 +324,7 @@ class ProgramSettings:
     reads_files: bool
     code: Mentions
     wholes: dict[str, Whole | None] = field(default_factory=dict)
-    escapes: dict[object, Where | None] = field(default_factory=dict)
+    parts: dict[object, Whole] = field(default_factory=dict)
     told: dict[str, tuple[Sequence[Spot], Sequence[Spot]]] = field(default_factory=dict)
     known: dict[tuple[int, str | None], Where | None] = field(default_factory=dict)
 

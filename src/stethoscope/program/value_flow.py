@@ -187,6 +187,8 @@ class _Following:
             return self.assigned(own, leaf)
         if isinstance(parent, ast.IfExp) and parent.test is node and _builds_something(parent):
             return leaf.key != ANY
+        if isinstance(parent, ast.DictComp) and leaf.key == ANY and not isinstance(parent.key, ast.Name):
+            return True  # {"opt_" + key: value ...}: its parts go on under names that are computed
         if isinstance(parent, _CARRIES):
             return self.on(parent, leaf)
         if isinstance(parent, ast.comprehension):
@@ -283,25 +285,33 @@ class _Following:
         if last == "setattr" and len(call.args) == 3 and call.args[2] is given:
             wanted = text_of(call.args[1])
             # Of a whole, each part is kept under its own name, by which it is told apart.
-            return self.attribute(wanted, leaf.key) if wanted is not None else self.is_lost(leaf)
-        if leaf.key == ANY and self.keeps_together(call, name, leaf):
+            return (
+                self.attribute(wanted, leaf.key) if wanted is not None else self.is_lost(leaf, call.args[1])
+            )
+        if leaf.key == ANY and self.keeps_together(call, name, leaf, given):
             return False
         found = targets(call, leaf.spot.source, self.code)
         if found:
             return any(self.handed(target, call, given, leaf) for target in found)
         return self.on(call, leaf) if _reshapes(name) else True
 
-    def is_lost(self, leaf: _Leaf) -> bool:
-        """The value goes where only its name leads: that loses it, but not the parts of a whole."""
-        self.is_loose = True
-        return leaf.key != ANY
+    def is_lost(self, leaf: _Leaf, name: ast.expr | None = None) -> bool:
+        """The value goes where only its name leads: that loses it, but not the parts of a whole.
 
-    def keeps_together(self, call: ast.Call, name: str, leaf: _Leaf) -> bool:
+        `name` is what gives the name, where that is an expression: a computed one loses the parts too.
+        """
+        self.is_loose = True
+        return leaf.key != ANY or not isinstance(name, ast.Name | None)
+
+    def keeps_together(self, call: ast.Call, name: str, leaf: _Leaf, given: ast.expr | ast.keyword) -> bool:
         """Whether a call leaves a whole settings object what it is."""
         last = name.rpartition(".")[2]
         if name == "open" or name.startswith("os.path."):
             return True  # then it was no settings object but the path of its file
-        if last in _STARTERS and self.starts_ours(call, leaf.spot.source):
+        started = self.started(call, leaf.spot.source) if last in _STARTERS else []
+        if started:
+            if isinstance(given, ast.keyword) and given.arg is None:  # partial(build, **settings)
+                return not any(self.spread(function, leaf) for function in started)
             return not self.is_lost(leaf)
         if last == "__init__" and self.fills_a_dict(call):
             return not self.is_lost(leaf)
@@ -318,15 +328,16 @@ class _Following:
             return True
         return False
 
-    def starts_ours(self, call: ast.Call, source: Source) -> bool:
-        """Whether a call runs a function of the repository in other processes or threads."""
+    def started(self, call: ast.Call, source: Source) -> list[Function]:
+        """The functions of the repository that a call runs later, or in other processes or threads."""
         given = [
             *call.args[:1],
             *(keyword.value for keyword in call.keywords if keyword.arg in {"target", "fn"}),
         ]
         index = self.code.index
         names = filter(None, map(dotted, given))
-        return any(isinstance(index.resolve(index.module_of(source), name), Function) for name in names)
+        found = (index.resolve(index.module_of(source), name) for name in names)
+        return [function for function in found if isinstance(function, Function)]
 
     def fills_a_dict(self, call: ast.Call) -> bool:
         """Whether `super().__init__(settings)` fills a class that is a dict or a bag of attributes."""
@@ -461,7 +472,7 @@ class _Following:
         """The value goes into a container: one of our own, or `group["lr"]` of an optimiser."""
         name, base = text_of(target.slice), target.value
         if name is None:
-            return self.is_lost(leaf)
+            return self.is_lost(leaf, target.slice)
         if self.is_settings(base):
             return self.attribute(name, leaf.key)
         if isinstance(base, ast.Name) and self.is_own_dict(base):
