@@ -39,12 +39,25 @@ class NumberConversions:
         parent = self.uses.code.parents.get(id(spot.node))
         if isinstance(parent, ast.BoolOp):  # float(cfg.get("lr") or 0.1)
             parent = self.uses.code.parents.get(id(parent))
-        if not isinstance(parent, ast.Call):
-            return False
-        called = (
-            parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
-        )
-        return called in _CONVERTERS
+        if isinstance(parent, ast.Assign):
+            return any(self._is_converted_later(target, spot) for target in parent.targets)
+        return _is_converter(parent)
+
+    def _is_converted_later(self, target: ast.expr, spot: Spot) -> bool:
+        """`self.rate = cfg["lr"]`, and somewhere `float(self.rate)`."""
+        code = self.uses.code
+        if isinstance(target, ast.Attribute):
+            spots = code.attributes.get(target.attr, [])
+        else:
+            spots = list(code.names_in(spot.source, target.id)) if isinstance(target, ast.Name) else []
+        return any(_is_converter(code.parents.get(id(later.node))) for later in spots)
+
+
+def _is_converter(node: ast.AST | None) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return called in _CONVERTERS
 
 
 def measure(run: Run) -> NumberConversions | Missing:
