@@ -174,7 +174,9 @@ def _roles_given(walk: Walk, call: Call) -> set[Role | None]:
     """The parts that fabric is told to fill; all that there are, where the table could not be followed."""
     state = call.argument(1, "state") or call.keywords.get("obj")
     if isinstance(state, Table) and not state.rest:
-        return {role_of(walk.trace.run, value) for value in state.entries.values()}
+        # What an unknown factory made is what the table calls it.
+        run = walk.trace.run
+        return {role_of(run, value) or role_by_name(str(key)) for key, value in state.entries.items()}
     found = role_of(walk.trace.run, state)
     return {found} if found in {Role.MODEL, Role.OPTIMIZER} else set(Role)
 

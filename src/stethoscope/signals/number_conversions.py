@@ -32,8 +32,14 @@ class NumberConversions:
 
     def converts(self, name: str) -> bool:
         """Whether the loader, or every use of the setting, makes a number of it."""
-        spots = list(taken_by_name(name, self.uses.code))
+        taken = list(taken_by_name(name, self.uses.code))
+        # An object's own attribute is what it was given, which is looked at there.
+        spots = [spot for spot in taken if not self._is_own(spot, name)] or taken
         return self.by_loader or (bool(spots) and all(self._is_converted(spot) for spot in spots))
+
+    def _is_own(self, spot: Spot, name: str) -> bool:
+        holder = spot.node.value if isinstance(spot.node, ast.Attribute) else None
+        return isinstance(holder, ast.Name) and holder.id == "self" and bool(self.uses.code.given.get(name))
 
     def _is_converted(self, spot: Spot) -> bool:
         parent = self.uses.code.parents.get(id(spot.node))
