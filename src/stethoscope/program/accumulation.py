@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.alternatives import is_one_of
 from stethoscope.program.ancestry import ancestry, quietly
 from stethoscope.program.declared_options import declared_options
 from stethoscope.program.events import Assignment, Call, Scope
 from stethoscope.program.index import Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop_order import clears, questions
+from stethoscope.program.micro_batches import is_window_of_batches, spoken_of_micro_batches
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
 from stethoscope.program.training_loop import TrainingLoop, condition
@@ -19,6 +21,7 @@ from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items
 
 WORDS = frozenset(
     {"accum", "accumulate", "accumulation", "accumulated", "accumulating", "acc", "micro", "microbatch"}
+    | {"accumulative"}
 )
 DRAWING = ("next", "get_batch", "sample_batch", "next_batch", "get_next_batch")
 
@@ -27,13 +30,15 @@ DRAWING = ("next", "get_batch", "sample_batch", "next_batch", "get_next_batch")
 class Accumulation:
     """A window of batches whose gradients are gathered: the backward pass, the update, and how many batches.
 
-    `count` is the expression of their number as written, where the loop says it.
+    `count` is the expression of their number as written, where the loop says it. `others` are backward
+    passes that take the place of the first in other settings.
     """
 
     backward: Move
     update: Move
     count: ast.expr | None
     value: Value | None = None
+    others: tuple[Move, ...] = ()
 
 
 def accumulation(loop: TrainingLoop) -> Accumulation | None:
@@ -50,15 +55,24 @@ def _every_nth(loop: TrainingLoop) -> Accumulation | None:
         asked = questions(loop, update.event)
         if update.by_engine or any(questions(loop, one.event) >= asked for one in backwards):
             continue
-        fed_by = [one for one in backwards if questions(loop, one.event) < asked]
+        fed_by = [one for one in backwards if _own_questions(loop, one, backwards) < asked]
         clearing = [z for z in loop.of(Kind.ZERO_GRAD) if questions(loop, z.event) >= asked]
-        if len(fed_by) != 1 or not clearing:
+        if not fed_by or not is_one_of(loop.trace, [one.event for one in fed_by]) or not clearing:
             continue
         for scope in _scopes_asking(loop, asked - questions(loop, fed_by[0].event)):
             count = _modulus(loop, scope)
-            if count is not None and not _is_one(count[1]):
-                return Accumulation(fed_by[0], update, *count)
+            if count is not None and not _stays_one(loop, *count):
+                return Accumulation(fed_by[0], update, *count, tuple(fed_by[1:]))
     return None
+
+
+def _own_questions(loop: TrainingLoop, one: Move, backwards: Sequence[Move]) -> frozenset[tuple[str, bool]]:
+    """The conditions around a backward pass, but those of which the other arm has one as well."""
+    elsewhere = {asked for other in backwards for asked in questions(loop, other.event)}
+    found = questions(loop, one.event)
+    return frozenset(
+        (question, answer) for question, answer in found if (question, not answer) not in elsewhere
+    )
 
 
 def _scopes_asking(loop: TrainingLoop, asked: frozenset[tuple[str, bool]]) -> Iterator[Scope]:
@@ -76,13 +90,36 @@ def _scopes_asking(loop: TrainingLoop, asked: frozenset[tuple[str, bool]]) -> It
 
 def _modulus(loop: TrainingLoop, scope: Scope) -> tuple[ast.expr | None, Value] | None:
     """The n of a condition that is met in every n-th round."""
-    for value in ancestry(loop.run, scope.value):
+    asked = quietly(loop.run, scope.value) if scope.value is not None else None
+    for value in ancestry(loop.run, asked):
         if isinstance(value, Applied) and value.callee == "%" and len(value.args) == 2:
             node = value.site.node
             return (node.right if isinstance(node, ast.BinOp) else None), value.args[1]
         if isinstance(value, Delayed):
             break
-    return None
+    return _counted_to(loop, scope)
+
+
+def _counted_to(loop: TrainingLoop, scope: Scope) -> tuple[ast.expr | None, Value] | None:
+    """The n of `if gathered == n`, where the count begins anew behind it."""
+    value, node = scope.value, scope.node
+    if (
+        not isinstance(value, Applied)
+        or value.callee not in {"==", ">="}
+        or not isinstance(node, ast.Compare)
+    ):
+        return None
+    counter = dotted(node.left)
+    begins_anew = any(
+        isinstance(event, Assignment)
+        and dotted(event.target) == counter
+        and isinstance(event.value, Constant)
+        and event.value.value == 0
+        and not event.operator
+        and any(one is scope for one in event.scopes())
+        for event in loop.events
+    )
+    return (node.comparators[0], value.args[1]) if counter and begins_anew else None
 
 
 def _inner_loop(loop: TrainingLoop) -> Accumulation | None:
@@ -92,30 +129,49 @@ def _inner_loop(loop: TrainingLoop) -> Accumulation | None:
         return None
     update = next((m for m in loop.moves if m.updates and micro not in m.event.scopes()), None)
     inside = [m for m in loop.of(Kind.BACKWARD) if micro in m.event.scopes()]
-    clears_inside = any(micro in m.event.scopes() for m in loop.of(Kind.ZERO_GRAD))
-    if update is None or len(inside) != 1 or clears_inside:
+    clears_inside = any(_is_in_round(m, micro) for m in loop.of(Kind.ZERO_GRAD))
+    if update is None or not inside or not is_one_of(loop.trace, [m.event for m in inside]) or clears_inside:
         return None
     over = micro.value
     count, value = None, None
     if isinstance(over, Applied) and over.callee == "range" and isinstance(micro.node.iter, ast.Call):
         count, value = micro.node.iter.args[-1], over.args[-1]
-    spoken = {word for name in _names(micro.node.iter, micro.node.target) for word in words(name)}
     draws = any(
         isinstance(event, Call) and event.name in DRAWING and micro in event.scopes() for event in loop.events
     )
-    if not (spoken & WORDS or (draws and count is not None)) or (value is not None and _is_one(value)):
+    is_meant = bool(WORDS & spoken_of_micro_batches(loop, micro)) or (draws and count is not None)
+    if not (is_meant or is_window_of_batches(loop, micro)) or (value is not None and _is_one(value)):
         return None
-    return Accumulation(inside[0], update, count, value)
+    return Accumulation(inside[0], update, count, value, tuple(inside[1:]))
+
+
+def _is_in_round(move: Move, micro: Scope) -> bool:
+    """Whether a move is inside a loop; one over known elements is followed once for each of them."""
+    return any(scope.node is micro.node for scope in move.event.scopes())
 
 
 def is_divided(loop: TrainingLoop, window: Accumulation) -> bool:
     """Whether something divides: the loss before its backward pass, the gradients after it, or the engine."""
-    backward = window.backward
-    if backward.by_engine and not _leaves_size(backward):
-        return True
-    if backward.subject is None or any(_divides(*one) for one in _scaling(loop, backward.subject)):
+    if any(_is_divided(loop, backward) for backward in (window.backward, *window.others)):
         return True
     return any(_scales_gradients(event) for event in loop.events)
+
+
+def _is_divided(loop: TrainingLoop, backward: Move) -> bool:
+    if backward.by_engine and not _leaves_size(backward):
+        return True
+    if backward.subject is None:
+        return True
+    return any(_divides(*one) or _is_sum(one[0]) for one in _scaling(loop, backward.subject))
+
+
+def _is_sum(value: Value) -> bool:
+    """A loss that is summed over its batch adds up over batches as it does over their elements."""
+    if not isinstance(value, Applied):
+        return False
+    made = value.maker if isinstance(value.maker, Applied) else value
+    given = made.keywords.get("reduction")
+    return isinstance(given, Constant) and given.value == "sum"
 
 
 def _leaves_size(backward: Move) -> bool:
@@ -192,6 +248,20 @@ def _scales_gradients(event: object) -> bool:
 
 def _is_one(value: Value) -> bool:
     return isinstance(value, Constant) and value.value == 1
+
+
+def _stays_one(loop: TrainingLoop, written: ast.expr | None, value: Value) -> bool:
+    """Whether a window holds one batch: a parameter that is 1 by default is there to be given more."""
+    if not isinstance(value, Constant) or value.value != 1:
+        return False
+    is_default = not value.setting and written is not None and not isinstance(written, ast.Constant)
+    return not (is_default and _is_offered(loop.run.index))
+
+
+@remembered
+def _is_offered(index: Index) -> bool:
+    """Whether a function takes a number of batches to gather."""
+    return any(SPOKEN.intersection(words(name)) for one in index.functions for name in one.parameters)
 
 
 def _names(*nodes: ast.AST) -> Iterator[str]:

@@ -27,11 +27,11 @@ def _entered_at(trace: Trace, event: Event, function: Scope | None) -> Where:
         if scope is function:
             break
         inner = scope if scope.kind == "call" else inner
-    call = _call_of(trace, inner) if inner is not None else None
+    call = call_of(trace, inner) if inner is not None else None
     return (call if call is not None else event).site.where
 
 
-def _call_of(trace: Trace, entered: Scope) -> Call | None:
+def call_of(trace: Trace, entered: Scope) -> Call | None:
     """The call that led into a function's scope."""
     name = getattr(entered.node, "name", "")
     found: Call | None = None

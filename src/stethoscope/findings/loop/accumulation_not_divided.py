@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.accumulation import Accumulation, accumulation, is_divided
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.statements import is_name_chain
 from stethoscope.program.values import span_of
 from stethoscope.run import Fix, Level, Splice
@@ -42,7 +43,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         count = ast.unparse(window.count) if window.count is not None else "several"
         splices = _fix(window)
         yield Finding(
-            where=(site.where, window.update.event.site.where),
+            where=places_of(loop.trace, window.backward.event, window.update.event),
             message=f"the gradients of {count} batches are added up, and nothing divides the loss by {count}",
             evidence={"backward": site.text, "step": window.update.event.site.text},
             fix=Fix("divide the loss by the number of batches", Level.UNSAFE, splices) if splices else None,

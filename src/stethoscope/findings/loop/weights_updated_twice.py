@@ -22,6 +22,7 @@ import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.alternatives import are_alternatives
 from stethoscope.program.events import Call
 from stethoscope.program.loop_order import go_together, moves_between, surely_same
 from stethoscope.program.meeting_places import places_of
@@ -78,21 +79,11 @@ def _repeated(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
                 continue
             if not surely_same(first.subject, again.subject) or not go_together(loop, first, again):
                 continue
-            if _are_alternatives(first, again):
+            if are_alternatives(loop.trace, first.event, again.event):
                 continue
             between = moves_between(path, first, again)
             if not any(move.kind in {Kind.BACKWARD, Kind.ZERO_GRAD} for move in between):
                 yield first, again
-
-
-def _are_alternatives(first: Move, again: Move) -> bool:
-    """Whether one call leads to both, by methods of classes of which an object has only one."""
-    entered = {id(scope.outer): scope.node for scope in first.event.scopes() if scope.kind == "call"}
-    for scope in again.event.scopes():
-        other = entered.get(id(scope.outer)) if scope.kind == "call" else None
-        if other is not None and other is not scope.node:
-            return getattr(other, "name", "") == getattr(scope.node, "name", "")
-    return False
 
 
 def _has_no_closure(step: Move) -> bool:
