@@ -15,12 +15,12 @@ from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.own_losses import opened
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.program.values import (
     Applied,
-    Choice,
     Constant,
     Delayed,
     FunctionValue,
@@ -102,7 +102,7 @@ class _Objective:
         self.run = one.run
         self.sink = one.sink.site
         self.source = _framework_loader(one, settings)
-        value = _opened(one.run, one.sink.value)
+        value = opened(one.run, one.sink.value)
         self.values = list(ingredients(one.run, value, leading=self._leading))
         self.above = self._parents(value)
         self.parts = self._batch_parts()
@@ -328,32 +328,6 @@ def _padded_labels(run: Execution, collate: Value, site: Site) -> PaddedLoss | N
     except (Exhausted, RecursionError):
         pass
     return None
-
-
-def _opened(run: Execution, value: Value) -> Value:
-    """The loss inside a network of the repository that computes its own."""
-    keys: list[str | int] = []
-    current = value
-    while isinstance(current, Part):
-        keys.append(current.key)
-        current = current.base
-    if not (isinstance(current, Delayed) and calls.is_network_pass(run.index, current)):
-        return value
-    inner: Value | None = run.expand(current)
-    for key in reversed(keys):
-        inner = _member(inner, key)
-    return inner if inner is not None else value
-
-
-def _member(value: Value | None, key: str | int) -> Value | None:
-    if isinstance(value, Instance) and isinstance(key, str):
-        return value.attributes.get(key)
-    if isinstance(value, Applied) and isinstance(key, str):
-        return value.keywords.get(key)  # an output class from outside
-    if isinstance(value, Choice):
-        found = [one for option in value.options if (one := _member(option, key)) is not None]
-        return max(found, key=lambda one: isinstance(one, Applied | Delayed), default=None)
-    return entry(value, key)
 
 
 # Padding

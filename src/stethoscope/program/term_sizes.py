@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stethoscope.program.calls import is_network_pass
+from stethoscope.program.calls import callable_name, is_network_pass
 from stethoscope.program.declared_options import declared_options
 from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.idle_terms import IdleTerm, cut_at
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.own_losses import own_loss
 from stethoscope.program.probe import operands_of, score
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -28,6 +30,7 @@ from stethoscope.program.values import (
     Choice,
     Constant,
     Delayed,
+    FunctionValue,
     Items,
     Leaf,
     Part,
@@ -49,6 +52,13 @@ MEANS = frozenset({
     "mean", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "MSELoss", "L1Loss", "SmoothL1Loss",
     "HuberLoss", "CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss",
+})  # fmt: skip
+
+
+# Losses whose values are no huge numbers, by a word in their name.
+BOUNDED = frozenset({
+    "dice", "iou", "giou", "jaccard", "tversky", "ssim", "msssim", "lpips", "cosine", "triplet", "focal",
+    "contrastive", "infonce", "charbonnier", "bce", "distill", "distillation", "alignment", "l1", "mae",
 })  # fmt: skip
 
 
@@ -93,20 +103,28 @@ def with_assumed(term: TermSize) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermWeight:
-    """One addend that is a mean times a known weight; `others` is the largest weight of the other means."""
+    """One addend that is a mean times a known weight; `others` is the largest weight of the other means.
+
+    `is_bounded` says that the mean is of a known loss, whose values are no huge numbers; `largest` is the
+    largest weight of all addends, whatever they are.
+    """
 
     site: Site
     weight: float
     others: float
     sink: Site
+    is_bounded: bool = False
+    largest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objectives:
-    """For each minimised value the addends that could be computed, and the weights of the means."""
+    """For each minimised value the addends that could be computed, the weights of the means, and the addends
+    that no gradient goes through."""
 
     sizes: tuple[tuple[TermSize, ...], ...]
     weights: tuple[TermWeight, ...]
+    idle: tuple[IdleTerm, ...] = ()
 
 
 @remembered
@@ -114,6 +132,7 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
     """Take every minimised value apart that is a sum."""
     sizes: dict[int, tuple[TermSize, ...]] = {}
     weights: dict[int, tuple[TermWeight, ...]] = {}
+    idle: dict[int, IdleTerm] = {}
     for one in minimised(index, settings):
         key = id(one.sink.site.node)
         if key in sizes or key in weights:
@@ -123,7 +142,8 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
             addends = list(addends_of(one.run, one.sink.value, DEPTH))[:MOST_TERMS]
             if len(addends) < 2:
                 continue
-            weights[key] = tuple(_weighed(one, addends))
+            idle.update({id(term.cut.node): term for term in _idle(one, addends)})
+            weights[key] = tuple(_weighed(one, _Numbers(index, settings), addends))
             with warnings.catch_warnings():  # empty slices and the like: no number, which is seen
                 warnings.simplefilter("ignore")
                 sizes[key] = tuple(_sized(one, index, settings, addends))
@@ -132,7 +152,17 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
     return Objectives(
         tuple(terms for terms in sizes.values() if terms),
         tuple(term for terms in weights.values() for term in terms),
+        tuple(idle.values()),
     )
+
+
+def _idle(one: Minimised, addends: Sequence[_Addend]) -> Iterator[IdleTerm]:
+    cuts = [cut_at(one.run, addend.value) for addend in addends]
+    if all(cuts):
+        return  # what is learned from was not seen
+    for addend, cut in zip(addends, cuts, strict=True):
+        if cut is not None and isinstance(addend.value, Applied | Delayed):
+            yield IdleTerm(addend.value.site, cut, one.sink.site)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +182,7 @@ def _sized(
         if not isinstance(value, Applied | Delayed):
             continue
         operands = [operand for operand in operands_of(index, value) if not _is_layer(operand)]
-        numbers = declared_numbers(index, settings, operands) if len(operands) > 2 else {}
+        numbers = declared_numbers(index, settings, operands)
         masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
         compared = [o for o in operands if o not in numbers and o not in masks]
         if len(compared) != 2:
@@ -224,6 +254,11 @@ class _Sum:
                 return max((self.parts(o, factor, depth - 1, is_common) for o in options), key=len)
             case Constant():
                 return []
+            case Applied(callee="sum", args=[Items(items=items), *_]):
+                return [part for i in items for part in self.parts(i, factor, depth - 1, is_common=False)]
+        loss = own_loss(self.run, value)
+        if loss is not None:
+            return self.parts(loss, factor, depth - 1, is_common)
         return [_Addend(value, factor)]
 
     def _scaled(self, value: Applied, factor: float, depth: int, is_common: bool) -> list[_Addend]:
@@ -251,42 +286,118 @@ def _number(value: Value) -> float | None:
 # Weights
 
 
-def _weighed(one: Minimised, addends: Sequence[_Addend]) -> Iterator[TermWeight]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """The numbers that are known in a program: written out, or declared for a setting."""
+
+    index: Index
+    settings: SettingsTree
+
+    def of(self, value: Value) -> float | None:
+        known = _number(value)
+        if known is not None or not isinstance(value, Part | Leaf):
+            return known
+        found = declared_numbers(self.index, self.settings, [value])
+        return next((number for _, number in found.values()), None)
+
+
+def _weighed(one: Minimised, numbers: _Numbers, addends: Sequence[_Addend]) -> Iterator[TermWeight]:
     """The means among the addends, each with its weight and the largest of the others'."""
     known = [
-        (weight, addend.value.site)
+        (mean, addend.value.site)
         for addend in addends
         if isinstance(addend.value, Applied | Delayed)
-        and (weight := _weight_of_mean(one.run, addend.value, addend.factor, DEPTH)) is not None
+        and (mean := _weight_of_mean(one.run, numbers, addend.value, addend.factor, DEPTH)) is not None
     ]
-    for weight, site in known:
-        others = [other for other, where in known if where is not site]
-        if others:
-            yield TermWeight(site, weight, max(others), one.sink.site)
+    plain = [_own_weight(numbers, addend.value, abs(addend.factor)) for addend in addends]
+    for mean, site in known:
+        others = [other.weight for other, where in known if where is not site]
+        if others or len(addends) > 1:
+            yield TermWeight(
+                site, mean.weight, max(others, default=0.0), one.sink.site, mean.is_bounded, max(plain)
+            )
 
 
-def _weight_of_mean(run: Execution, value: Value, factor: float, depth: int) -> float | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mean:
+    weight: float
+    is_bounded: bool
+
+
+def _own_weight(numbers: _Numbers, value: Value, factor: float) -> float:
+    """The product of the known numbers before a term, whatever the term is; 0 where one is not known."""
+    match value:
+        case Applied(callee="neg", args=[inner]):
+            return _own_weight(numbers, inner, factor)
+        case Applied(callee="*", args=[left, right]):
+            for inner, scale in ((left, right), (right, left)):
+                known = numbers.of(scale)
+                if known is not None:
+                    return _own_weight(numbers, inner, factor * abs(known))
+            return 0.0
+        case Applied(callee="/", args=[inner, scale]):
+            known = numbers.of(scale)
+            return _own_weight(numbers, inner, factor / abs(known)) if known else 0.0
+    return factor
+
+
+def _weight_of_mean(
+    run: Execution, numbers: _Numbers, value: Value, factor: float, depth: int
+) -> _Mean | None:
     """What a mean over many values is multiplied with; None for sums and what is not understood."""
     if depth == 0:
         return None
     match value:
         case Applied(callee="neg", args=[inner]):
-            return _weight_of_mean(run, inner, factor, depth - 1)
+            return _weight_of_mean(run, numbers, inner, factor, depth - 1)
+        case Applied(callee="-", args=[Constant(), inner]):
+            return _weight_of_mean(run, numbers, inner, factor, depth - 1)
         case Applied(callee="*" | "/", args=[left, right]):
             for inner, scale in ((left, right), (right, left)):
-                known = _number(scale)
+                known = numbers.of(scale)
                 if known and (value.callee == "*" or scale is right):
                     times = known if value.callee == "*" else 1 / known
-                    return _weight_of_mean(run, inner, factor * times, depth - 1)
-        case Applied(callee=callee, keywords=keywords, maker=maker):
+                    return _weight_of_mean(run, numbers, inner, factor * times, depth - 1)
+        case Applied(callee=callee, args=args, keywords=keywords, maker=maker):
             options = {**(maker.keywords if maker is not None else {}), **keywords}
             reduction = options.get("reduction")
             is_mean = reduction is None or (isinstance(reduction, Constant) and reduction.value == "mean")
-            if is_mean and callee.removesuffix("()").rpartition(".")[2] in MEANS:
-                return abs(factor)
-        case Delayed() if not is_network_pass(run.index, value):
-            return _weight_of_mean(run, run.expand(value), factor, depth - 1)
+            last = callee.removesuffix("()").rpartition(".")[2]
+            if is_mean and last in MEANS:
+                return _Mean(abs(factor), last != "mean" or (bool(args) and _is_bounded(args[0])))
+            if BOUNDED.intersection(words(last if callee != "()" else callable_name(args[0]))):
+                return _Mean(abs(factor), True)
+        case Delayed() if not is_network_pass(run.index, value) or BOUNDED.intersection(words(_named(value))):
+            within = _weight_of_mean(run, numbers, run.expand(value), factor, depth - 1)
+            if BOUNDED.intersection(words(_named(value))):
+                return _Mean(within.weight if within is not None else abs(factor), True)
+            return within
     return None
+
+
+def _named(call: Delayed) -> str:
+    """What a call is called: by its class for a module's forward pass."""
+    if not isinstance(call.callee, FunctionValue):
+        return ""
+    function = call.callee.function
+    is_forward = function.owner is not None and function.name in {"forward", "__call__"}
+    return function.owner.name if is_forward and function.owner is not None else function.name
+
+
+def _is_bounded(value: Value) -> bool:
+    """Whether each value of a mean lies between small numbers, as cosines do, or is a squared difference."""
+    match value:
+        case Applied(callee="-" | "+", args=[Constant(), inner]) | Applied(callee="neg", args=[inner]):
+            return _is_bounded(inner)
+        case Applied(callee="-" | "+", args=[inner, Constant()]):
+            return _is_bounded(inner)
+        case Applied(callee="**", args=[Applied(callee="-"), Constant()]):
+            return True
+        case Applied(callee=callee, args=[first, *_]):
+            last = callee.rpartition(".")[2]
+            is_difference = isinstance(first, Applied) and first.callee == "-"
+            return last == "cosine_similarity" or (last in {"abs", "square", "pow"} and is_difference)
+    return False
 
 
 # Numbers that the run may set

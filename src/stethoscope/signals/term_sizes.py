@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.idle_terms import IdleTerm
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.term_sizes import Objectives, TermSize, TermWeight, objectives
@@ -26,6 +27,11 @@ class TermSizes:
         """The means among the addends, with their weights."""
         return self.seen.weights
 
+    @property
+    def idle(self) -> tuple[IdleTerm, ...]:
+        """The addends that no gradient goes through."""
+        return self.seen.idle
+
 
 def measure(run: Run) -> TermSizes | Missing:
     """Compute the terms of the run's objective on pictures with a known error."""
@@ -34,6 +40,6 @@ def measure(run: Run) -> TermSizes | Missing:
     seen = objectives(index(run.program), settings_tree(run.recipe))
     return (
         TermSizes(seen)
-        if seen.sizes or seen.weights
+        if seen.sizes or seen.weights or seen.idle
         else Missing("no term of the loss could be computed by its formula")
     )

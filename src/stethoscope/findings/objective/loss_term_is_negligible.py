@@ -4,7 +4,9 @@
 Each term of the loss that compares a prediction with a target is computed by its own formula, weight
 included, for a good and for a poor prediction. A term below a ten-thousandth of the others in both is
 reported; what shrinks with the size of the picture is taken at 128 pixels in a batch of 8. A mean that cannot
-be computed so is judged by its weight alone, where that is a billionth of another mean's.
+be computed so is judged by its weight alone, where that is a billionth of another mean's, or a few millionths
+of another term's for a loss whose values are known to be no huge numbers. A term whose sides are all
+detached, or that is computed without gradients, has no say at all.
 
 ## Why it matters
 The term is paid for in time and memory and trusted to shape the result, and its gradient drowns in the noise
@@ -24,13 +26,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.term_sizes import ERRORS, TermSize, with_assumed
+from stethoscope.program.term_sizes import ERRORS, TermSize, TermWeight, with_assumed
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 NEGLIGIBLE = 1e-4  # of the other terms; half precision resolves 5e-4
 UNSEEN = 1e-9  # of another weight, for means whose size is not known; float32 resolves 6e-8 of a sum
+# Of any other weight, for means of known losses: a mean squared error of pixels up to 255 stays below 1e5.
+UNHEARD = 5e-6
 
 
 def examine(sizes: TermSizes) -> Iterator[Finding]:
@@ -52,12 +56,29 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
                 )
                 told.add(id(term.site.node))
     for weighed in sizes.weights:
-        if 0 < weighed.weight < UNSEEN * weighed.others and id(weighed.site.node) not in told:
+        other = _largest_other(weighed)
+        if other is not None and id(weighed.site.node) not in told:
+            told.add(id(weighed.site.node))
             yield Finding(
                 where=(weighed.site.where, weighed.sink.where),
-                message=f"this mean has a weight of {weighed.weight:.1g}, and another {weighed.others:g}",
-                evidence={"weight": weighed.weight, "largest other weight": weighed.others},
+                message=f"this mean has a weight of {weighed.weight:.1g}, and another term {other:g}",
+                evidence={"weight": weighed.weight, "largest other weight": other},
             )
+    for idle in sizes.idle:
+        yield Finding(
+            where=tuple(dict.fromkeys((idle.cut.where, idle.site.where, idle.sink.where))),
+            message="no gradient goes through this term: it adds a number to the loss and teaches nothing",
+            evidence={"cut": idle.cut.text, "term": idle.site.text},
+        )
+
+
+def _largest_other(term: TermWeight) -> float | None:
+    """The weight beside which that of a term is nothing."""
+    if 0 < term.weight < UNSEEN * term.others:
+        return term.others
+    if term.is_bounded and 0 < term.weight < UNHEARD * term.largest:
+        return term.largest
+    return None
 
 
 def _largest_share(term: TermSize, others: list[TermSize]) -> float | None:

@@ -1,0 +1,116 @@
+"""Terms of a loss that no gradient goes through: numbers that are added, from which nothing is learned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.calls import SPREAD, comes_from_model, detaches
+from stethoscope.program.execution import Execution
+from stethoscope.program.gradient_modes import OFF
+from stethoscope.program.index import dotted
+from stethoscope.program.ingredients import LAYOUT, has
+from stethoscope.program.own_losses import COMPARING, is_one_number
+from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
+
+DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdleTerm:
+    """An addend without a gradient, and the place at which it was cut."""
+
+    site: Site
+    cut: Site
+    sink: Site
+
+
+def cut_at(run: Execution, value: Value, depth: int = DEPTH) -> Site | None:
+    """Where all gradients of a term are cut off; None where one may get through.
+
+    A difference that is detached as a whole keeps its number while another one is learned from: that is done
+    on purpose.
+    """
+    if depth == 0 or not comes_from_model(run, value):
+        return None
+    match value:
+        case Applied(callee="*" | "/", args=[left, right]):
+            for inner, scale in ((left, right), (right, left)):
+                if isinstance(scale, Constant | Part) and isinstance(inner, Applied | Delayed):
+                    return cut_at(run, inner, depth - 1)
+        case Applied(callee="neg", args=[inner]) | Applied(callee="-" | "+", args=[Constant(), inner]):
+            return cut_at(run, inner, depth - 1)
+        case Applied(args=[inner, *_]) if detaches(value):
+            is_difference = isinstance(inner, Applied) and inner.callee == "-"
+            return value.site if is_one_number(run, inner) and not is_difference else None
+        case Applied(callee=callee, args=[left, right, *_]) if _compares(callee):
+            if _is_switched_off(value.site):
+                return value.site
+            return value.site if all(_is_cut(run, side) for side in (left, right)) else None
+        case Applied(callee=callee, args=[inner, *_]) if callee.rpartition(".")[2] in {"mean", "sum"}:
+            difference = _difference(inner)
+            if difference is None:
+                return cut_at(run, inner, depth - 1)
+            is_cut = all(_is_cut(run, side) for side in difference)
+            return value.site if is_cut or _is_switched_off(value.site) else None
+        case Delayed() if _is_switched_off(value.site):
+            return value.site if is_one_number(run, value) else None
+        case Delayed(args=args, keywords=keywords) if SPREAD not in keywords:
+            given = [*args, *keywords.values()]
+            if is_one_number(run, value) and all(_is_cut(run, one) for one in given):
+                return value.site
+            return cut_at(run, run.expand(value), depth - 1)
+    return None
+
+
+def _compares(callee: str) -> bool:
+    last = callee.removesuffix("()").rpartition(".")[2]
+    return last in COMPARING or last.lower().endswith("loss") or last == "cosine_similarity"
+
+
+def _difference(value: Value) -> tuple[Value, Value] | None:
+    """The two sides of `(a - b) ** 2` and `(a - b).abs()`."""
+    match value:
+        case Applied(callee="**", args=[Applied(callee="-", args=[left, right]), *_]):
+            return left, right
+        case Applied(
+            callee=".abs" | "torch.abs" | ".square" | ".pow", args=[Applied(callee="-") as inner, *_]
+        ):
+            return (inner.args[0], inner.args[1]) if len(inner.args) == 2 else None
+    return None
+
+
+def _is_cut(run: Execution, value: Value) -> bool:
+    """Whether an operand was detached by its last steps, or is data that nothing is learned in."""
+    current = value
+    while isinstance(current, Applied) and current.args:
+        if detaches(current):
+            return True
+        if current.callee.rpartition(".")[2] not in LAYOUT and current.callee != "[]":
+            break
+        current = current.args[0]
+    if isinstance(current, Constant | Items):
+        return True
+    return isinstance(current, Part) and not has(run, current, lambda one: _may_learn(run, one))
+
+
+def _may_learn(run: Execution, value: Value) -> bool:
+    is_made = isinstance(value, Applied) and value.callee.rpartition(".")[2] in {"Parameter", "Embedding"}
+    return is_made or comes_from_model(run, value)
+
+
+def _is_switched_off(site: Site) -> bool:
+    """Whether a line stands in a `with torch.no_grad()`."""
+    line = getattr(site.node, "lineno", 0)
+    return any(node.lineno < line <= (node.end_lineno or 0) for node in _without_gradients(site.source.tree))
+
+
+def _without_gradients(tree: ast.Module) -> Iterator[ast.With]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With):
+            for item in node.items:
+                context = item.context_expr
+                is_bare = isinstance(context, ast.Call) and not context.args
+                if is_bare and (dotted(context.func) or "").rpartition(".")[2] in OFF:  # type: ignore[attr-defined]
+                    yield node
