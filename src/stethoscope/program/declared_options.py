@@ -19,6 +19,7 @@ HOLDS_OPTIONS = re.compile(
     r"|hyper_?parameters|hyper_?params)$",
     re.IGNORECASE,
 )
+FEWEST_SECTIONS = 2  # of a tree of settings that is not called one
 ABSL = "absl"  # whose flags are one object for the whole program
 _CLASS_PARSERS = ("cli", "HfArgumentParser", "TrlParser", "parse", "entrypoint", "structured")
 _TRAINS = re.compile(r"\.backward\(|\bTrainer\(|\.fit\(")
@@ -44,7 +45,7 @@ def _option_classes(code: Mentions) -> list[Class]:
     found = {
         cls.qualified: cls
         for cls in index.classes
-        if is_option_class(cls, index) or is_plain_option_class(cls)
+        if is_option_class(cls, index) or is_plain_option_class(cls) or _is_root(cls, index)
     }
     waiting = [*found.values(), *_parsed(code)]
     while waiting:
@@ -86,6 +87,27 @@ def is_plain_option_class(cls: Class) -> bool:
         and not cls.bases
         and len(field_names(cls)) > 1
     )
+
+
+def _is_root(cls: Class, index: Index) -> bool:
+    """Whether a record holds nothing but sections of defaults: such a tree is one of settings."""
+    home = index.module_of(cls.source)
+    sections = [
+        index.resolve(home, dotted(statement.annotation) or "")
+        for statement in cls.node.body
+        if isinstance(statement, ast.AnnAssign)
+    ]
+    if len(sections) < FEWEST_SECTIONS or not is_record_class(cls, index):
+        return False
+    return all(
+        isinstance(section, Class) and is_record_class(section, index) and _has_defaults(section)
+        for section in sections
+    )
+
+
+def _has_defaults(cls: Class) -> bool:
+    fields = [statement for statement in cls.node.body if isinstance(statement, ast.AnnAssign)]
+    return bool(fields) and all(field.value is not None for field in fields)
 
 
 def is_record_class(cls: Class, index: Index) -> bool:

@@ -1,4 +1,4 @@
-"""Options that are the parameters of a function: of click, typer, fire and their likes."""
+"""Options that are the parameters of a function: of click, typer, fire, and of modules of Lightning."""
 
 from __future__ import annotations
 
@@ -23,8 +23,17 @@ def parameter_options(code: Mentions) -> Iterator[Option]:
     for function in code.index.functions:
         if function.node.decorator_list:
             yield from _of_click(function, code)
-    for function in _commands(code):
+    for function in (*_commands(code), *saved_parameters(code)):
         yield from _of_signature(function, code)
+
+
+def saved_parameters(code: Mentions) -> Iterator[Function]:
+    """The constructors whose parameters Lightning keeps as settings: `self.save_hyperparameters()`."""
+    for spot in code.calls.get("save_hyperparameters", ()):
+        cls, scope = code.class_around(spot.node), code.scope_of(spot.node)
+        function = code.index.method(cls, "__init__") if cls is not None else None
+        if function is not None and function.node is scope:
+            yield function
 
 
 def _of_click(function: Function, code: Mentions) -> Iterator[Option]:
@@ -90,6 +99,8 @@ def _of_signature(function: Function, code: Mentions) -> Iterator[Option]:
     defaults = [None] * (len(plain) - len(spec.defaults)) + list(spec.defaults)
     pairs = [*zip(plain, defaults, strict=True), *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)]
     home = code.index.module_of(function.source)
+    if function.owner is not None:
+        pairs = pairs[1:]  # self
     for parameter, default in pairs:
         annotation = dotted(parameter.annotation) or "" if parameter.annotation is not None else ""
         if annotation.endswith("Context") or isinstance(code.index.resolve(home, annotation), Class):

@@ -17,9 +17,10 @@ from stethoscope.program.declared_options import (
     is_plain_option_class,
     is_record_class,
 )
-from stethoscope.program.index import Class, Function, index
+from stethoscope.program.index import Class, Function, dotted, index
 from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoken_of, taken_by_name, text_of
 from stethoscope.program.option import Option
+from stethoscope.program.parameter_options import saved_parameters
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_objects import (
     PARSING,
@@ -156,6 +157,11 @@ class SettingUses:
             ),
         )
 
+    def is_section_of(self, section: str, option: Option) -> bool:
+        """Whether a section of a file is filled into the record that declares an option."""
+        cls = self.program.by_name.get(option.origin)
+        return cls is not None and cls.name in self.program.sections.get(section, ())
+
     def takes(self, name: str) -> bool:
         """Whether the program takes something of this name out of its settings."""
         spots = taken_by_name(name, self.code)
@@ -190,9 +196,24 @@ class SettingUses:
         for spot in self.code.attributes.get("params", ()):  # click's context holds all of them
             if self.code.is_within(spot.node, function.node):
                 return Usage(Use.ESCAPED, spot.where)
+        if self._is_saved(function):
+            kept = self._judged(option.name, self._told(option.name)[0], lambda: self._kept_escape)
+            if kept.use is not Use.UNUSED:
+                return kept
         reads = self.code.names_in(function.source, option.name)
         told = (spot.where for spot in reads if self.code.is_within(spot.node, function.node))
         return Usage(Use.UNUSED, mentions=tuple(told))
+
+    def _is_saved(self, function: Function) -> bool:
+        return any(saved is function for saved in saved_parameters(self.code))
+
+    @property
+    def _kept_escape(self) -> Where | None:
+        """Where the parameters that Lightning keeps as `self.hparams` get lost as a whole."""
+        kept = (
+            spot for name in ("hparams", "hparams_initial") for spot in self.code.attributes.get(name, ())
+        )
+        return self._escape_of("hparams", kept)
 
     def _first_act(self, spots: Iterable[Spot]) -> Where | None:
         return _first(acts(spot, self.flow) for spot in spots)
@@ -358,6 +379,17 @@ class ProgramSettings:
         for cls in self.records:
             for name in dict.fromkeys(field_names(cls)):
                 found.setdefault(name, []).append(cls.name)
+        return found
+
+    @cached_property
+    def sections(self) -> dict[str, set[str]]:
+        """The classes of the fields, by the fields' names: `optim: OptimConfig`."""
+        found: dict[str, set[str]] = {}
+        for cls in self.records:
+            for field_ in cls.node.body:
+                if isinstance(field_, ast.AnnAssign) and isinstance(field_.target, ast.Name):
+                    kind = text_of(field_.annotation) or dotted(field_.annotation) or ""
+                    found.setdefault(field_.target.id, set()).add(kind.rpartition(".")[2])
         return found
 
     @cached_property

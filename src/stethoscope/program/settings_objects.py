@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from stethoscope.program.declared_options import field_names
 from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Class, dotted
 from stethoscope.program.mentions import Mentions, Spot, called
@@ -22,6 +23,9 @@ _PLAIN_BASES = re.compile(
     r"(?:^|\.)(?:object|ABC|Protocol|Generic|Struct|BaseModel|BaseSettings|NamedTuple|TypedDict"
     r"|(?:Seq2Seq)?TrainingArguments)$"
 )
+
+# Bases that have no methods of their own.
+_BARE_BASES = re.compile(r"(?:^|\.)(?:object|ABC|Protocol|Generic)$")
 
 
 def parsed_flags(file: str, code: Mentions) -> list[Spot]:
@@ -59,11 +63,30 @@ def objects_of(cls: Class, code: Mentions) -> Iterator[Spot]:
     index = code.index
     heirs = [one for one in index.classes if one is cls or (one.bases and cls in index.lineage(one))]
     for heir in heirs:
-        yield from _objects(heir, code)
+        yield from (spot for spot in _objects(heir, code) if _may_be(spot, heir, code))
     for kin in {id(one): one for heir in heirs for one in index.lineage(heir)}.values():
         for spot in code.names_in(kin.source, "self"):
             if code.class_around(spot.node) is kin:
                 yield spot
+
+
+def _may_be(spot: Spot, cls: Class, code: Mentions) -> bool:
+    """Whether an expression may be an object of a record: not if a method is called that it does not have.
+
+    A trainer's `lr_scheduler` is called like the section of settings that it is made from.
+    """
+    part = code.parents.get(id(spot.node))
+    if not (
+        isinstance(spot.node, ast.Attribute) and isinstance(part, ast.Attribute) and code.is_called(part)
+    ):
+        return True
+    if any(not _BARE_BASES.search(base) for base in code.index.outside_bases(cls)):
+        return True
+    return (
+        part.attr.startswith("_")
+        or code.index.method(cls, part.attr) is not None
+        or part.attr in {name for one in code.index.lineage(cls) for name in field_names(one)}
+    )
 
 
 def reading_base(cls: Class, code: Mentions) -> bool:

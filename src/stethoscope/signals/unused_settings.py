@@ -70,6 +70,7 @@ _TRAINING_WORDS = frozenset(
             "freeze",
         ),
         *("frozen", "pretrained", "pretrain", "resume", "restart", "batch", "epochs", "patience", "early"),
+        *("weight", "coef", "coeff", "lambda", "margin", "penalty"),
         *("temperature", "sigma", "noise", "milestones", "gamma", "curriculum", "regularization", "l1", "l2"),
     }
 )
@@ -237,11 +238,17 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
 
 
 def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
-    """What becomes of one place's value; a flag that a launcher passes is the option it is declared as."""
+    """What becomes of one place's value.
+
+    A flag that a launcher passes is the option it is declared as, and so is a line of a section whose record
+    declares it.
+    """
     if place.option is not None:
         return uses.of_option(place.option)
     declared = [other.option for other in places if other.option is not None]
     if declared and not place.sections:
+        return uses.of_option(declared[0])
+    if len(declared) == 1 and uses.is_section_of(place.sections[-1], declared[0]):
         return uses.of_option(declared[0])
     return uses.of(place.name, place.sections, place.beside)
 
