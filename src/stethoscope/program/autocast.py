@@ -107,6 +107,13 @@ def engine_autocast(engine: Value | None) -> Autocast | None:
     return precision_autocast(precision)
 
 
+def engine_weights(engine: Value | None) -> DType | None:
+    """The half type that an engine casts the weights to: Fabric with "bf16-true"."""
+    precision = engine_precision(engine)
+    known = PRECISIONS.get(str(precision.value).lower()) if isinstance(precision, Constant) else None
+    return known[0] if known is not None and known[1] else None
+
+
 def engine_precision(engine: Value | None) -> Value | None:
     """The precision that an engine was made with, as its constructor got it."""
     while isinstance(engine, Part):

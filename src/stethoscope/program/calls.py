@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from stethoscope.program.arithmetic import combine
 from stethoscope.program.effects import BACKWARD, LOSS_KEYWORDS, hands_over_loss
 from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.stated_options import stated_option
 from stethoscope.program.tensor_operations import CannotCompute, compute, compute_layer, index_array
 from stethoscope.program.values import (
     NOTHING,
@@ -826,8 +827,22 @@ def _getattr(run: Execution, args: list[Value], site: Site) -> Value:
         if chosen:
             return choice(*(_definition(value) for value in chosen))
     if isinstance(base, Outside):
-        return Outside(f"{base.name}.{UNKNOWN_NAME}")
+        option = option_for(run, name) if base.name == "torch" else None
+        last = option.value if option is not None and isinstance(option.value, str) else UNKNOWN_NAME
+        return Outside(f"{base.name}.{last.rpartition('.')[2]}")
     return Leaf("getattr")
+
+
+def option_for(run: Execution, value: Value) -> Constant | None:
+    """What an option that a walk could not follow stands at, for a choice among names of torch."""
+    if not (isinstance(value, Part) and isinstance(value.key, str)):
+        return None
+    return stated_option(run.index, run.settings, value.key)
+
+
+def are_torch_names(values: Iterable[Value]) -> bool:
+    """Whether a table holds plain names of torch, as the types of numbers."""
+    return all(isinstance(value, Outside) and value.name.startswith("torch.") for value in values)
 
 
 def _is_learning_class(index: Index, user: Class, name: str) -> bool:

@@ -16,7 +16,9 @@ from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of, n
 from stethoscope.program.autocast_lists import LOWER
 from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Class, External, Function, FunctionNode, Module, dotted
-from stethoscope.program.plain_numbers import is_number, is_setting, names_number
+from stethoscope.program.likenesses import words
+from stethoscope.program.plain_numbers import is_number, is_setting, names_number, names_tensor
+from stethoscope.program.stated_options import stated
 from stethoscope.program.tensor_types import (
     CASTS,
     CREATING,
@@ -33,6 +35,7 @@ from stethoscope.program.tensor_types import (
     lowers,
     modules_in,
     most_layers,
+    network_output,
     operation,
     part_at,
     promoted,
@@ -66,6 +69,16 @@ MOVING = frozenset(
 WRAPPING = frozenset(
     {"compile", "script", "trace", "deepcopy", "FSDP", "fully_shard", "convert_sync_batchnorm"}
 )
+# What people call a network, and the fields of what networks of others give.
+NETWORK_WORDS = frozenset(
+    {"model", "net", "network", "backbone", "encoder", "decoder", "student", "unet", "trunk"}
+)
+OUTPUTS = frozenset({"logits", "last_hidden_state", "pooler_output", "sample", "image_embeds", "text_embeds"})
+ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "**", "%", "neg"})
+METHODS_OF_PARTS = frozenset(
+    {".view", ".reshape", ".unsqueeze", ".squeeze", ".expand", ".clone", ".float", "max", "min"}
+)
+COUNTED = ("arange", "randint", "long", "int64", "int32", "bool")  # in buffers that hold no floating numbers
 SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "device", "requires_grad", "is_cuda", "itemsize"})
 
 
@@ -77,6 +90,7 @@ class Noted:
     modes: set[Mode] = field(default_factory=set)
     layers: int = 0
     number: float | None = None
+    sure: bool = False  # whether the type was followed on some way
 
     def is_half(self, dtype: DType = DType.FLOAT16) -> bool:
         """Whether the value was of this half type on some way."""
@@ -105,6 +119,7 @@ class Flow:
         self._rest = STEPS
         self._known: dict[object, Held] = {}
         self._depth = 0
+        self._buffers: dict[Class, frozenset[str]] = {}
 
     def begin(self, most: int) -> None:
         """Begin a walk of at most so many nodes, out of those left for the program."""
@@ -208,6 +223,22 @@ class Flow:
             other.steps = OBJECT_STEPS
             other.initialise(base)
 
+    def buffers(self, cls: Class) -> frozenset[str]:
+        """The tensors that a network keeps beside its weights: `self.register_buffer("window", ...)`."""
+        if cls not in self._buffers:
+            self._buffers[cls] = frozenset(
+                str(node.args[0].value)
+                for ancestor in self.run.index.lineage(cls)
+                for node in ast.walk(ancestor.node)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "register_buffer"
+                and len(node.args) > 1
+                and isinstance(node.args[0], ast.Constant)
+                and not any(name in ast.dump(node.args[1]) for name in COUNTED)
+            )
+        return self._buffers[cls]
+
     def evaluate(self, node: ast.expr, module: Module) -> Value | None:
         """What an expression of names from a module's top level stands for."""
         self.run.steps = OBJECT_STEPS
@@ -232,6 +263,7 @@ class Flow:
         noted.dtypes.add(held.dtype)
         noted.modes.add(mode)
         noted.layers = max(noted.layers, held.layers)
+        noted.sure = noted.sure or (held.sure and held.dtype in HALVES)
         if isinstance(held.value, Constant) and isinstance(held.value.value, int | float):
             noted.number = float(held.value.value)
 
@@ -305,8 +337,8 @@ def entered(mode: Mode, region: Autocast | None) -> Mode:
     if region.is_off:
         return replace(mode, half=None)
     dtypes = region.dtypes & HALVES
-    if not dtypes:
-        return replace(mode, half=None)  # a type that could not be resolved: nothing is claimed
+    if not dtypes:  # a type that could not be resolved
+        return replace(mode, half=DType.FLOAT16, certain=False)
     half = DType.FLOAT16 if DType.FLOAT16 in dtypes else DType.BFLOAT16
     return replace(mode, half=half, certain=mode.certain and region.known and len(dtypes) == 1)
 
@@ -417,8 +449,8 @@ class _Frame:
         region = autocast_of(value)
         if region is not None:
             return region
-        held = self.evaluate(node)
-        return autocast_of(held.value)
+        made = self.evaluate(node).value
+        return autocast_of(stated(self.flow.run.index, self.flow.run.settings, made))
 
     def _assign(self, target: ast.expr, held: Held) -> None:
         match target:
@@ -490,9 +522,8 @@ class _Frame:
                 return held_value
             case ast.Starred(value=value):
                 return self.evaluate(value)
-            case ast.Dict(values=values):
-                for value in values:
-                    self.evaluate(value)
+            case ast.Dict(keys=keys, values=values):
+                return _named(list(map(_text, keys)), list(map(self.evaluate, values)))
         return UNKNOWN
 
     def _comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> Held:
@@ -521,10 +552,20 @@ class _Frame:
             return NUMBER
         if isinstance(base.value, Instance | Outside | Choice | ClassValue | Table):
             site = Site(self.module.source, node)
+            if isinstance(base.value, Instance) and node.attr in self.flow.buffers(base.value.cls):
+                return Held(self.mode.weights)
             held = _held(self.flow.attribute(base.value, node.attr, site), self.mode)
-            return NUMBER if _is_open(held) and (is_setting(node) or names_number(node.attr)) else held
+            if not _is_open(held):
+                return held
+            if is_setting(node) or names_number(node.attr):
+                return NUMBER
+            # What an object keeps of its constructor's arguments is a number, more often than not.
+            kept = isinstance(base.value, Instance) and not names_tensor(node.attr)
+            return replace(held, dtype=DType.NUMBER, sure=False) if kept else held
         if node.attr in UNARY_ATTRIBUTES:
             return replace(base, value=None)
+        if node.attr in OUTPUTS and base.dtype in HALVES:
+            return replace(base, items=None)
         return NUMBER if is_setting(node) else UNKNOWN
 
     def _subscript(self, base: Held, key: ast.expr) -> Held:
@@ -548,7 +589,9 @@ class _Frame:
             position = index.value.value if isinstance(index.value, Constant) else None
             if isinstance(position, int) and -len(inside) <= position < len(inside):
                 return _held(inside[position], self.mode)
-        return Held(base.dtype, base.layers)
+        if base.entries is not None and isinstance(index.value, Constant):
+            return dict(base.entries).get(str(index.value.value), UNKNOWN)
+        return Held(base.dtype, base.layers, sure=base.sure)
 
     def _binary(self, left: Held, op: ast.operator, right: Held) -> Held:
         layers = max(left.layers, right.layers)
@@ -561,7 +604,9 @@ class _Frame:
         both = isinstance(op, ast.Mult) and DType.NUMBER not in {left.dtype, right.dtype}
         if both:  # the product of two values grows as their layers together
             layers = min(left.layers + right.layers, MOST_LAYERS)
-        return Held(promoted((left.dtype, right.dtype)), layers, value=_folded(left.value, op, right.value))
+        sure = left.sure and right.sure
+        folded = _folded(left.value, op, right.value)
+        return Held(promoted((left.dtype, right.dtype)), layers, value=folded, sure=sure)
 
     def _call(self, node: ast.Call) -> Held:
         args = [self.evaluate(arg.value if isinstance(arg, ast.Starred) else arg) for arg in node.args]
@@ -585,11 +630,14 @@ class _Frame:
             base = self.evaluate(func.value)
             if isinstance(base.value, Instance | Applied) and func.attr in MOVING:
                 return self._moved(node, base.value, func.attr, args, keywords)
-            if base.value is None or isinstance(base.value, Applied):
+            is_tensor = base.dtype in HALVES | {DType.FLOAT32}
+            if (base.value is None or isinstance(base.value, Applied)) and not _names_network(
+                func, is_tensor
+            ):
                 if self.mode.half is not None and func.attr in LOWER:
                     self.flow.lowered.add(node)
                 return self._method(node, base, func.attr, args, keywords)
-        return UNKNOWN
+        return network_output(args, self.mode) if _names_network(func) else UNKNOWN
 
     def _callee(self, func: ast.expr) -> Value | None:
         """The object that is called, None for a method of a tensor and for what is not known."""
@@ -711,13 +759,62 @@ def _held(value: Value | None, mode: Mode) -> Held:
     match value:
         case Constant(value=int() | float()):
             return Held(DType.NUMBER, value=value)
-        case Applied(callee=callee) if callee.rpartition(".")[2] in CREATING and callee.startswith("torch"):
-            return Held(mode.weights)
         case Applied(callee=callee) if callee == "torch.tensor":
             return NUMBER
+        case Applied():
+            kind = _kind(value, mode)
+            return Held(value=value) if kind is DType.UNKNOWN else Held(kind)
         case None | Leaf():
             return UNKNOWN
     return Held(value=value)
+
+
+def _kind(value: Value, mode: Mode, depth: int = 6) -> DType:
+    """What an expression that an object keeps is: a number, or a tensor of the weights' type."""
+    match value:
+        case Constant(value=int() | float()) | Applied(callee="torch.tensor"):
+            return DType.NUMBER
+        case Leaf() | Part():
+            return DType.NUMBER  # an argument among numbers: `dim**-0.5`
+        case Applied(callee="torch.nn.Parameter" | "torch.nn.parameter.Parameter", args=[inner, *_]):
+            return _kind(inner, mode, depth - 1) if depth else DType.UNKNOWN
+        case Applied(callee=callee, args=args) if depth and (
+            callee in ARITHMETIC or callee in METHODS_OF_PARTS
+        ):
+            kinds = {_kind(arg, mode, depth - 1) for arg in args}
+            return DType.UNKNOWN if DType.UNKNOWN in kinds else promoted(kinds)
+        case Applied(callee=callee) if callee.startswith("math.") or callee in {
+            "int",
+            "float",
+            "len",
+            "round",
+        }:
+            return DType.NUMBER
+        case Applied(callee=callee):
+            last = callee.rpartition(".")[2]
+            is_making = (
+                callee.startswith("torch.") and not callee.startswith("torch.nn.") and last in CREATING
+            )
+            return mode.weights if is_making else DType.UNKNOWN
+    return DType.UNKNOWN
+
+
+def _text(key: ast.expr | None) -> str | None:
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+
+
+def _named(keys: Sequence[str | None], values: Sequence[Held]) -> Held:
+    """A dictionary with the entries that are known by name."""
+    entries = tuple((key, held) for key, held in zip(keys, values, strict=True) if key is not None)
+    return Held(entries=entries) if entries else UNKNOWN
+
+
+def _names_network(func: ast.expr, is_tensor: bool = False) -> bool:
+    """Whether what is called has a name that people give to networks: `self.student`, `model`."""
+    match func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return not is_tensor and bool(NETWORK_WORDS.intersection(words(name)))
+    return False
 
 
 def _folded(left: Value | None, op: ast.operator, right: Value | None) -> Value | None:
@@ -766,7 +863,9 @@ def _key(held: Held) -> object:
     value = id(held.value) if held.value is not None and not isinstance(held.value, Constant) else None
     known = held.value.value if isinstance(held.value, Constant) else None
     plain = known if isinstance(known, str | int | float | bool | None) else None
-    return held.dtype, held.layers, value, plain, tuple(map(_key, held.items)) if held.items else None
+    items = tuple(map(_key, held.items)) if held.items else None
+    entries = tuple((name, _key(one)) for name, one in held.entries) if held.entries else None
+    return held.dtype, held.layers, value, plain, items, entries, held.sure
 
 
 def _keys(keywords: Mapping[str, Held]) -> object:

@@ -929,7 +929,7 @@ class Execution:
                     return entries[known]
                 return choice(*rest) if rest else Leaf(str(known))
             case Table(entries=entries, rest=rest), _ if entries or rest:
-                return self._by_settings(entries, rest)
+                return self._by_settings(entries, rest, key)
             case Choice(options=options), _:
                 return choice(*(self.item(option, key, site) for option in options))
             case Constant(value=np.ndarray() as array), _:
@@ -946,10 +946,13 @@ class Execution:
             return calls.call_value(self, FunctionValue(method, base), (key,), {}, site)
         return Applied("[]", (base, key), {}, site)
 
-    def _by_settings(self, entries: dict[object, Value], rest: list[Value]) -> Value:
+    def _by_settings(self, entries: dict[object, Value], rest: list[Value], key: Value) -> Value:
         """An entry under an unknown key: those that the settings name, else any of them."""
         named = self.settings.named([key.lower() for key in entries if isinstance(key, str)])
         chosen = [value for key, value in entries.items() if isinstance(key, str) and key.lower() in named]
+        option = calls.option_for(self, key) if calls.are_torch_names(entries.values()) else None
+        if option is not None and option.value in entries:
+            return entries[option.value]
         return choice(*(chosen or [*entries.values(), *rest]))
 
     def _dict(self, keys: Sequence[ast.expr | None], values: list[ast.expr], frame: Frame) -> Value:

@@ -8,8 +8,9 @@ through submodules, lists of layers and plain functions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stethoscope.program.apex import initialised
 from stethoscope.program.autocast import (
@@ -18,17 +19,19 @@ from stethoscope.program.autocast import (
     DType,
     autocast_of,
     engine_autocast,
+    engine_weights,
     named_dtype,
     precision_autocast,
 )
 from stethoscope.program.dtype_flow import Flow, Noted, entered
 from stethoscope.program.effects import own_nodes
-from stethoscope.program.events import Call, Scope
+from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
 from stethoscope.program.precision import called, entered_value, networks
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.stated_options import stated
 from stethoscope.program.tensor_calls import Body
 from stethoscope.program.tensor_types import Held, Mode
 from stethoscope.program.trace import Trace, traces
@@ -38,6 +41,7 @@ from stethoscope.program.values import (
     ClassValue,
     Constant,
     Delayed,
+    Instance,
     Items,
     Leaf,
     Part,
@@ -47,6 +51,8 @@ from stethoscope.program.values import (
 MOST_ROOTS = 400  # functions that begin a walk
 ROOT_STEPS = 40_000  # nodes visited from one of them
 CASTS = frozenset({"half", "bfloat16"})
+PREPARING = frozenset({"prepare", "prepare_model", "setup", "setup_module", "setup_model"})
+SHARDING = frozenset({"fully_shard", "FSDP", "FullyShardedDataParallel"})
 HALF_NAMES = frozenset({"float16", "bfloat16", "half"})
 
 
@@ -77,7 +83,7 @@ class HalfSections:
     def is_certain(self, node: ast.expr) -> bool:
         """Whether an expression is float16 under the settings as they are, not only under other ones."""
         noted = self.noted.get(node)
-        return noted is not None and any(mode.certain for mode in noted.modes)
+        return noted is not None and noted.sure and any(mode.certain for mode in noted.modes)
 
     def in_autocast(self, node: ast.expr) -> bool:
         """Whether an expression was reached inside a float16 region."""
@@ -179,15 +185,16 @@ def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterat
         opens = any(map(_opens_region, nodes)) or any(map(_casts_to_half, nodes))
         if opens or _is_entered(module, known):
             yield _Root(module, None, Mode())
+    seen = _instances(known)
     entered_in = {function for trace in known for function in _functions_of_regions(trace)}
     # What trains comes first: the walk has a budget.
     for function in sorted(index.functions, key=lambda one: one not in entered_in):
         opens = function in entered_in or any(map(_opens_region, own_nodes(function.node)))
         if opens or any("autocast" in name for name in function.decorators):
-            yield _Root(function, _bound(run, function), Mode())
+            yield _Root(function, _bound(run, function, seen), Mode())
     for function in index.functions:
         if any(map(_casts_to_half, own_nodes(function.node))):
-            yield _Root(function, _bound(run, function), Mode())
+            yield _Root(function, _bound(run, function, seen), Mode())
 
 
 def _script_nodes(module: Module) -> Iterator[ast.AST]:
@@ -239,9 +246,31 @@ def _casts(run: Execution, scope: Scope) -> bool:
     return region is not None and not region.is_off
 
 
-def _bound(run: Execution, function: Function) -> Value | None:
+def _instances(known: Iterable[Trace]) -> dict[Class, Instance]:
+    """The objects that the walks met, one for each class: they were made with what training gives them."""
+    found: dict[Class, Instance] = {}
+    for trace in known:
+        for event in trace.events:
+            for value in _values(event):
+                for instance in networks(value):
+                    if instance.cls not in found or found[instance.cls].open:
+                        found[instance.cls] = instance
+    return found
+
+
+def _values(event: Event) -> tuple[Value | None, ...]:
+    if isinstance(event, Call):
+        return event.receiver, event.callee, *event.args
+    return (event.value,) if isinstance(event, Assignment) else ()
+
+
+def _bound(
+    run: Execution, function: Function, seen: Mapping[Class, Instance] = MappingProxyType({})
+) -> Value | None:
     if function.owner is None or "staticmethod" in function.decorators:
         return None
+    if function.owner in seen:
+        return seen[function.owner]
     run.steps = 4_000
     try:
         return run.make(function.owner)
@@ -256,10 +285,15 @@ def _from_engines(index: Index, run: Execution, known: tuple[Trace, ...]) -> Ite
     """Networks handed to accelerate, Fabric or apex, and what Lightning's and Hugging Face's loops call."""
     for trace in known:
         for event in trace.events:
-            if isinstance(event, Call) and event.name in {"prepare", "setup", "setup_module"}:
-                region = engine_autocast(event.receiver)
+            if isinstance(event, Call) and event.name in PREPARING:
+                engine = stated(index, trace.run.settings, event.receiver)
+                region, weights = engine_autocast(engine), engine_weights(engine)
                 for given in event.args if region is not None else ():
-                    yield from _networks_in(index, given, region)
+                    yield from _networks_in(index, given, region, weights)
+            if isinstance(event, Call) and event.name in SHARDING and event.args:
+                sharded = sharded_weights(index, trace.run.settings, event)
+                if sharded is not None:
+                    yield from _networks_in(index, event.args[0], None, sharded)
         for cast in initialised(trace.events):
             for network in cast.networks:
                 yield from _networks_in(index, network, cast.autocast)
@@ -302,11 +336,28 @@ def _assigned(nodes: list[ast.AST], name: str) -> Iterator[ast.expr]:
             yield node.value
 
 
-def _networks_in(index: Index, value: Value, region: Autocast | None) -> Iterator[_Root]:
+def _networks_in(
+    index: Index, value: Value, region: Autocast | None, weights: DType | None = None
+) -> Iterator[_Root]:
     for instance in networks(value):
         forward = index.method(instance.cls, "forward")
-        if forward is not None and region is not None and not region.is_off:
+        if forward is None:
+            continue
+        if weights is not None:
+            yield _Root(forward, instance, Mode(None, weights))
+        elif region is not None and not region.is_off:
             yield _Root(forward, instance, entered(Mode(), region))
+
+
+def sharded_weights(index: Index, settings: SettingsTree, event: Call) -> DType | None:
+    """The half type in which FSDP gathers the weights: `MixedPrecisionPolicy(param_dtype=...)`."""
+    given = event.keywords.get("mp_policy", event.keywords.get("mixed_precision"))
+    policy = stated(index, settings, given)
+    if not isinstance(policy, Applied):
+        return None
+    asked = policy.keywords.get("param_dtype", policy.args[0] if policy.args else None)
+    dtype = named_dtype(asked)
+    return dtype if dtype in HALVES else None
 
 
 def _framework_region(index: Index, run: Execution) -> Autocast | None:

@@ -12,7 +12,20 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.settings_tree import HOLDERS
 
 NUMBER_TYPES = frozenset({"float", "int", "bool"})
-NUMBER_WORDS = frozenset({"temperature", "temp", "tau", "eps", "epsilon", "margin"})
+# fmt: off
+NUMBER_WORDS = frozenset({
+    "temperature", "temp", "tau", "eps", "epsilon", "margin", "alpha", "lam", "lambda", "coef", "coeff",
+    "factor", "ratio", "power", "dim", "heads", "size", "num", "dropout", "rate",
+})
+# What a network keeps under such names is a tensor, if it is not seen what it is.
+TENSOR_WORDS = frozenset({
+    "weight", "weights", "bias", "mean", "std", "mu", "sigma", "basis", "matrix", "kernel", "kernels",
+    "filter", "filters", "window", "table", "bank", "prototypes", "proxies", "centers", "centres",
+    "centroids", "anchors", "queue", "codebook", "embed", "embedding", "embeddings", "pos", "freqs",
+    "target", "targets", "buffer", "tensor", "mask", "gamma", "beta", "logits", "teacher",
+    "noise", "prior", "priors",
+})
+# fmt: on
 
 
 def is_number(arg: ast.arg) -> bool:
@@ -26,6 +39,11 @@ def is_number(arg: ast.arg) -> bool:
 def names_number(name: str) -> bool:
     """Whether people give this name to a number."""
     return bool(NUMBER_WORDS.intersection(words(name)))
+
+
+def names_tensor(name: str) -> bool:
+    """Whether people give this name to a tensor that a network keeps."""
+    return bool(TENSOR_WORDS.intersection(words(name)))
 
 
 def is_setting(node: ast.Attribute) -> bool:

@@ -16,6 +16,7 @@ from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.stated_options import stated
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import (
     Applied,
@@ -113,16 +114,19 @@ def _has_decorator(node: ast.AST, names: frozenset[str]) -> bool:
 
 
 def entered_value(run: Execution, scope: Scope) -> Value | None:
-    """What a `with` enters, where a function of the repository makes it: what that gives."""
-    if not isinstance(scope.value, Delayed | Choice):
-        return scope.value
-    run.steps = max(run.steps, MORE_STEPS)
-    try:
-        if isinstance(scope.value, Choice):
-            return choice(*(run.force(option) for option in scope.value.options))
-        return run.force(scope.value)
-    except (Exhausted, RecursionError):
-        return None
+    """What a `with` enters, with its options as they stand.
+
+    Where a function of the repository makes it: what that gives.
+    """
+    value = scope.value
+    if isinstance(value, Delayed | Choice):
+        run.steps = max(run.steps, MORE_STEPS)
+        try:
+            options = value.options if isinstance(value, Choice) else (value,)
+            value = choice(*(run.force(option) for option in options))
+        except (Exhausted, RecursionError):
+            return None
+    return stated(run.index, run.settings, value) if autocast_of(value) is not None else value
 
 
 def called(run: Execution, event: Call) -> Value | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program.autocast import HALVES, DType, named_dtype
 from stethoscope.program.autocast_lists import LOWER, SINGLE
+from stethoscope.program.networks import OUTSIDE_NETWORKS
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -58,7 +59,7 @@ NORM_CALLS = frozenset({
 BOUNDED = frozenset({
     "sigmoid", "tanh", "softmax", "log_softmax", "hardsigmoid", "hardtanh", "relu6", "clamp", "clip", "sin",
     "cos", "Sigmoid", "Tanh", "Softmax", "Hardsigmoid", "ReLU6", "Hardtanh", "erf", "sign", "nan_to_num",
-    "atan",
+    "atan", "rsqrt",
 })
 CREATING = frozenset({
     "zeros", "ones", "empty", "rand", "randn", "full", "eye", "linspace", "logspace", "normal",
@@ -69,6 +70,14 @@ COUNTING = frozenset({
     "bincount", "numel", "size", "dim", "item", "nonzero", "isnan", "isinf", "isfinite", "eq", "ne", "gt",
     "lt", "ge", "le", "any", "all", "len", "int", "float", "bool", "range", "long", "tolist", "data_ptr",
     "get_device", "floor_divide",
+})
+# Their result has the widest type of all they get; that of others has the type of the first.
+COMBINING = frozenset({
+    "add", "sub", "subtract", "rsub", "mul", "multiply", "div", "divide", "true_divide", "where", "maximum",
+    "minimum", "fmax", "fmin", "lerp", "addcmul", "addcdiv", "atan2", "fmod", "remainder", "hypot", "cross",
+    "dot", "vdot", "inner", "outer", "kron", "cat", "concat", "concatenate", "stack", "hstack", "vstack",
+    "dstack", "max", "min", "masked_scatter", "logaddexp", "float_power", "copysign", "scatter_add",
+    "index_add", "baddbmm", "tensordot", "grid_sample",
 })
 SAME = frozenset({
     "rearrange", "repeat", "reduce", "pack", "unpack", "chunk", "split", "unbind", "view", "reshape",
@@ -99,6 +108,8 @@ class Held:
     layers: int = 0
     items: tuple[Held, ...] | None = None
     value: Value | None = None
+    entries: tuple[tuple[str, Held], ...] | None = None  # of a dictionary
+    sure: bool = True  # whether the type was followed, not taken from what such things usually give
 
 
 UNKNOWN = Held()
@@ -135,15 +146,28 @@ def operation(name: str, full: str, args: Sequence[Held], keywords: Mapping[str,
         return Held(operands[0].dtype, layers)
     if not operands:
         return UNKNOWN
+    if full.startswith(("math.", "numpy.", "np.")):
+        return NUMBER
     if full.startswith(("torch", "einops", ".")) or name in SAME:
-        return Held(promoted(held.dtype for held in operands), layers)
+        return _kept(name, full, args, layers)
     return UNKNOWN
+
+
+def _kept(name: str, full: str, args: Sequence[Held], layers: int) -> Held:
+    """The result of an operation that keeps the type of what it works on: all of it, or the first alone."""
+    together = args if name in COMBINING else args[:1]
+    if name == "where" and full.startswith("torch"):
+        together = args[1:]
+    parts = [part for arg in together for part in flat(arg)]
+    return Held(promoted(part.dtype for part in parts), layers, sure=all(part.sure for part in parts))
 
 
 def layer(made: Applied, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode) -> Held:
     """The result of a layer of torch, by the call that made it."""
     last = made.callee.rpartition(".")[2]
     first = args[0] if args else UNKNOWN
+    if is_outside_network(made):
+        return network_output(args, mode)
     if not (made.callee.startswith("torch") or ".nn." in made.callee):
         return UNKNOWN
     if last.startswith(NORMS) or last in BOUNDED:
@@ -159,6 +183,18 @@ def layer(made: Applied, args: Sequence[Held], keywords: Mapping[str, Held], mod
     if last == "RMSNorm":
         return Held(DType.UNKNOWN, 0)  # half or float32, by the release of torch
     return Held(first.dtype if last[:1].isupper() else DType.UNKNOWN, first.layers)
+
+
+def is_outside_network(made: Applied) -> bool:
+    """Whether a call outside makes a whole network, as timm's and transformers' factories do."""
+    return OUTSIDE_NETWORKS.match(made.callee) is not None or made.callee.endswith(".from_pretrained")
+
+
+def network_output(args: Sequence[Held], mode: Mode) -> Held:
+    """What a network that could not be looked into gives: nearly all end with a learned layer."""
+    dtype = mode.half or (mode.weights if mode.weights in HALVES else DType.UNKNOWN)
+    layers = max((held.layers for held in args), default=0)
+    return Held(dtype, min(layers + 1, MOST_LAYERS), sure=False) if dtype in HALVES else UNKNOWN
 
 
 KEPT = "kept"
@@ -198,7 +234,9 @@ def joined(options: Sequence[Held]) -> Held:
     values = [held.value for held in options if held.value is not None]
     same = len(values) == len(options) and all(value is values[0] for value in values)
     distinct = Choice(tuple(values)) if values and all(is_callable(value) for value in values) else None
-    return Held(dtype, most_layers(options), items, values[0] if same else distinct)
+    sure = all(held.sure for held in options)
+    entries = first.entries if all(held.entries is not None for held in options) else None
+    return Held(dtype, most_layers(options), items, values[0] if same else distinct, entries, sure)
 
 
 def most_layers(held: Iterable[Held]) -> int:
@@ -208,7 +246,7 @@ def most_layers(held: Iterable[Held]) -> int:
 def part_at(held: Held, position: int) -> Held:
     if held.items is not None and -len(held.items) <= position < len(held.items):
         return held.items[position]
-    return Held(held.dtype, held.layers)
+    return Held(held.dtype, held.layers, sure=held.sure)
 
 
 def flat(held: Held) -> Iterator[Held]:
