@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from stethoscope.program.option import Option
 from stethoscope.program.setting_uses import SettingUses, Usage, Use, setting_uses
@@ -160,7 +161,8 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
             settings = [setting for setting in run.recipe if setting.where.file == file.file]
             if file.syntax != "shell" and _is_read_here(settings, uses):
                 known = [s for s in settings if not f"{s.dotted}.".startswith(unknown)]
-                yield from (_of_file(s, _beside(s, settings)) for s in known)
+                sections = _sections(settings)
+                yield from (_of_file(s, _beside(s, sections)) for s in known)
     yield from _typed(run, uses)
     for option in uses.options:
         if option.kind != "constant" or speaks_of_training(option.name):
@@ -194,16 +196,20 @@ def _of_file(setting: Setting, beside: frozenset[str] = frozenset()) -> _Wanted:
     return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, None, beside)
 
 
-def _beside(setting: Setting, settings: list[Setting]) -> frozenset[str]:
+def _sections(settings: Iterable[Setting]) -> dict[tuple[str | int, ...], set[str]]:
+    """The names of settings and sections in each section of a file; the file itself is the empty key."""
+    found: dict[tuple[str | int, ...], set[str]] = {}
+    for setting in settings:
+        for depth, part in enumerate(setting.key):
+            if isinstance(part, str):
+                found.setdefault(setting.key[:depth], set()).add(part)
+    return found
+
+
+def _beside(setting: Setting, sections: Mapping[tuple[str | int, ...], set[str]]) -> frozenset[str]:
     """The names of all settings and sections in the sections that hold this one, the file's own included."""
-    above = {setting.key[:depth] for depth in range(len(setting.key))}
-    parts = (
-        other.key[depth]
-        for other in settings
-        for depth in range(len(other.key))
-        if other.key[:depth] in above
-    )
-    return frozenset(part for part in parts if isinstance(part, str))
+    above = (sections.get(setting.key[:depth], set()) for depth in range(len(setting.key)))
+    return frozenset(chain.from_iterable(above))
 
 
 def _of_option(option: Option) -> _Wanted:
