@@ -54,6 +54,15 @@ class Overwritten:
         return self.source.where(self.statement)
 
     @property
+    def is_alone(self) -> bool:
+        """Whether the statement does nothing but replace this one setting."""
+        if isinstance(self.statement, ast.Assign):
+            names = (path[1][-1:] or (path[0],) for t in self.statement.targets if (path := _path(t)))
+            return len(self.statement.targets) == 1 and self.path[-1:] in set(names)
+        call = getattr(self.statement, "value", None)
+        return isinstance(call, ast.Call) and called(call) == "setattr"
+
+    @property
     def text(self) -> str:
         """The statement as it is written, in one line."""
         return ast.unparse(self.statement)
@@ -72,11 +81,23 @@ def _replaced(
     name: str, statement: ast.Assign | ast.Expr, source: Source, code: Mentions
 ) -> Iterator[Overwritten]:
     for (holder, path), value in _stores(statement):
+        if holder == "self" and path[-1] == name and _is_in_lightning_cli(path, statement, source, code):
+            if not _reads(value, "self", path, code):
+                yield Overwritten(_below_subcommand(path), statement, value, source, "parsed")
+            continue
         if holder == "self" and len(path) > 1:
             holder, path = _kept_as(path, statement, source, code)
         if path[-1] != name or holder in {"self", "cls"} or _reads(value, holder, path, code):
             continue
-        kind = _origin(holder, path, statement, source, code, DEEPEST)
+        at: ast.stmt = statement
+        for _ in range(DEEPEST):
+            part = _part_taken(holder, path, at, source, code)
+            if part is None:
+                break
+            holder, path, at = part
+        if _reads(value, holder, path, code):
+            continue
+        kind = _origin(holder, path, at, source, code, DEEPEST)
         if kind is not None:
             yield Overwritten(path, statement, value, source, kind)
 
@@ -118,6 +139,54 @@ def _kept_as(
         if any(_path(target) == ("self", path[:1]) for target in statement.targets):
             return statement.value.id, path[1:]
     return "self", path
+
+
+def _is_in_lightning_cli(path: tuple[str, ...], at: ast.stmt, source: Source, code: Mentions) -> bool:
+    """Whether a statement stores into what Lightning's command line has parsed, before objects are made."""
+    scope, cls = code.scope_of(at), code.class_around(at)
+    if path[0] != "config" or getattr(scope, "name", "") != "before_instantiate_classes" or cls is None:
+        return False
+    if not any(base.rpartition(".")[2] == "LightningCLI" for base in code.index.outside_bases(cls)):
+        return False
+    before = _statements_before(at, source, code)
+    return before is not None and not any(_touches(one, "self", path, code) for one in before)
+
+
+def _below_subcommand(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path in the file: `self.config.fit.model.lr` is its `model.lr`."""
+    return path[2:] if path[1] in {"fit", "validate", "test", "predict"} else path[1:]
+
+
+def _part_taken(
+    holder: str, path: tuple[str, ...], at: ast.stmt, source: Source, code: Mentions
+) -> tuple[str, tuple[str, ...], ast.stmt] | None:
+    """The settings that a variable is a section of, `train = cfg["train"]`, if nothing read it since."""
+    since: list[ast.stmt] = []
+    for statement in reversed(_statements_before(at, source, code) or ()):
+        made = _own_maker(statement, holder)
+        if made is None:
+            since.append(statement)
+            continue
+        base = _path(made)
+        if base is None or not base[1]:
+            return None
+        whole = (*base[1], *path)
+        if any(_touches(one, *at_, code) for one in since for at_ in ((holder, path), (base[0], whole))):
+            return None
+        return base[0], whole, statement
+    return None
+
+
+def _own_maker(statement: ast.stmt, holder: str) -> ast.expr | None:
+    """What a statement gives to a variable, its own element where `a, b = x, y` gives several."""
+    made = _maker(statement, holder)
+    if not (isinstance(statement, ast.Assign) and isinstance(made, ast.Tuple | ast.List)):
+        return made
+    row = statement.targets[0]
+    if not isinstance(row, ast.Tuple | ast.List) or len(row.elts) != len(made.elts):
+        return made
+    names = (getattr(element, "id", None) for element in row.elts)
+    return next(value for name, value in zip(names, made.elts, strict=True) if name == holder)
 
 
 def _origin(
@@ -222,7 +291,7 @@ def _from_fields(
         part = _path(named[path[0]])
         if part is None or not part[1] or not left:
             return None
-        return _origin(part[0], part[1], _statement_of(made, code), source, code, left - 1)
+        return _origin(part[0], part[1], statement_of(made, code), source, code, left - 1)
     spread = [keyword.value for keyword in made.keywords if keyword.arg is None]
     last = called(made).rpartition(".")[2]
     wrapped = made.args[:1] if last in _HOLDING else ()
@@ -236,7 +305,7 @@ def _given(value: ast.expr, source: Source, code: Mentions, left: int) -> str | 
         return None
     match value:
         case ast.Name(id=name):
-            before = _statements_before(_statement_of(value, code), source, code) or ()
+            before = _statements_before(statement_of(value, code), source, code) or ()
             made = [one for statement in before if (one := _maker(statement, name)) is not None]
             return _given(made[-1], source, code, left - 1) if made else None
         case ast.Subscript(value=base):
@@ -270,7 +339,19 @@ def _last_statement(body: Sequence[ast.stmt]) -> ast.stmt:
     return _last_statement(last.body) if isinstance(last, ast.With) else last
 
 
-def _statement_of(node: ast.AST, code: Mentions) -> ast.stmt:
+def given_kind(value: ast.expr, source: Source, code: Mentions) -> str | None:
+    """Whether a mapping is what a file or the command line holds: "loaded", "parsed" or None."""
+    return _given(value, source, code, DEEPEST)
+
+
+def last_given(name: ast.Name, source: Source, code: Mentions) -> ast.expr | None:
+    """What a variable was last given before it is mentioned, where that ran for certain."""
+    before = _statements_before(statement_of(name, code), source, code) or ()
+    return next((made for one in reversed(before) if (made := _own_maker(one, name.id)) is not None), None)
+
+
+def statement_of(node: ast.AST, code: Mentions) -> ast.stmt:
+    """The statement that a node stands in."""
     while not isinstance(node, ast.stmt):
         node = code.parents[id(node)]
     return node
@@ -323,7 +404,7 @@ def _argument(call: ast.expr, place: int, name: str) -> ast.expr | None:
 
 
 def _statement_around(spot: Spot, code: Mentions) -> ast.stmt:
-    return _statement_of(spot.node, code)
+    return statement_of(spot.node, code)
 
 
 def _is_kept(statement: ast.stmt, holder: str) -> bool:

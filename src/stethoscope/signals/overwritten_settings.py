@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Index
 from stethoscope.program.option import Option, literal
+from stethoscope.program.outvoted_options import outvoted_options
 from stethoscope.program.overwritten_settings import (
     Overwritten,
     overwritten_parameters,
@@ -57,6 +58,7 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
     names = sorted({option.name for option in options} | {setting.leaf for setting in written})
     plain = [option for option in options if option.kind in {"parameter", "constant"}]
     found = [*overwritten_settings(uses.code, names), *overwritten_parameters(uses.code, plain)]
+    found += [one for one in outvoted_options(uses.code) if any(_in_files(one, written))]
     judged = (_judged(one, options, written, uses.code.index) for one in found)
     return OverwrittenSettings(tuple(one for one in judged if one is not None))
 

@@ -4,7 +4,8 @@
 Flags, options, fields and lines of settings files whose value the code replaces on every way through it:
 `args.lr = 1e-3` behind `parse_args()`, `cfg.train.batch_size = 4` behind the loading of the file, a
 parameter of a click or typer command that gets a value at the top of its function, a constant that is set
-again behind the configurator that may have changed it.
+again behind the configurator that may have changed it, what `self.config` of a LightningCLI holds before the
+objects are made, and flags without a default over which a file is poured that has them too.
 
 ## Why it matters
 Whatever is typed or written, the run uses the value in the code. It is mostly left over from an experiment,
@@ -58,7 +59,7 @@ def _fix(setting: OverwrittenSetting) -> Fix | None:
     """Taking the statement out lets the setting act; that is another experiment."""
     found = setting.statement
     around = blocks_around(found.source, found.statement)
-    if not around or len(getattr(found.statement, "targets", (0,))) > 1:
+    if not around or not found.is_alone:
         return None
     splice = cut(found.source, *around[0])
     return Fix(f"let {found.name} be what was asked for", Level.UNSAFE, (splice,)) if splice else None

@@ -1,0 +1,96 @@
+"""Options of the command line that a file takes the place of, which is read after them.
+
+Only options without a default count: they ask for something only where somebody typed them, so a file that
+always has a value of its own leaves them without any effect. Defaults that a file replaces are usual.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.program.mentions import Mentions, called, text_of, texts_of
+from stethoscope.program.overwritten_settings import Overwritten, given_kind, last_given, statement_of
+from stethoscope.program.settings_objects import PARSING
+from stethoscope.program.syntax import walk
+from stethoscope.run import Source
+
+
+def outvoted_options(code: Mentions) -> Iterator[Overwritten]:
+    """Every option without a default that is put into a mapping over which a loaded file is then poured."""
+    for source in code.index.program:
+        flags = set(_flags_without_default(source, code))
+        if not flags:
+            continue
+        for first, then, node in _merges(source.tree, source, code):
+            if given_kind(then, source, code) != "loaded":
+                continue
+            statement = statement_of(node, code)
+            for name in _typed(first, flags, source, code):
+                yield Overwritten((name,), statement, then, source, "parsed")
+
+
+def _flags_without_default(source: Source, code: Mentions) -> Iterator[str]:
+    for spot in code.calls.get("add_argument", ()):
+        call = spot.node
+        if spot.source is not source or not isinstance(call, ast.Call):
+            continue
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        default = given.get("default", ast.Constant(None))
+        if {"required", "action", None} & given.keys() or getattr(default, "value", 0) is not None:
+            continue
+        flags = [text for arg in call.args if (text := text_of(arg)) is not None and text.startswith("--")]
+        dest = text_of(given.get("dest"))
+        if flags:
+            yield dest or flags[0].lstrip("-").replace("-", "_")
+
+
+def _merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """Every pair of mappings of which the second wins, and where they are put together."""
+    for node in walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=into, attr="update"), args=[then], keywords=[]):
+                first = last_given(into, source, code) if isinstance(into, ast.Name) else into
+                if first is not None:
+                    yield first, then, node
+            case (
+                ast.Dict(keys=[None, None], values=[first, then])
+                | ast.BinOp(left=first, op=ast.BitOr(), right=then)
+            ):
+                yield first, then, node
+            case ast.Call(args=[first], keywords=[ast.keyword(arg=None, value=then)]) if (
+                called(node) == "dict"
+            ):
+                yield first, then, node
+
+
+def _typed(first: ast.expr, flags: set[str], source: Source, code: Mentions) -> Iterator[str]:
+    """The options that a mapping is made of."""
+    match first:
+        case ast.Name():
+            made = last_given(first, source, code)
+            if made is not None and not isinstance(made, ast.Name):
+                yield from _typed(made, flags, source, code)
+        case ast.Call(args=[ast.Name() as args]) if called(first) == "vars":
+            yield from sorted(flags) if _is_parsed(args, source, code) else ()
+        case ast.Call(args=[inner]) if called(first) == "dict":
+            yield from _typed(inner, flags, source, code)
+        case ast.Attribute(value=ast.Name() as args, attr="__dict__"):
+            yield from sorted(flags) if _is_parsed(args, source, code) else ()
+        case ast.DictComp(
+            value=ast.Call(func=ast.Name(id="getattr"), args=[ast.Name() as args, key, *_])
+        ) if _is_parsed(args, source, code):
+            yield from (name for name in texts_of(key, code) or () if name in flags)
+        case ast.DictComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Attribute(value=inner)))]):
+            yield from _typed(inner, flags, source, code)  # for k, v in vars(args).items()
+        case ast.Dict(values=values):
+            for value in values:
+                match value:
+                    case ast.Attribute(value=ast.Name() as args, attr=name) if name in flags:
+                        if _is_parsed(args, source, code):
+                            yield name
+
+
+def _is_parsed(args: ast.Name, source: Source, code: Mentions) -> bool:
+    made = last_given(args, source, code)
+    return isinstance(made, ast.Call) and called(made).rpartition(".")[2] in PARSING
