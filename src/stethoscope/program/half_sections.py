@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from stethoscope.program.apex import initialised
@@ -67,6 +67,11 @@ class HalfSections:
     functions: tuple[Function | Module, ...]
     noted: dict[ast.expr, Noted]
     lowered: frozenset[ast.expr] = frozenset()
+    dtype: DType = DType.FLOAT16  # the half type that is asked about
+
+    def under(self, dtype: DType) -> HalfSections:
+        """The same, asked about another half type."""
+        return replace(self, dtype=dtype)
 
     def __bool__(self) -> bool:
         return bool(self.functions)
@@ -75,20 +80,20 @@ class HalfSections:
         """What an expression was; None where it was never reached."""
         return self.noted.get(node)
 
-    def is_float16(self, node: ast.expr) -> bool:
-        """Whether an expression's value was float16 on some way it was reached."""
+    def is_half(self, node: ast.expr) -> bool:
+        """Whether an expression's value was of the half type on some way it was reached."""
         noted = self.noted.get(node)
-        return noted is not None and DType.FLOAT16 in noted.dtypes
+        return noted is not None and self.dtype in noted.dtypes
 
     def is_certain(self, node: ast.expr) -> bool:
-        """Whether an expression is float16 under the settings as they are, not only under other ones."""
+        """Whether an expression is half under the settings as they are, not only under other ones."""
         noted = self.noted.get(node)
         return noted is not None and noted.sure and any(mode.certain for mode in noted.modes)
 
     def in_autocast(self, node: ast.expr) -> bool:
-        """Whether an expression was reached inside a float16 region."""
+        """Whether an expression was reached inside a region of the half type."""
         noted = self.noted.get(node)
-        return noted is not None and any(mode.half is DType.FLOAT16 for mode in noted.modes)
+        return noted is not None and any(mode.half is self.dtype for mode in noted.modes)
 
     def bodies(self) -> Iterator[Body]:
         """The functions and scripts, ready to be searched."""

@@ -59,15 +59,15 @@ def _lost(half: HalfSections, body: Body, node: ast.AST) -> Iterator[tuple[ast.e
     """The numbers that are rounded away at a node, the tensor beside each, and what they become."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         for number, tensor in ((node.right, node.left), (node.left, node.right)):
-            if half.is_float16(tensor) and _is_lost(half, number):
+            if half.is_half(tensor) and _is_lost(half, number):
                 yield number, tensor, "0"
         return
     call = body.call(node)
-    if call is None or not half.is_float16(call.operand):
+    if call is None or not half.is_half(call.operand):
         return
     if call.name in {"add", "add_"} and call.args and _is_lost(half, call.args[0]):
         yield call.args[0], call.operand, "0"
-    if call.name == "normalize" and half.is_float16(call.node):
+    if call.name == "normalize" and half.is_half(call.node):
         epsilon = call.keywords.get("eps")
         if epsilon is not None and _is_lost(half, epsilon):
             yield epsilon, call.operand, "0"

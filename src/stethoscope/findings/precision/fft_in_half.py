@@ -38,7 +38,7 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
     for body in half.sections.bodies():
         for node in body.nodes:
             operand = _transformed(body, node)
-            if operand is None or not half.sections.is_float16(operand):
+            if operand is None or not half.sections.is_half(operand):
                 continue
             certain = half.sections.is_certain(operand)
             # Elsewhere the layers behind it have half weights and would refuse float32.

@@ -1,19 +1,20 @@
-"""A hand-written norm computes its variance in float16, where it overflows and silences the layer.
+"""A hand-written norm computes its variance in half, where it overflows or keeps three digits.
 
 ## What it checks
-In code that runs under float16 autocast or on float16 weights: a variance or mean of squares that is itself
-float16 (`x.var()`, `torch.var_mean`, `(x * x).mean()`) and that a square root turns into a divisor. Types
-are followed from the layers: a convolution gives half, `.float()` and `pow` give float32.
+In code that runs under autocast or on half weights: a variance or mean of squares that is itself half
+(`x.var()`, `torch.var_mean`, `(x * x).mean()`) and that a square root turns into a divisor. Types are
+followed from the layers: a convolution gives half, `.float()` and `pow` give float32.
 
 ## Why it matters
 float16 ends at 65504, so a variance above it, which is a spread of only 256, becomes inf. The layer then
 divides by inf: its output is zero and so are its gradients, with no NaN that anybody would notice. `var`,
-`sqrt` and `mean` are not on autocast's float32 list; `F.layer_norm` and `F.group_norm` are.
+`sqrt` and `mean` are not on autocast's float32 list; `F.layer_norm` and `F.group_norm` are. bfloat16 does not
+overflow, but keeps 8 bits: every activation of a layer is off by up to 1 in 256, layer upon layer (a note).
 
 ## When it is harmless
 Statistics of `x.float()`, inside a region with autocast off, or by operations that autocast runs in float32
-(`x.pow(2).mean()`, `x ** 2`, `x.norm()`) are not reported, nor is anything in bfloat16, whose range is that
-of float32. A divisor from `x.std()` cannot overflow. Activations that stay small never reach the limit.
+(`x.pow(2).mean()`, `x ** 2`, `x.norm()`) are not reported. A divisor from `x.std()` cannot overflow.
+Activations that stay small never reach the limit.
 
 ## References
 - torch.amp, "CUDA Ops that can autocast to float32"
@@ -26,6 +27,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import DType
 from stethoscope.program.half_sections import HalfSections
 from stethoscope.program.tensor_calls import Body
 from stethoscope.run import Fix, Level
@@ -38,15 +40,25 @@ SQUARES = frozenset({"square", "pow", "square_", "pow_", "mul"})
 
 
 def examine(half: HalfPrecision) -> Iterator[Finding]:
-    """Report each variance in float16 that becomes a divisor."""
-    for body in half.sections.bodies():
-        for statistic, operand, root in _statistics(half.sections, body):
-            certain = half.sections.is_certain(statistic)
+    """Report each variance in half that becomes a divisor."""
+    told: set[ast.expr] = set()
+    for sections in (half.sections, half.sections.under(DType.BFLOAT16)):
+        for body in sections.bodies():
+            yield from _findings(sections, body, told)
+
+
+def _findings(half: HalfSections, body: Body, told: set[ast.expr]) -> Iterator[Finding]:
+    overflows = half.dtype is DType.FLOAT16
+    harm = "above 65504 it is inf and the output 0" if overflows else "it keeps 8 bits, three digits"
+    for statistic, operand, root in _statistics(half, body):
+        if statistic not in told:
+            told.add(statistic)
+            certain = overflows and half.is_certain(statistic)
             # Elsewhere the layers behind it have half weights and would refuse float32.
-            splice = body.upcast(operand) if half.sections.in_autocast(statistic) else None
+            splice = body.upcast(operand) if half.in_autocast(statistic) else None
             yield Finding(
                 where=(body.source.where(statistic), body.source.where(root)),
-                message=f"the variance in {body.spoken} is float16: above 65504 it is inf and the output 0",
+                message=f"the variance in {body.spoken} is {half.dtype}: {harm}",
                 evidence={
                     "statistic": body.text(statistic),
                     "of": body.text(operand),
@@ -115,8 +127,8 @@ def _statistic(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | Non
     """The tensor whose float16 variance or mean of squares a node is."""
     call = body.call(node)
     if call is not None and call.name in VARIANCES:
-        return call.operand if half.is_float16(node) and half.is_float16(call.operand) else None
-    return _squared(half, body, node) if half.is_float16(node) else None
+        return call.operand if half.is_half(node) and half.is_half(call.operand) else None
+    return _squared(half, body, node) if half.is_half(node) else None
 
 
 def _squared(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
@@ -126,7 +138,7 @@ def _squared(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=2)):
             return left
     call = body.call(node)
-    if call is None or call.name not in SQUARES or not half.is_float16(call.operand):
+    if call is None or call.name not in SQUARES or not half.is_half(call.operand):
         return None
     given = call.args[0] if call.args else None
     if call.name in {"pow", "pow_"} and not (isinstance(given, ast.Constant) and given.value == 2):

@@ -12,8 +12,8 @@ exp(x) is inf in float16 from x = 11.1, and a square from 256: hand-written soft
 then divide inf by inf. A probability below 6e-8 is 0, and its logarithm -inf.
 
 ## When it is harmless
-With the maximum subtracted first (`(x - x.amax()).exp()`), with a negative exponent, after `.float()`, in
-bfloat16.
+With the maximum subtracted first (`(x - x.amax()).exp()`), with a negative exponent, after `.float()`. In
+bfloat16 only a sum of exponentials is told, as a note: it has the range of float32, but three digits.
 
 ## References
 - torch.amp, "CUDA Ops that can autocast to float32"
@@ -25,6 +25,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import DType
 from stethoscope.program.half_sections import HalfSections
 from stethoscope.program.tensor_calls import Body, TensorCall
 from stethoscope.run import Fix, Level
@@ -41,7 +42,38 @@ ROOTS = frozenset({"sqrt", "rsqrt", "sqrt_", "rsqrt_"})
 
 
 def examine(half: HalfPrecision) -> Iterator[Finding]:
-    """Report what overflows or vanishes in float16."""
+    """Report what overflows or vanishes in float16, and what bfloat16 rounds to nothing."""
+    told: set[ast.AST] = set()
+    for finding, node in (*_in_float16(half), *_in_bfloat16(half.sections.under(DType.BFLOAT16))):
+        if node not in told:
+            told.add(node)
+            yield finding
+
+
+def _in_bfloat16(half: HalfSections) -> Iterator[tuple[Finding, ast.AST]]:
+    """Sums of exponentials as a softmax or a partition function has them."""
+    for body in half.bodies():
+        for node in body.nodes:
+            total = body.call(node)
+            if total is None or total.name not in {"sum", "mean"} or not half.is_half(total.node):
+                continue
+            call = body.call(body.definition(total.operand))
+            if call is None or call.name not in GROWING or not half.is_half(call.operand):
+                continue
+            if not _is_bounded(body, call.operand):
+                shown = body.text(call.node)
+                finding = Finding(
+                    where=body.source.where(call.node),
+                    message=f"`{shown}` is bfloat16, and so is its sum: three digits are kept of both, "
+                    "and of the logarithm or quotient behind them",
+                    evidence={"expression": body.text(total.node), "function": body.spoken},
+                    strength=0.4,
+                    severity=Severity.NOTE,
+                )
+                yield finding, call.node
+
+
+def _in_float16(half: HalfPrecision) -> Iterator[tuple[Finding, ast.AST]]:
     for body in half.sections.bodies():
         for node in body.nodes:
             call = body.call(node)
@@ -51,7 +83,7 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
                 certain = half.sections.is_certain(call.node)
                 # Elsewhere the layers behind it have half weights and would refuse float32.
                 splice = body.upcast(operand) if half.sections.in_autocast(call.node) else None
-                yield Finding(
+                finding = Finding(
                     where=body.source.where(call.node),
                     message=message,
                     evidence={"expression": body.text(call.node), "function": body.spoken},
@@ -59,12 +91,13 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
                     severity=None if certain else Severity.NOTE,
                     fix=Fix("compute it in float32", Level.UNSAFE, (splice,)) if splice else None,
                 )
+                yield finding, call.node
 
 
 def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple[ast.expr, str]]:
     shown = body.text(call.node)
-    is_half = half.is_float16(call.node)
-    if call.name in GROWING and is_half and half.is_float16(call.operand):
+    is_half = half.is_half(call.node)
+    if call.name in GROWING and is_half and half.is_half(call.operand):
         if not _is_bounded(body, call.operand):
             end = 16 if call.name.startswith("exp2") else 11.1
             yield call.operand, f"`{shown}` is float16: it is inf from an exponent of {end}"
@@ -81,7 +114,7 @@ def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple
             yield squared, f"the squares in `{shown}` are float16: they are inf from a value of 256"
     elif call.name in LOGARITHMS and is_half:
         inner = body.call(body.definition(call.operand))
-        if inner is not None and inner.name in VANISHING and half.is_float16(inner.node):
+        if inner is not None and inner.name in VANISHING and half.is_half(inner.node):
             yield call.operand, f"`{shown}` is float16: what is below 6e-8 is 0, and its logarithm -inf"
 
 
@@ -116,15 +149,15 @@ def _is_negative(node: ast.expr) -> bool:
 
 def _square(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
     """The tensor that is squared in float16."""
-    if not half.is_float16(node):
+    if not half.is_half(node):
         return None
     match node:
         case ast.BinOp(left=left, op=ast.Mult(), right=right) if ast.dump(left) == ast.dump(right):
-            return left if half.is_float16(left) else None
+            return left if half.is_half(left) else None
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=power)) if _is_large(power):
-            return left if half.is_float16(left) else None
+            return left if half.is_half(left) else None
     call = body.call(node)
-    if call is None or not half.is_float16(call.operand):
+    if call is None or not half.is_half(call.operand):
         return None
     if call.name in {"square", "square_"}:
         return call.operand
