@@ -1,9 +1,10 @@
 """Gradient accumulation is asked for, and every batch is an update of its own.
 
 ## What it checks
-Three forms. A loss that is divided by a number of batches (`gradient_accumulation_steps`, `accum_iter`) in
+Four forms. A loss that is divided by a number of batches (`gradient_accumulation_steps`, `accum_iter`) in
 a loop that updates after every batch. Gradients that are cleared with every batch although the step waits
 for several, so only the last batch counts. An Accelerator that is asked to gather and not told how many.
+An option for accumulation by which the length of the schedule is divided, and which no loop asks about.
 A setting that reaches no loop at all is what batch-smaller-than-asked and setting-never-used report.
 
 ## Why it matters
@@ -26,8 +27,10 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.accumulation import accumulates_one, cleared_every_batch, divided_without_window
+from stethoscope.program.announced_accumulation import announced_only, stepped_with_every_batch
 from stethoscope.program.moves import Move
 from stethoscope.program.statements import blocks_around, cut, put_after
+from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -70,6 +73,23 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 "gradients are made smaller and never gathered",
                 evidence={"divisor": text},
             )
+        if cleared is None and idle is None and divided is None:
+            yield from _announced(loop)
+
+
+def _announced(loop: TrainingLoop) -> Iterator[Finding]:
+    """An option that other parts of the program count with, in a loop that does not know it."""
+    update = stepped_with_every_batch(loop)
+    asked = announced_only(loop.run.index) if update is not None else None
+    if update is None or asked is None:
+        return
+    step = update.event.site
+    body = [loop.body.source.where(loop.body.node)] if loop.body is not None else []
+    yield Finding(
+        where=(step.where, *body, asked.used, *([asked.declared] if asked.declared is not None else [])),
+        message=f"{step.text} follows every batch: {asked.name} is counted with, and gathers nothing",
+        evidence={"setting": asked.name, "step": step.text},
+    )
 
 
 def _cleared_after(zero: Move, step: Move) -> tuple[Splice, ...]:
