@@ -13,7 +13,7 @@ from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.values import Applied, Choice, Delayed, Value
-from stethoscope.run import Source
+from stethoscope.run import Recipe, Setting, Source
 
 # fmt: off
 BEST_WORDS = frozenset({
@@ -27,6 +27,8 @@ NO_WEIGHTS = frozenset({
 })
 WEIGHTS_WORDS = frozenset({"state", "weights", "wts", "model", "params", "dict", "net", "network", "weight"})
 # fmt: on
+# What names the class of a callback in a file: of LightningCLI, of Hydra, of registries.
+_CLASS_KEYS = frozenset({"class_path", "_target_", "target", "type", "name"})
 COMPARISONS = frozenset({"<", ">", "<=", ">=", "=="})
 
 
@@ -172,6 +174,44 @@ def monitors(index: Index) -> Iterator[Monitor]:
                 value = _constant(index, module, given.get("monitor"))
                 if value is not None and isinstance(value.value, str) and not _keeps_all(given):
                     yield Monitor(module.source, node, value, value.value)
+
+
+def written_monitors(index: Index, recipe: Recipe) -> Iterator[Setting]:
+    """The settings that say by what a checkpoint callback of Lightning keeps the best."""
+    asked = set(_monitor_settings(index))
+    for setting in recipe:
+        own = setting.key[:-1]
+        if setting.leaf == "monitor" and own[-1:] == ("init_args",):
+            own = own[:-1]
+        made = [one for one in recipe if one.key[:-1] == own and one.leaf in _CLASS_KEYS]
+        is_checkpoint = any(str(one.value).endswith("ModelCheckpoint") for one in made) or (
+            not made and "checkpoint" in str(own[-1:]).lower() and bool(asked)
+        )
+        if (setting.leaf == "monitor" and is_checkpoint) or (setting.leaf in asked and not made):
+            kept = (one.value for one in recipe if (*setting.key[:-1], "save_top_k") == one.key)
+            if isinstance(setting.value, str) and not {-1, 0} & set(map(_number, kept)):
+                yield setting
+
+
+def _monitor_settings(index: Index) -> Iterator[str]:
+    """The names of the settings that `ModelCheckpoint(monitor=cfg.best_by, **cfg.checkpoint)` takes."""
+    for module in index.modules.values():
+        for node in ast.walk(module.source.tree) if "ModelCheckpoint" in module.source.text else ():
+            if not (isinstance(node, ast.Call) and (dotted(node.func) or "").endswith("ModelCheckpoint")):
+                continue
+            for keyword in node.keywords:
+                if keyword.arg is None:
+                    yield "monitor"
+                elif keyword.arg == "monitor" and isinstance(keyword.value, ast.Attribute):
+                    yield keyword.value.attr
+                elif keyword.arg == "monitor" and isinstance(keyword.value, ast.Subscript):
+                    text = getattr(keyword.value.slice, "value", None)
+                    if isinstance(text, str):
+                        yield text
+
+
+def _number(value: object) -> object:
+    return value if isinstance(value, int) else None
 
 
 def _constant(index: Index, module: Module, node: ast.expr | None) -> ast.Constant | None:

@@ -26,21 +26,23 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.choosing import (
     Choosing,
-    Monitor,
     choosings,
     is_of_training,
     logged_by,
     monitors,
     validating_modules,
+    written_monitors,
 )
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.index import Index
+from stethoscope.run import Where
 from stethoscope.signals.evaluations import Evaluations
+from stethoscope.signals.settings import Settings
 
 RULE = Rule(code="EVA103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(evaluations: Evaluations) -> Iterator[Finding]:
+def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Finding]:
     """Report each choice of the best by the training loss."""
     seen: set[ast.AST] = set()
     for walk in evaluations.walks:
@@ -58,12 +60,19 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 evidence={"compared": ast.unparse(choosing.comparison), "saved_by": choosing.save.site.text},
             )
     for monitor in monitors(evaluations.index):
-        if _is_training_monitor(evaluations.index, monitor):
-            yield Finding(
-                monitor.source.where(monitor.call),
-                f"the checkpoint kept as the best is chosen by {monitor.name!r}, which is logged in training",
-                evidence={"monitor": monitor.name},
-            )
+        if _is_training_monitor(evaluations.index, monitor.name):
+            yield _monitoring(monitor.name, monitor.source.where(monitor.call))
+    for setting in written_monitors(evaluations.index, settings.recipe) if settings is not None else ():
+        if _is_training_monitor(evaluations.index, str(setting.value)):
+            yield _monitoring(str(setting.value), setting.where)
+
+
+def _monitoring(name: str, where: Where) -> Finding:
+    return Finding(
+        where,
+        f"the checkpoint kept as the best is chosen by {name!r}, which is logged in training",
+        evidence={"monitor": name},
+    )
 
 
 def _is_by_training(choosing: Choosing) -> bool:
@@ -80,14 +89,13 @@ def _has_validation(walk: Walk, choosing: Choosing) -> bool:
     )
 
 
-def _is_training_monitor(index: Index, monitor: Monitor) -> bool:
+def _is_training_monitor(index: Index, name: str) -> bool:
     """Whether a module that also validates logs what is monitored, in training only."""
     validating = tuple(validating_modules(index))
-    bare = monitor.name.removesuffix("_epoch").removesuffix("_step")
-    names = {monitor.name, bare}
+    names = {name, name.removesuffix("_epoch").removesuffix("_step")}
     if not validating or names & logged_by(index.classes, "validation_step"):
         return False
     if names & logged_by(validating, "training_step"):
         return True
     # Another module has nothing better to choose by, where it does not validate.
-    return is_of_training(monitor.name) and not names & logged_by(index.classes, "training_step")
+    return is_of_training(name) and not names & logged_by(index.classes, "training_step")
