@@ -2,7 +2,8 @@
 
 ## What it checks
 For each backward pass: whether every network that its loss was computed with ran inside `torch.no_grad()`
-or `torch.inference_mode()`, by a `with` or by a decorator of a function around it.
+or `torch.inference_mode()`, by a `with` or by a decorator of a function around it. And whether a statement
+such as `torch.set_grad_enabled(False)` in the validation is still in force in the next epoch.
 
 ## Why it matters
 There is no graph to go back through. torch raises where nothing else needs a gradient; where something else
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.gradient_switches import left_off
 from stethoscope.program.graphs import passes, records
 from stethoscope.program.moves import Kind
 from stethoscope.signals.training_loops import TrainingLoops
@@ -43,3 +45,12 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                     proof="every network in the loss runs under no_grad or inference_mode",
                 )
                 break
+        switch = left_off(loop)
+        if switch is not None:
+            backward = loop.of(Kind.BACKWARD)[0]
+            yield Finding(
+                where=(switch.site.where, backward.event.site.where),
+                message=f"{switch.site.text} holds on: nothing switches gradients on again before "
+                f"{backward.event.site.text} of the next round",
+                evidence={"switch": switch.site.text, "backward": backward.event.site.text},
+            )
