@@ -61,7 +61,7 @@ def _may_record_again(loop: TrainingLoop) -> bool:
 def _is_sure(switch: Call, backward: Event) -> bool:
     """Whether a switch is met before a backward pass, in the round before or ahead of the loop.
 
-    A condition on the number of the round (`if epoch % 5 == 0`) is met in some round, and the next one trains.
+    A condition on the number of the round (`if epoch % 5 == 0`) is met in some round; the next one trains.
     """
     around = {id(scope) for scope in backward.scopes()}
     if without_gradients(switch) or switch.scope is None:

@@ -1,9 +1,9 @@
 """One rank skips its backward pass on a NaN of its own, and the others wait for it forever.
 
 ## What it checks
-In training loops of programs that wrap their model in DistributedDataParallel or FSDP: a `continue` or
-`return` before the backward pass, or a condition around it, that asks whether this rank's loss is finite,
-where no collective call made the ranks agree first.
+In training loops of programs that wrap their model in DistributedDataParallel or FSDP, by hand or by
+Accelerate, Fabric or DeepSpeed: a `continue` or `return` before the backward pass, or a condition around
+it, that asks whether this rank's loss is finite, where no collective call made the ranks agree first.
 
 ## Why it matters
 `backward()` averages gradients over all ranks. A rank that skips it leaves the others waiting in all_reduce
@@ -32,7 +32,8 @@ from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP116", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
-SHARDED = ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard")
+SHARDED = ("DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "deepspeed.initialize")
+ENGINES = frozenset({"Accelerator", "Fabric", "LightningLite"})  # wrap what they prepare
 FINITE = frozenset({"isnan", "isfinite", "isinf", "isneginf", "isposinf"})
 COLLECTIVES = frozenset(
     {
@@ -46,6 +47,8 @@ COLLECTIVES = frozenset(
         "gather",
         "reduce_scatter",
         "barrier",
+        "gather_for_metrics",
+        "gather_object",
     }
 )
 
@@ -68,7 +71,15 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 
 
 def _is_distributed(loop: TrainingLoop) -> bool:
-    return any(isinstance(event, Call) and _name(event).endswith(SHARDED) for event in loop.trace.events)
+    calls = [event for event in loop.trace.events if isinstance(event, Call)]
+    return any(_name(call).endswith(SHARDED) or _is_prepared(call) for call in calls)
+
+
+def _is_prepared(call: Call) -> bool:
+    """`accelerator.prepare(model, ...)`, `fabric.setup(model, ...)`."""
+    engine = call.receiver
+    is_engine = isinstance(engine, Applied) and engine.callee.rpartition(".")[2] in ENGINES
+    return is_engine and call.name in {"prepare", "prepare_model", "setup", "setup_module"}
 
 
 def _name(call: Call) -> str:

@@ -92,12 +92,14 @@ def _passed_host(loop: TrainingLoop, wait: Move) -> bool:
 
 
 def _is_host(value: Value) -> bool:
-    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in {
-        "item",
-        "cpu",
-        "numpy",
-        "tolist",
+    # `.float()` of a tensor leaves it where it is.
+    return isinstance(value, Applied) and value.callee in {
+        ".item",
+        ".cpu",
+        ".numpy",
+        ".tolist",
         "float",
+        "int",
     }
 
 
