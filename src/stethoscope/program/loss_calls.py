@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stethoscope.program.budget import budget
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import LAYOUT
@@ -79,7 +80,7 @@ class LossCall:
 def loss_calls(index: Index, settings: SettingsTree) -> tuple[LossCall, ...]:
     """Every call of a known loss that training meets, inside networks too."""
     found: dict[object, LossCall] = {}
-    left = ALL_STEPS
+    left = budget(index, ALL_STEPS)
     for trace in traces(index, settings):
         given = trace.run.steps = min(max(trace.run.steps, TRACE_STEPS), left)
         for call in _loss_applications(trace):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import training_entries, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
@@ -33,7 +34,7 @@ def minimised(index: Index, settings: SettingsTree) -> list[Minimised]:
     known = effects(index)
     wanted = set(known.minimising)
     found: list[Minimised] = []
-    left = ALL_STEPS
+    left = budget(index, ALL_STEPS)
     for entry in training_entries(index):
         if not wanted.intersection(entry.reaches) and entry.reaches:
             continue
@@ -48,7 +49,7 @@ def minimised(index: Index, settings: SettingsTree) -> list[Minimised]:
 
 def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised]:
     """What a framework minimises for its user: the result of training_step or compute_loss."""
-    left = FRAMEWORK_STEPS
+    left = budget(index, FRAMEWORK_STEPS)
     for cls in index.classes:
         for method in _loss_methods(index, cls) if left > 0 else ():
             run = Execution(index, settings, min(STEPS, left))

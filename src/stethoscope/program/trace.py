@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects
 from stethoscope.program.entries import Entry, training_entries, walk
 from stethoscope.program.events import Event
@@ -41,7 +42,7 @@ def traces(index: Index, settings: SettingsTree) -> tuple[Trace, ...]:
     """Walk the program from its outermost functions inwards until every backward pass was met."""
     wanted = set(effects(index).minimising)
     found: list[Trace] = []
-    left = ALL_STEPS
+    left = budget(index, ALL_STEPS)
     for entry in training_entries(index, MOST_ENTRIES):
         if not wanted.intersection(entry.reaches) and entry.reaches:
             continue
@@ -74,7 +75,7 @@ HOOKS = {
 
 def _hooks(index: Index, settings: SettingsTree) -> Iterator[Trace]:
     """Walks of the methods that a framework's loop calls."""
-    left = HOOK_STEPS
+    left = budget(index, HOOK_STEPS)
     for cls in index.classes:
         for method in hook_methods(index, cls) if left > 0 else ():
             run = Execution(index, settings, min(TRACE_STEPS, left), tracing=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from stethoscope.program import calls
+from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import is_test, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
@@ -138,7 +139,7 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
     followings: dict[Where, Following] = {}
     entries = evaluation_entries(names)[:MOST_ENTRIES]
     compared = 0
-    left = ALL_STEPS
+    left = budget(names, ALL_STEPS)
     for entry in entries:
         run = Execution(names, settings, min(STEPS, left))
         walk(run, entry.start)
