@@ -18,6 +18,7 @@ from stethoscope.program.autocast import (
     Autocast,
     DType,
     autocast_of,
+    dtypes_of,
     engine_autocast,
     engine_weights,
     named_dtype,
@@ -427,11 +428,21 @@ def weights_cast(event: Call) -> DType | None:
         return DType.FLOAT16
     if event.name == "bfloat16" and not event.args:
         return DType.BFLOAT16
-    if event.name != "to":
-        return None
+    found = _asked_of(event) & HALVES
+    return DType.BFLOAT16 if len(found) > 1 else next(iter(found), None)
+
+
+def may_stay_single(event: Call) -> bool:
+    """Whether a cast of weights is to half only under some settings: `model.to(dtype)` of a choice."""
+    return DType.FLOAT32 in _asked_of(event)
+
+
+def _asked_of(event: Call) -> frozenset[DType]:
+    """The types that a network may be cast to."""
+    if event.name not in {"to", "type"}:
+        return frozenset()
     given = (*event.args, *(value for key, value in event.keywords.items() if key == "dtype"))
-    found = {dtype for value in given if (dtype := named_dtype(value)) in HALVES}
-    return found.pop() if len(found) == 1 else None
+    return frozenset[DType]().union(*(dtypes_of(value)[0] for value in given))
 
 
 def half_made(value: Value | None) -> DType | None:

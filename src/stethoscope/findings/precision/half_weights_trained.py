@@ -11,8 +11,9 @@ every update at usual learning rates. In float16, Adam's epsilon of 1e-8 is 0 an
 vanish, so the first step divides by zero and the weights become inf or NaN.
 
 ## When it is harmless
-Frozen half networks (teachers, encoders) are not trained. Adapters (peft) hold their own float32 weights.
-Optimizers that keep float32 copies or round stochastically, deepspeed and FSDP are left alone, and so is a
+Frozen half networks (teachers, encoders) are not trained. Adapters (peft) that are put into a half network
+hold their own float32 weights; those that are there when it is cast are cast with it. Optimizers that keep
+float32 copies or round stochastically and deepspeed are left alone (FSDP keeps what it gets), and so is a
 network that is cast back with `.float()`. Full fine-tuning in bfloat16 is sometimes chosen for memory, at
 the price of these updates.
 
@@ -27,21 +28,24 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType, named_dtype
-from stethoscope.program.events import Assignment, Call
-from stethoscope.program.half_sections import half_made, weights_cast
+from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.half_sections import half_made, may_stay_single, weights_cast
 from stethoscope.program.moves import full_name, same_object
 from stethoscope.program.precision import networks
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, ClassValue, Instance, Part, Value, inputs
+from stethoscope.program.values import Applied, ClassValue, Constant, Instance, Part, Value, inputs
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="PRC109", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 DEEPEST = 8  # values looked through from an optimizer's argument to the network
 # Words in the names of what keeps float32 copies, or trains other weights than those of the network.
-KEEPING = ("fp16_optimizer", "fp16optimizer", "bf16optimizer", "master", "deepspeed", "fsdp", "fullysharded")
-ADAPTING = ("peft", "lora", "adapter", "stochastic", "kahan")
+KEEPING = (
+    *("fp16_optimizer", "fp16optimizer", "bf16optimizer", "master", "deepspeed"),
+    *("stochastic", "kahan"),
+)
+ADAPTING = ("peft", "lora", "adapter")
 COPYING = frozenset({".float", ".clone", ".type", ".double", "copy.deepcopy"})
 
 
@@ -62,6 +66,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 
 
 def _finding(cast: Call, dtype: DType, made: Call) -> Finding:
+    open_ = may_stay_single(cast)
     adaptive = "adam" in made.name.lower() and dtype is DType.FLOAT16
     lost = (
         "Adam's epsilon and squared gradients are 0 there, and the weights become inf or NaN"
@@ -70,10 +75,11 @@ def _finding(cast: Call, dtype: DType, made: Call) -> Finding:
     )
     return Finding(
         where=(cast.site.where, made.site.where),
-        message=f"the weights are {dtype} and {made.name} trains them without a float32 copy: {lost}",
+        message=f"the weights are {dtype}{' under some settings' if open_ else ''} and {made.name} trains "
+        f"them without a float32 copy: {lost}",
         evidence={"cast": cast.site.text, "optimizer": made.site.text},
         strength=0.9 if dtype is DType.FLOAT16 else 0.7,
-        severity=Severity.CRITICAL if adaptive else None,
+        severity=Severity.NOTE if open_ else Severity.CRITICAL if adaptive else None,
     )
 
 
@@ -105,14 +111,15 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Call, DType
             continue
         dtype = weights_cast(event)
         if dtype is not None and _is_network(loop, event.receiver) and _is_trained(event.receiver, trained):
-            if not _is_undone(loop, event):
+            if not _is_undone(loop, event) and not _is_adapted_after(loop, event, made):
                 yield event, dtype
         elif event.name.startswith("from_"):
             for value in trained:
                 if isinstance(value, Applied) and value.site.node is event.site.node:
                     loaded = half_made(value)
-                    if loaded is not None and not _is_cast_back(loop, value):
-                        yield event, loaded
+                    if loaded is None or _is_cast_back(loop, value) or _is_adapted_after(loop, event, made):
+                        continue
+                    yield event, loaded
 
 
 def _made_half(loop: TrainingLoop, made: Call, trained: list[Value]) -> Iterator[tuple[Call, DType]]:
@@ -126,7 +133,7 @@ def _made_half(loop: TrainingLoop, made: Call, trained: list[Value]) -> Iterator
     after = calls[set_[0] : calls.index(made)] if made in calls[set_[0] :] else []
     is_made = any(isinstance(event.callee, ClassValue) and event.callee.cls in classes for event in after)
     is_cast = any(event.name in {"float", "double"} and event.receiver is not None for event in after)
-    if is_made and not is_cast:
+    if is_made and not is_cast and not any(map(_adapts, calls)):
         yield calls[set_[0]], dtype
 
 
@@ -152,18 +159,60 @@ def _is_trained(receiver: Value | None, trained: list[Value]) -> bool:
 
 
 def _is_undone(loop: TrainingLoop, cast: Call) -> bool:
-    """Whether the network is frozen, or cast back later."""
-    after = False
-    for event in loop.trace.events:
-        after = after or event is cast
+    """Whether the network is cast back later, or frozen with nothing in it that trains in half."""
+    events = loop.trace.events
+    at = events.index(cast)
+    frozen = None
+    for place, event in enumerate(events):
         if isinstance(event, Assignment) and _freezes(event, cast):
-            return True
+            frozen = place
         if not isinstance(event, Call) or event.receiver is None:
             continue
-        undoes = event.name == "requires_grad_" or (event.name in {"float", "double"} and after)
-        if undoes and same_object(event.receiver, cast.receiver):
+        if event.name in {"float", "double"} and place > at and same_object(event.receiver, cast.receiver):
             return True
-    return False
+        if event.name == "requires_grad_" and same_object(event.receiver, cast.receiver):
+            frozen = place if _is_off(event.argument(0, "requires_grad")) else None
+    return frozen is not None and not any(
+        _thaws(event) or (frozen + after < at and _adds(event))
+        for after, event in enumerate(events[frozen + 1 :], 1)
+    )
+
+
+def _is_off(flag: Value | None) -> bool:
+    return isinstance(flag, Constant) and flag.value is False
+
+
+def _thaws(event: Event) -> bool:
+    """Whether an event lets parts of a frozen network train again: `model.head.requires_grad_(True)`."""
+    if isinstance(event, Call):
+        return event.name == "requires_grad_" and not _is_off(event.argument(0, "requires_grad"))
+    is_flag = isinstance(event, Assignment) and getattr(event.target, "attr", "") == "requires_grad"
+    return is_flag and isinstance(event.value, Constant) and event.value.value is True  # type: ignore[attr-defined]
+
+
+def _adds(event: Event) -> bool:
+    """Whether an event puts a new part into a network: what is cast afterwards is cast with it."""
+    if isinstance(event, Call):
+        return _adapts(event)
+    return isinstance(event, Assignment) and isinstance(event.target, ast.Attribute) and _is_part(event.value)
+
+
+def _is_part(value: Value) -> bool:
+    return isinstance(value, Instance) or (
+        isinstance(value, Applied) and value.callee.startswith("torch.nn.")
+    )
+
+
+def _adapts(event: Call) -> bool:
+    written = f"{full_name(event)} {event.name}".lower()
+    return any(word in written for word in ADAPTING)
+
+
+def _is_adapted_after(loop: TrainingLoop, cast: Call, made: Call) -> bool:
+    """Whether adapters are put into a half network later: they are made in float32, and they alone train."""
+    events = loop.trace.events
+    between = events[events.index(cast) : events.index(made)]
+    return any(isinstance(event, Call) and _adapts(event) for event in between)
 
 
 def _freezes(event: Assignment, cast: Call) -> bool:
@@ -185,7 +234,7 @@ def _keeps_copies(loop: TrainingLoop) -> bool:
     for event in loop.trace.events:
         if isinstance(event, Call):
             written = f"{full_name(event)} {event.name}".lower()
-            if any(word in written for word in (*KEEPING, *ADAPTING)):
+            if any(word in written for word in KEEPING):
                 return True
             if any(
                 word in key.lower() for key in event.keywords for word in ("master", "stochastic", "kahan")

@@ -27,6 +27,7 @@ import math
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import DType, engine_precision, precision_autocast
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.precision import LoopPrecision
@@ -106,8 +107,9 @@ def _reach(precision: LoopPrecision, clip: Move) -> str:
         at = path.moves.index(clip)
         before, after = path.moves[:at], path.moves[at + 1 :]
         scaled = any(move.kind is Kind.BACKWARD and move.scaled for move in before)
-        if any(move.kind is Kind.UNSCALE for move in before):
-            if _is_always_on(precision):
+        unscaling = [move for move in before if move.kind is Kind.UNSCALE]
+        if unscaling:
+            if _is_always_on(precision) and all(map(_has_scaler, unscaling)):
                 continue
             scaled = False
         for move in after:
@@ -119,6 +121,15 @@ def _reach(precision: LoopPrecision, clip: Move) -> str:
     return found
 
 
+def _has_scaler(unscaling: Move) -> bool:
+    """Whether what unscales is sure to have a scaler: an engine has one in float16 only."""
+    event = unscaling.event
+    precision = engine_precision(event.receiver) if isinstance(event, Call) else None
+    if not unscaling.by_engine or precision is None:
+        return True
+    return isinstance(precision, Constant) and precision_autocast(precision).only(DType.FLOAT16)
+
+
 def _is_always_on(precision: LoopPrecision) -> bool:
     """Whether no scaler of the loop can be switched off; one that was not seen to be made counts as on."""
     switches = [scaler.keywords.get("enabled") for scaler in precision.scalers]
@@ -127,7 +138,8 @@ def _is_always_on(precision: LoopPrecision) -> bool:
 
 def _is_checked(loop: TrainingLoop, call: Call) -> bool:
     """Whether something in the loop looks at a norm that is not finite, or decides by the norm."""
-    if any(isinstance(event, Call) and event.name in CHECKS for event in loop.events):
+    checks = [event for event in loop.events if isinstance(event, Call) and event.name in CHECKS]
+    if any(_is_in_round(loop, check, call) for check in checks):
         return True
     home = call.within[-1].node if call.within else call.site.source.tree
     names = {
@@ -139,6 +151,11 @@ def _is_checked(loop: TrainingLoop, call: Call) -> bool:
     }
     tests = [node.test for node in ast.walk(home) if isinstance(node, ast.If | ast.Assert | ast.IfExp)]
     return any(isinstance(n, ast.Name) and n.id in names for test in tests for n in ast.walk(test))
+
+
+def _is_in_round(loop: TrainingLoop, check: Call, call: Call) -> bool:
+    """Whether a check is made in the round that clips: one after an epoch comes too late."""
+    return check.scope is call.scope or loop.body is None or loop.body in tuple(check.scopes())
 
 
 def _fix(loop: TrainingLoop, call: Call) -> Fix | None:

@@ -2,7 +2,8 @@
 
 ## What it checks
 Inside an autocast region: `.float()` or `.to(torch.float32)` of a half value that goes straight, or through
-views only, into a convolution, a linear layer, a matrix product, an einsum or attention.
+views only, into a convolution, a linear layer, a matrix product, an einsum or attention; and matrix products
+of powers or spectra that were computed behind such a cast.
 
 ## Why it matters
 Autocast runs these in half whatever they get, so the cast costs memory and time and changes nothing: whoever
@@ -25,7 +26,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType
 from stethoscope.program.half_sections import HalfSections
-from stethoscope.program.tensor_calls import Body
+from stethoscope.program.tensor_calls import Body, TensorCall
 from stethoscope.program.values import span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.half_precision import HalfPrecision
@@ -37,6 +38,10 @@ VIEWS = frozenset({
     "transpose", "permute", "reshape", "view", "contiguous", "flatten", "unsqueeze", "squeeze", "expand", "t",
     "unflatten", "swapaxes", "movedim", "rearrange", "clone", "detach",
 })
+PRODUCTS = frozenset({
+    "matmul", "mm", "bmm", "einsum", "mv", "addmm", "baddbmm", "linear", "conv1d", "conv2d", "conv3d",
+})
+POWERS = frozenset({"stft", "square", "pow", "rfft", "fft", "rfft2", "fft2", "spectrogram"})
 # fmt: on
 
 
@@ -61,6 +66,76 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
                 strength=0.8 if half.sections.is_certain(node) else 0.5,
                 fix=_fix(half.sections, body, undone),
             )
+        yield from _powers(half.sections, body, reported)
+
+
+def _powers(half: HalfSections, body: Body, reported: set[ast.expr]) -> Iterator[Finding]:
+    """Products of what was computed in float32 on purpose: powers and spectra behind a cast."""
+    for node in body.nodes:
+        if not isinstance(node, ast.expr) or node not in half.lowered or node in reported:
+            continue
+        for operand in _factors(body, node):
+            cast = _cast_behind(half, body, operand)
+            if cast is None or not (_grows(body, operand) or _is_cast_again(body, node)):
+                continue
+            reported.add(node)
+            yield Finding(
+                where=(body.source.where(cast), body.source.where(node)),
+                message=f"`{body.text(operand)}` is computed in float32, and autocast runs "
+                f"`{_shown(body, node)}` of it in half: large values become inf, small ones 0",
+                evidence={"cast": body.text(cast), "undone_by": body.text(node), "function": body.spoken},
+                proof="the operation is on autocast's list of those that run in half",
+                strength=0.7 if _is_always_in_region(half, node) else 0.4,
+                fix=_fix(half, body, node),
+            )
+            break
+
+
+def _factors(body: Body, node: ast.expr) -> tuple[ast.expr, ...]:
+    """What a product is made of; none for a learned layer, whose input autocast is meant to cast."""
+    if isinstance(node, ast.BinOp):
+        return node.left, node.right
+    call = body.call(node)
+    if call is None or call.name not in PRODUCTS:
+        return ()
+    return call.operand, *call.args
+
+
+def _cast_behind(half: HalfSections, body: Body, operand: ast.expr) -> ast.expr | None:
+    """The cast to float32 that a float32 value goes back to in this function."""
+    noted = half.of(operand)
+    if noted is None or noted.dtypes != {DType.FLOAT32}:
+        return None
+    for part in body.reach(operand):
+        call = body.call(part)
+        if call is not None and not call.full.startswith("torch") and _asks_for_single(body, call):
+            return part
+    return None
+
+
+def _grows(body: Body, operand: ast.expr) -> bool:
+    """Whether a value is a power or a spectrum: too large or too small for half sooner than others."""
+    for part in body.reach(operand):
+        call = body.call(part)
+        if call is not None and (call.name in POWERS or call.full.startswith("torch.fft.")):
+            return True
+        match part:
+            case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as power)) if power >= 2:
+                return True
+    return False
+
+
+def _is_cast_again(body: Body, node: ast.expr) -> bool:
+    """Whether the result is cast to float32 at once: it was meant to be that all along."""
+    parent = body.parents.get(_through_views(body, node))
+    around = body.parents.get(parent) if isinstance(parent, ast.Attribute) else None
+    call = body.call(around) if around is not None else None
+    return call is not None and _asks_for_single(body, call)
+
+
+def _is_always_in_region(half: HalfSections, node: ast.expr) -> bool:
+    noted = half.of(node)
+    return noted is not None and all(mode.half is not None for mode in noted.modes)
 
 
 def _upcast(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:
@@ -68,16 +143,20 @@ def _upcast(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:
     call = body.call(node)
     if call is None or call.full.startswith("torch"):
         return None
-    asks = call.name == "float" and not call.args
-    if call.name in {"to", "type"}:
-        given = (*call.args, *call.keywords.values())
-        asks = any(body.outside(one) in {"torch.float32", "torch.float"} for one in given)
+    asks = _asks_for_single(body, call)
     noted = half.of(call.operand)
     here = half.of(call.node)
     if not asks or noted is None or here is None or not noted.dtypes & HALVES:
         return None
     inside = all(mode.half is not None for mode in here.modes)
     return call.operand if inside and here.dtypes == {DType.FLOAT32} else None
+
+
+def _asks_for_single(body: Body, call: TensorCall) -> bool:
+    if call.name in {"to", "type"}:
+        given = (*call.args, *call.keywords.values())
+        return any(body.outside(one) in {"torch.float32", "torch.float"} for one in given)
+    return call.name == "float" and not call.args
 
 
 def _undone_by(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
