@@ -313,8 +313,13 @@ def _only_user(programs: Sequence[Program], recipe: Recipe) -> list[int]:
 
     Where several might, it is nobody's: no key is unknown to a program that never sees it.
     """
-    near = [_nearness(program, recipe) for program in programs]
-    nearest = [number for number, shared in enumerate(near) if shared == max(near)]
+    own = {config.file for config in recipe.files}
+    near = {
+        number: _nearness(program, recipe)
+        for number, program in enumerate(programs)
+        if not all(source.file in own for source in program)  # a file of Python is no program of its own
+    }
+    nearest = [number for number, shared in near.items() if shared == max(near.values())]
     namesakes = [number for number in nearest if _is_namesake(programs[number], recipe)]
     loaders = [number for number in nearest if any(_LOADS.search(s.text) for s in programs[number])]
     return next((few for few in (nearest, namesakes, loaders) if len(few) == 1), [])

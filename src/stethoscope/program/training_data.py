@@ -34,6 +34,7 @@ from stethoscope.program.values import (
 POSITIONAL = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
 SHUFFLING = frozenset({"shuffle", "randperm", "permutation", "sample", "shuffled"})
 MOST_PASSES = 20  # of networks, between a loss and the data
+SHUFFLE_PLACE = 3  # among the arguments of a distributed sampler
 DRAWING = frozenset({"randn", "rand", "randint", "normal", "uniform", "standard_normal", "integers"})
 
 
@@ -233,6 +234,20 @@ def _reads(method: Function, name: str) -> bool:
 def is_off(value: Value | None) -> bool:
     """Whether an option is absent, None or False."""
     return value is None or (isinstance(value, Constant) and not value.value)
+
+
+def goes_in_order(sampler: Value | None) -> bool:
+    """Whether a sampler gives the stored order: a sequential one, or a distributed one without shuffling."""
+    match sampler:
+        case Choice(options=options):
+            return all(is_off(option) or goes_in_order(option) for option in options)
+        case Applied(callee=callee, args=args, keywords=keywords):
+            kind = callee.rpartition(".")[2]
+            if kind.endswith("DistributedSampler"):
+                given = args[SHUFFLE_PLACE] if len(args) > SHUFFLE_PLACE else keywords.get("shuffle")
+                return given is not None and is_off(given)
+            return kind == "SequentialSampler"
+    return False
 
 
 def repeats(loader: TrainingLoader) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Index, index
+from stethoscope.program.own_batches import OrderedBatches, ordered_batches
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.run import Run
@@ -14,10 +15,11 @@ from stethoscope.signals.missing import NO_SOURCE, Missing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingLoaders:
-    """Every DataLoader that training draws batches from."""
+    """Every DataLoader that training draws from, and batches the code itself makes in a fixed order."""
 
     index: Index
     loaders: tuple[TrainingLoader, ...]
+    in_order: tuple[OrderedBatches, ...] = ()
 
     def __iter__(self) -> Iterator[TrainingLoader]:
         return iter(self.loaders)
@@ -28,5 +30,8 @@ def measure(run: Run) -> TrainingLoaders | Missing:
     if run.program is None or not run.program.sources:
         return NO_SOURCE
     names = index(run.program)
-    found = training_loaders(names, settings_tree(run.recipe))
-    return TrainingLoaders(names, found) if found else Missing("no DataLoader of the training data was found")
+    settings = settings_tree(run.recipe)
+    found, in_order = training_loaders(names, settings), ordered_batches(names, settings)
+    if not found and not in_order:
+        return Missing("no DataLoader of the training data was found")
+    return TrainingLoaders(names, found, in_order)

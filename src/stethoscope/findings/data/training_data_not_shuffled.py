@@ -23,8 +23,8 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.training_data import TrainingLoader, is_map_style, is_off, mixes_by_itself
-from stethoscope.program.values import Site, span_of
+from stethoscope.program.training_data import goes_in_order, is_map_style, is_off, mixes_by_itself
+from stethoscope.program.values import Applied, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_data import TrainingLoaders
 
@@ -34,23 +34,30 @@ RULE = Rule(code="DAT101", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
     """Report each loader of training data that keeps the stored order."""
     for loader in loaders:
-        keeps_order = all(
-            is_off(loader.options.get(name)) for name in ("shuffle", "sampler", "batch_sampler")
-        )
+        sampler = loader.options.get("sampler")
+        keeps_order = all(is_off(loader.options.get(name)) for name in ("shuffle", "batch_sampler"))
+        keeps_order = keeps_order and (is_off(sampler) or goes_in_order(sampler))
         if not (keeps_order and loader.options_known and is_map_style(loaders.index, loader.dataset)):
             continue
         if mixes_by_itself(loaders.index, loader.dataset):
             continue
+        ordering = sampler.site if isinstance(sampler, Applied) else None
         yield Finding(
-            where=loader.site.where,
-            message=f"the loader of the training data does not shuffle: {_in_short(loader)}",
+            where=(ordering.where, loader.site.where) if ordering else loader.site.where,
+            message=f"the loader of the training data does not shuffle: {_in_short(ordering or loader.site)}",
             evidence={"loader": loader.site.text},
-            fix=_fix(loader.site),
+            fix=None if ordering else _fix(loader.site),
+        )
+    for batches in loaders.in_order:
+        yield Finding(
+            where=batches.site.where,
+            message=f"the batches of training are made without {batches.switch}: {_in_short(batches.site)}",
+            evidence={"batches": batches.site.text},
         )
 
 
-def _in_short(loader: TrainingLoader) -> str:
-    return " ".join(loader.site.text.split())[:100]
+def _in_short(site: Site) -> str:
+    return " ".join(site.text.split())[:100]
 
 
 def _fix(site: Site) -> Fix | None:
