@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import FunctionNode, dotted
 from stethoscope.program.mentions import Mentions, Spot, called, text_of
 from stethoscope.program.option import Option
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_objects import PARSING
 from stethoscope.program.statements import blocks_around
 from stethoscope.program.syntax import walk
@@ -70,11 +71,24 @@ class Overwritten:
 
 def overwritten_settings(code: Mentions, names: Iterable[str]) -> Iterator[Overwritten]:
     """Every setting of these names that is replaced before it is read."""
+    known = _known(code)
     for name in names:
-        for spot in (*code.given.get(name, ()), *code.texts.get(name, ())):
-            statement = _statement_around(spot, code)
-            if isinstance(statement, ast.Assign | ast.Expr):
-                yield from _replaced(name, statement, spot.source, code)
+        if name not in known:
+            known[name] = tuple(_of_name(name, code))
+        yield from known[name]
+
+
+@remembered
+def _known(code: Mentions) -> dict[str, tuple[Overwritten, ...]]:
+    """What was found of each name: many files of settings give the same ones."""
+    return {}
+
+
+def _of_name(name: str, code: Mentions) -> Iterator[Overwritten]:
+    for spot in (*code.given.get(name, ()), *code.texts.get(name, ())):
+        statement = _statement_around(spot, code)
+        if isinstance(statement, ast.Assign | ast.Expr):
+            yield from _replaced(name, statement, spot.source, code)
 
 
 def _replaced(

@@ -61,8 +61,9 @@ _LABELS = frozenset(
 def examine(settings: Settings, conversions: NumberConversions | None) -> Iterator[Finding]:
     """Fire on every number that PyYAML loads as text and the program does not convert."""
     for setting in settings:
-        converted = conversions is not None and conversions.converts(setting.leaf)
-        if _is_number_as_text(setting) and not _is_label(setting) and not converted:
+        if not _is_number_as_text(setting) or _is_label(setting):
+            continue
+        if conversions is None or not conversions.converts(setting.leaf):
             yield _finding(setting, settings)
 
 
