@@ -22,12 +22,17 @@ from stethoscope.program.autocast import (
     engine_autocast,
     engine_weights,
     named_dtype,
-    precision_autocast,
 )
 from stethoscope.program.dtype_flow import Flow, Noted, entered
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Call, Event, Scope
-from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.framework_precision import (
+    called_by_framework,
+    framework_precision,
+    made_somewhere,
+    within,
+)
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
 from stethoscope.program.precision import called, entered_value, networks
 from stethoscope.program.remembered import remembered
@@ -40,11 +45,9 @@ from stethoscope.program.values import (
     Applied,
     Choice,
     ClassValue,
-    Constant,
     Delayed,
     Instance,
     Items,
-    Leaf,
     Part,
     Value,
 )
@@ -117,7 +120,7 @@ class HalfSections:
 @remembered
 def half_sections(index: Index, settings: SettingsTree) -> HalfSections:
     """Follow all that runs in half precision."""
-    if not _speaks_of_half(index):
+    if not _speaks_of_half(index, settings):
         return HalfSections(index, (), {})
     known = traces(index, settings)
     contexts, callees = _met(known)
@@ -128,10 +131,12 @@ def half_sections(index: Index, settings: SettingsTree) -> HalfSections:
     return HalfSections(index, tuple(flow.functions), flow.noted, frozenset(flow.lowered))
 
 
-def _speaks_of_half(index: Index) -> bool:
+def _speaks_of_half(index: Index, settings: SettingsTree) -> bool:
     """Whether the program has any word about half precision: most have none, and need no walk."""
-    words = ("autocast", "half(", "float16", "bfloat16", "precision", "fp16", "bf16", "apex")
-    return any(word in source.text for source in index.program for word in words)
+    words = ("autocast", "half(", "float16", "bfloat16", "precision", "fp16", "bf16", "apex", "AmpOptim")
+    if any(word in source.text for source in index.program for word in words):
+        return True
+    return any(settings.values_named(name) for name in ("precision", "mixed_precision", "fp16", "bf16"))
 
 
 def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
@@ -184,7 +189,7 @@ def _roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_
 
 
 def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_Root]:
-    yield from _from_engines(index, run, known)
+    yield from _from_engines(index, run.settings, run, known)
     yield from _from_half_weights(index, known)
     for module in index.modules.values():
         nodes = list(_script_nodes(module))
@@ -275,8 +280,11 @@ def _bound(
 ) -> Value | None:
     if function.owner is None or "staticmethod" in function.decorators:
         return None
-    if function.owner in seen:
+    if function.owner in seen and not seen[function.owner].open:
         return seen[function.owner]
+    made = made_somewhere(run.index, run, function.owner)
+    if made is not None:
+        return made
     run.steps = 4_000
     try:
         return run.make(function.owner)
@@ -287,7 +295,9 @@ def _bound(
 # Frameworks that cast by themselves
 
 
-def _from_engines(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[_Root]:
+def _from_engines(
+    index: Index, settings: SettingsTree, run: Execution, known: tuple[Trace, ...]
+) -> Iterator[_Root]:
     """Networks handed to accelerate, Fabric or apex, and what Lightning's and Hugging Face's loops call."""
     for trace in known:
         for event in trace.events:
@@ -303,43 +313,16 @@ def _from_engines(index: Index, run: Execution, known: tuple[Trace, ...]) -> Ite
         for cast in initialised(trace.events):
             for network in cast.networks:
                 yield from _networks_in(index, network, cast.autocast)
-    region = _framework_region(index, run)
-    if region is None or region.is_off:
+    precision = framework_precision(index, settings, run)
+    if precision is None:
         return
-    for cls in index.classes:
-        bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
-        if not bases & {"LightningModule", "Trainer", "Seq2SeqTrainer", "SFTTrainer"}:
-            continue
-        method = index.method(cls, "training_step" if "LightningModule" in bases else "compute_loss")
-        if method is not None:
-            yield _Root(method, _bound(run, method), entered(Mode(), region))
-    for function in _handed_to_trainers(index):
-        yield _Root(function, _bound(run, function), entered(Mode(), region))
-
-
-def _handed_to_trainers(index: Index) -> Iterator[Function]:
-    """The forward passes of the repository's networks that `Trainer(model=...)` gets."""
-    for module in index.modules.values():
-        if "Trainer" not in module.source.text:
-            continue
-        nodes = list(ast.walk(module.source.tree))
-        for node in nodes:
-            if not isinstance(node, ast.Call) or not (dotted(node.func) or "").endswith("Trainer"):
-                continue
-            words = {word.arg: word.value for word in node.keywords}
-            given = words.get("model", node.args[0] if node.args else None)
-            made = [given, *(_assigned(nodes, given.id) if isinstance(given, ast.Name) else ())]
-            for call in (one for one in made if isinstance(one, ast.Call)):
-                cls = index.resolve(module, dotted(call.func) or "")
-                forward = index.method(cls, "forward") if isinstance(cls, Class) else None
-                if forward is not None:
-                    yield forward
-
-
-def _assigned(nodes: list[ast.AST], name: str) -> Iterator[ast.expr]:
-    for node in nodes:
-        if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets):
-            yield node.value
+    seen = _instances(known)
+    for called_ in called_by_framework(index, run):
+        bound = called_.bound or _bound(run, called_.function, seen)
+        if precision.weights is not None:
+            yield _Root(called_.function, bound, Mode(None, precision.weights, called_.certain))
+        else:
+            yield _Root(called_.function, bound, entered(Mode(), within(precision, called_)))
 
 
 def _networks_in(
@@ -364,45 +347,6 @@ def sharded_weights(index: Index, settings: SettingsTree, event: Call) -> DType 
     asked = policy.keywords.get("param_dtype", policy.args[0] if policy.args else None)
     dtype = named_dtype(asked)
     return dtype if dtype in HALVES else None
-
-
-def _framework_region(index: Index, run: Execution) -> Autocast | None:
-    """The precision that a Trainer, or the arguments of one, is made with."""
-    for module in index.modules.values():
-        if "Trainer" not in module.source.text and "TrainingArguments" not in module.source.text:
-            continue
-        for node in ast.walk(module.source.tree):
-            if isinstance(node, ast.Call):
-                found = _precision_of(node, module, index, run)
-                if found is not None and not found.is_off:
-                    return found
-    return None
-
-
-def _precision_of(node: ast.Call, module: Module, index: Index, run: Execution) -> Autocast | None:
-    name = (dotted(node.func) or "").rpartition(".")[2]
-    words = {word.arg: word.value for word in node.keywords if word.arg}
-    if name == "Trainer" and "precision" in words:
-        return precision_autocast(_known(words["precision"], module, run))
-    if name.endswith("TrainingArguments") or name in {"SFTConfig", "DPOConfig", "GRPOConfig"}:
-        for word, dtype in (("fp16", DType.FLOAT16), ("bf16", DType.BFLOAT16)):
-            switch = words.get(word)
-            if switch is None:
-                continue
-            value = _known(switch, module, run)
-            # `fp16=torch.cuda.is_available()` is on wherever it matters.
-            if (isinstance(value, Constant) and value.value is True) or "is_available" in ast.dump(switch):
-                return Autocast(frozenset({dtype}))
-    return None
-
-
-def _known(node: ast.expr, module: Module, run: Execution) -> Value:
-    """What an expression of constants and settings stands for."""
-    run.steps = 1_000
-    try:
-        return run.evaluate(node, Frame(module, {}))
-    except (Exhausted, RecursionError):
-        return Leaf("unknown")
 
 
 # Networks whose weights are half
