@@ -22,6 +22,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("padding-in-loss", STRONG, "pad tokens count in the loss"),
         Evidence("empty-channels-in-loss", STRONG, "empty channels count in the loss"),
+        Evidence("empty-channels-in-samples", MODERATE, "samples are filled up with empty channels"),
         Evidence("copies-with-own-noise", MODERATE, "copies of a channel get noise of their own"),
         Evidence(
             "padding-in-loss", -MODERATE, "nothing that data sets add reaches the loss", outcome=Outcome.CLEAR

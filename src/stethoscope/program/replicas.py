@@ -10,6 +10,7 @@ from stethoscope.program.calls import STARRED, is_model_call, is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import ingredients, is_drawn
+from stethoscope.program.made_channels import noisy_channels
 from stethoscope.program.minimised import minimised
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -26,7 +27,7 @@ KEEPING = frozenset({
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyReplicas:
-    """Where a channel is repeated, where noise is drawn for the copies, and how many there are."""
+    """Where a channel is repeated, where noise is drawn for the copies, and how many there are, if known."""
 
     count: int
     repeated: Site
@@ -55,6 +56,9 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
                     found.setdefault(id(replicas.repeated.node), replicas)
         except (Exhausted, RecursionError):
             continue
+    for made in noisy_channels(index):
+        passes += 1
+        found.setdefault(id(made.joined.node), NoisyReplicas(0, made.joined, made.made))
     return Replicas(passes, tuple(found.values()))
 
 

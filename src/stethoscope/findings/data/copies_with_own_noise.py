@@ -2,7 +2,8 @@
 
 ## What it checks
 The noise that a network's input gets in training: whether it is drawn in the shape of something that was
-repeated along its channels.
+repeated along its channels. The same in the functions that make samples, where copies of one channel are
+gathered with noise each.
 
 ## Why it matters
 Independent noise on copies of one picture is as good as several exposures: the network learns to average
@@ -30,9 +31,11 @@ RULE = Rule(code="DAT104", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(replicas: ChannelReplicas) -> Iterator[Finding]:
     """Report each channel that is copied before noise is drawn."""
     for found in replicas.seen.found:
+        times = f"repeated {found.count} times" if found.count else "copied"
+        share = f"{1 / found.count**0.5:.2f}" if found.count else "less and less"
         yield Finding(
             where=(found.repeated.where, found.noise.where),
-            message=f"one channel is repeated {found.count} times, and each copy gets noise of its own",
+            message=f"one channel is {times}, and each copy gets noise of its own",
             evidence={"copies": found.count, "repeated": found.repeated.text, "noise": found.noise.text},
-            proof=f"{found.count} independent draws average to {1 / found.count**0.5:.2f} of the noise",
+            proof=f"{found.count or 'many'} independent draws average to {share} of the noise",
         )

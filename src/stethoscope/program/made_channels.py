@@ -1,0 +1,272 @@
+"""Channels that a data set makes up: filled with zeros, or copied from another one with noise of their own.
+
+This is read off the functions that make samples, statement by statement, where no network and no loss has to
+be followed: the code that joins channels says by its names and shapes that it joins channels.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.effects import own_nodes
+from stethoscope.program.entries import is_test
+from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.remembered import remembered
+from stethoscope.program.values import Site
+
+# fmt: off
+CHANNEL_WORDS = frozenset({
+    "channel", "channels", "chan", "chans", "ch", "band", "bands", "rgb", "plane", "planes", "spectral",
+    "colour", "color", "stain", "stains", "modality", "modalities",
+})
+# Zeros that say something by themselves, and names under which code keeps which channels are real.
+MEANT = frozenset({
+    "mask", "masks", "alpha", "condition", "cond", "coords", "flow", "onehot", "hint", "label", "labels",
+    "target", "targets",
+})
+TELLING = frozenset({"valid", "present", "presence", "available", "observed"})
+LENGTHS = frozenset({"len", "length", "max", "frames", "steps", "time", "seq", "tokens", "batch", "pad"})
+JOINS = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack"})
+DRAWS = frozenset({"randn_like", "rand_like", "randn", "normal", "standard_normal", "rand"})
+# fmt: on
+CHANNEL_AXES = frozenset({None, 0, 1, -3})
+SPATIAL = 3  # sizes of one picture: channels, height, width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeChannels:
+    """Where channels are joined to real ones, and where what they hold is made."""
+
+    joined: Site
+    made: Site
+
+
+@remembered
+def empty_channels(index: Index) -> tuple[MadeChannels, ...]:
+    """Every place where samples get channels of zeros beside real ones."""
+    makers = (function for function in sample_functions(index) if "zeros" in function.source.text)
+    return tuple(found for function in makers for found in _filled(function))
+
+
+@remembered
+def noisy_channels(index: Index) -> tuple[MadeChannels, ...]:
+    """Every place where samples get channels that are copies of one, each with noise of its own."""
+    makers = (f for f in sample_functions(index) if any(draw in f.source.text for draw in DRAWS))
+    return tuple(found for function in makers for found in _copied(function))
+
+
+@remembered
+def sample_functions(index: Index) -> tuple[Function, ...]:
+    """The functions that make samples: of data sets and transforms, and those that they call by name."""
+    known = [function for function in index.functions if not is_test(function.source)]
+    by_name: dict[str, list[Function]] = {}
+    for function in known:
+        by_name.setdefault(function.name, []).append(function)
+    waiting = [function for function in known if _makes_samples(function, index)]
+    found: dict[str, Function] = {}
+    while waiting:
+        function = waiting.pop()
+        if function.qualified in found:
+            continue
+        found[function.qualified] = function
+        for node in own_nodes(function.node):
+            called = by_name.get(_bare(node), ()) if isinstance(node, ast.Call) else ()
+            waiting += [one for one in called if len(called) == 1 and not _is_of_network(one, index)]
+    return tuple(found.values())
+
+
+def _makes_samples(function: Function, index: Index) -> bool:
+    owner = function.owner
+    if not isinstance(owner, Class):
+        return "collate" in words(function.name)
+    if function.name in {"__getitem__", "__iter__"}:
+        return any(base.rpartition(".")[2].endswith("Dataset") for base in index.outside_bases(owner))
+    return function.name == "__call__" and not _is_of_network(function, index)
+
+
+def _is_of_network(function: Function, index: Index) -> bool:
+    owner = function.owner
+    bases = index.outside_bases(owner) if isinstance(owner, Class) else ()
+    return any(base.rpartition(".")[2].endswith("Module") for base in bases)
+
+
+# --- zeros
+
+
+def _filled(function: Function) -> Iterator[MadeChannels]:
+    spoken = _spoken(function)
+    if spoken & TELLING:
+        return
+    given = _given(function)
+    for join in _joins(function):
+        row = join.args[0]
+        parts = row.elts if isinstance(row, ast.Tuple | ast.List) else []
+        zeros = [zero for part in parts if (zero := _zeros(part, given)) is not None]
+        if not zeros or len(zeros) == len(parts) or _axis(join) not in CHANNEL_AXES:
+            continue
+        kept = [part for part in parts if _zeros(part, given) is None]
+        if any(MEANT.intersection(_words_of(part)) for part in parts):
+            continue
+        if any(_adds_channels(zero, kept, spoken) for zero in zeros):
+            yield MadeChannels(Site(function.source, join), Site(function.source, zeros[0]))
+
+
+def _zeros(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:
+    """The call that makes zeros: `torch.zeros(...)`, `x.new_zeros(...)`, `np.zeros_like(x)`."""
+    if isinstance(node, ast.Name):
+        made = given.get(node.id, [])
+        return _zeros(made[0], {}) if len(made) == 1 else None
+    if not isinstance(node, ast.Call):
+        return None
+    name = _bare(node)
+    return node if name in {"zeros", "new_zeros", "zeros_like"} and node.args else None
+
+
+def _adds_channels(zeros: ast.Call, kept: list[ast.expr], spoken: set[str]) -> bool:
+    """Whether zeros fill up channels: as many as a number of channels lacks, in the shape of the rest."""
+    name = _bare(zeros)
+    if name == "zeros_like":
+        like = ast.unparse(zeros.args[0])
+        return bool(spoken & CHANNEL_WORDS) and any(ast.unparse(part) == like for part in kept)
+    sizes = zeros.args[0].elts if isinstance(zeros.args[0], ast.Tuple | ast.List) else zeros.args
+    if len(sizes) < 2:
+        return False  # a row of numbers has no channels
+    count = set(_words_of(sizes[0]))
+    if count & CHANNEL_WORDS:
+        return True
+    in_shape = len(sizes) == SPATIAL or any(isinstance(size, ast.Starred) for size in sizes[1:])
+    return in_shape and bool(spoken & CHANNEL_WORDS) and not count & LENGTHS
+
+
+# --- copies
+
+
+def _copied(function: Function) -> Iterator[MadeChannels]:
+    given = _given(function)
+    spoken = _spoken(function)
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            for copies, noise in ((node.left, node.right), (node.right, node.left)):
+                repeated = _repeated(copies, given)
+                if repeated is not None and _is_noise_of(noise, copies):
+                    yield MadeChannels(Site(function.source, repeated), Site(function.source, node))
+    if spoken & CHANNEL_WORDS:
+        yield from _gathered(function)
+
+
+def _repeated(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:
+    """The call that repeats one channel: `x[-1:].repeat(n, 1, 1)` with a computed number of copies."""
+    if isinstance(node, ast.Name):
+        made = given.get(node.id, [])
+        return _repeated(made[0], {}) if len(made) == 1 else None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return None
+    if node.func.attr not in {"repeat", "expand", "tile"} or len(node.args) not in {SPATIAL, SPATIAL + 1}:
+        return None
+    count, *rest = node.args[-SPATIAL:]
+    around = [*node.args[:-SPATIAL], *rest]
+    ones = all(getattr(size, "value", None) == 1 or ast.unparse(size) == "-1" for size in around)
+    if not ones or getattr(count, "value", None) == 1 or ast.unparse(count) == "-1":
+        return None
+    return node
+
+
+def _gathered(function: Function) -> Iterator[MadeChannels]:
+    """`channels.append(x + noise like x)` in a loop that does not change x, or a list of such."""
+    for loop in own_nodes(function.node):
+        if isinstance(loop, ast.For):
+            changed = {
+                n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+            for node in ast.walk(loop):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and node.func.attr == "append"
+                    and CHANNEL_WORDS.intersection(_words_of(node.func.value))
+                    and node.args
+                    and _is_noisy_copy(node.args[0], changed)
+                ):
+                    yield MadeChannels(Site(function.source, node), Site(function.source, node.args[0]))
+        elif isinstance(loop, ast.Call) and _is_join(loop) and isinstance(loop.args[0], ast.ListComp):
+            copies = loop.args[0]
+            over = {n.id for g in copies.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            if _axis(loop) in CHANNEL_AXES and _is_noisy_copy(copies.elt, over):
+                yield MadeChannels(Site(function.source, loop), Site(function.source, copies.elt))
+
+
+def _is_noisy_copy(node: ast.expr, changed: set[str]) -> bool:
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+        return False
+    for copy, noise in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(copy, ast.Name) and copy.id not in changed and _is_noise_of(noise, copy):
+            return True
+    return False
+
+
+def _is_noise_of(noise: ast.expr, copies: ast.expr) -> bool:
+    """Whether noise is drawn in the shape of something: `0.01 * torch.randn_like(x)`, `randn(*x.shape)`."""
+    shape = ast.unparse(copies)
+    for node in ast.walk(noise):
+        if isinstance(node, ast.Call) and _bare(node) in DRAWS:
+            given = (*node.args, *(keyword.value for keyword in node.keywords))
+            if any(shape in ast.unparse(arg) for arg in given):
+                return True
+    return False
+
+
+# --- reading
+
+
+def _bare(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _joins(function: Function) -> Iterator[ast.Call]:
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Call) and _is_join(node):
+            yield node
+
+
+def _is_join(node: ast.Call) -> bool:
+    return _bare(node) in JOINS and bool(node.args)
+
+
+def _axis(join: ast.Call) -> object:
+    """The axis of a join; something else where it is not written out."""
+    given = next((k.value for k in join.keywords if k.arg in {"dim", "axis"}), None)
+    if given is None:
+        given = join.args[1] if len(join.args) > 1 else ast.Constant(None)
+    try:
+        return ast.literal_eval(given)
+    except ValueError:
+        return ast.unparse(given)
+
+
+def _given(function: Function) -> dict[str, list[ast.expr]]:
+    """What each variable of a function is given."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return found
+
+
+def _words_of(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        name = getattr(inner, "id", getattr(inner, "attr", None))
+        if isinstance(name, str):
+            yield from words(name)
+
+
+def _spoken(function: Function) -> set[str]:
+    """The words of a function's names: its own, its class's, its parameters' and its variables'."""
+    owner = function.owner
+    names = {function.name, owner.name if isinstance(owner, Class) else "", *function.parameters}
+    names |= {node.id for node in own_nodes(function.node) if isinstance(node, ast.Name)}
+    return {word for name in names for word in words(name)}
