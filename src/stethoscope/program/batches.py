@@ -143,6 +143,8 @@ def entry(batch: Value | None, key: str | int) -> Value | None:
             return items[key]
         case Table(entries=entries) if key in entries:
             return entries[key]
+        case Applied(callee="[]=", args=[base, Constant(value=at), value]):  # `encoded["labels"] = ...`
+            return value if at == key else entry(base, key)
         case Choice(options=options):
             found = [one for option in options if (one := entry(option, key)) is not None]
             return choice(*found) if found else None

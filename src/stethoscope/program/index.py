@@ -263,11 +263,30 @@ def _module(source: Source, functions: list[Function], classes: list[Class]) -> 
         elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
-                if isinstance(target, ast.Name):
-                    names[target.id] = Variable(target.id, statement.value, source)
+                for name, value in _named_values(target, statement.value):
+                    names[name] = Variable(name, value, source)
     for node in _imports(source.tree):
         _note_import(node, source, imports, stars)
     return Module(source.module, source, names, imports, tuple(stars))
+
+
+def _named_values(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names of an assignment with their values: `PAD, EOS = 0, 1` and `PAD, EOS = range(2)` have two."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List) and all(isinstance(one, ast.Name) for one in target.elts):
+        pieces = value.elts if isinstance(value, ast.Tuple | ast.List) else _counted(value)
+        if len(pieces) == len(target.elts) and not any(isinstance(one, ast.Starred) for one in pieces):
+            for one, piece in zip(target.elts, pieces, strict=True):
+                yield from _named_values(one, piece)
+
+
+def _counted(value: ast.expr) -> list[ast.expr]:
+    """The numbers of `range(4)`."""
+    match value:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as count)], keywords=[]):
+            return [ast.copy_location(ast.Constant(number), value) for number in range(min(count, 64))]
+    return []
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

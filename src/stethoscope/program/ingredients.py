@@ -9,6 +9,7 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.values import Applied, Choice, Delayed, Items, Part, Value, inputs
 
 MOST_VISITED = 600
+MOST_PEELED = 100  # views, casts and moves around one value
 # fmt: off
 DRAWING = frozenset({
     "randn", "randn_like", "rand", "rand_like", "normal", "normal_", "standard_normal", "randint",
@@ -64,7 +65,7 @@ def returned(run: Execution, value: Value) -> tuple[Value, ...]:
 
 def peeled(value: Value) -> Value:
     """A value without the views, casts and moves around it."""
-    while True:
+    for _ in range(MOST_PEELED):  # a list may hold itself
         match value:
             case Applied(callee=callee, args=[first, *_]) if (
                 callee.rpartition(".")[2] in LAYOUT or callee == "[]"
@@ -74,6 +75,7 @@ def peeled(value: Value) -> Value:
                 value = only
             case _:
                 return value
+    return value
 
 
 def part_path(value: Value) -> tuple[Value, tuple[str | int, ...]]:

@@ -53,6 +53,9 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 COMPARING = frozenset({"eq", "ne", "gt", "lt", "ge", "le", "not_equal", "greater"})
 PAD = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 MARKED = re.compile(r"ignor|void|unlabel|invalid|(?<![a-z])pad|255", re.IGNORECASE)
+MARKED_NAME = re.compile(r"ignor|label", re.IGNORECASE)
+IGNORED = -100  # what a cross entropy ignores where it is not told otherwise
+SETTING = frozenset({"where", "masked_fill", "masked_fill_", "[]="})
 MOST_MASKS = 60  # values looked at in search of a mask beside a loss
 
 
@@ -112,6 +115,8 @@ class _Objective:
         """What reaches the loss and should not."""
         for kind, made, loss in self._marked():
             yield PaddedLoss(kind, made, loss, self.sink)
+        for made, loss in self._padded_labels():
+            yield PaddedLoss(TOKENS, made, loss, self.sink)
         if self._is_masked():
             return
         for part in self.parts:
@@ -119,6 +124,30 @@ class _Objective:
                 for kind, site in _paddings(run, value):
                     if kind != CHANNELS or not self._is_cut(part):
                         yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
+
+    def _padded_labels(self) -> Iterator[tuple[Site, Site]]:
+        """Pads among the labels of a cross entropy that are none of those it is told to ignore."""
+        is_masked = self._is_masked()
+        for loss in self.values:
+            if not (isinstance(loss, Applied) and _is_of_classes(loss)):
+                continue
+            ignored = _option(loss, "ignore_index")
+            # What is one number already has its pads in it, whatever it is multiplied with.
+            if (ignored is None and is_masked) or _option(loss, "weight") is not None or _is_left_open(loss):
+                continue
+            target = loss.args[1] if len(loss.args) > 1 else loss.keywords.get("target")
+            for run, value in self._made_of(target) if target is not None else ():
+                for made in _pads(run, value):
+                    if not _is_ignored(_filler(made), ignored):
+                        yield made.site, loss.site
+
+    def _made_of(self, target: Value) -> Iterator[tuple[Execution, Value]]:
+        """What labels are made of: as they reach the loss, and as the loaders in them draw them."""
+        yield self.run, target
+        below = {id(one) for one in ingredients(self.run, target, leading=_outside_loaders)}
+        for part in self.parts:
+            if id(part) in below:
+                yield from self._drawn(part)
 
     def _leading(self, value: Value) -> Iterable[Value]:
         """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
@@ -342,16 +371,99 @@ def _paddings(run: Execution, value: Value) -> Iterator[tuple[str, Site]]:
                 yield CHANNELS, one.site
 
 
+def _pads(run: Execution, value: Value) -> Iterator[Applied]:
+    """The calls that put pads into labels."""
+    for one in ingredients(run, value, leading=_unless_taken_out):
+        if isinstance(one, Applied) and (_pads_tokens(one) or _sets_pads(one)):
+            yield one
+
+
+def _sets_pads(value: Applied) -> bool:
+    """`torch.where(seen, labels, PAD)`, `labels.masked_fill(hidden, pad_id)`, `labels[hidden] = PAD`."""
+    fill = _filler(value) if value.callee.rpartition(".")[2] in SETTING else None
+    node = value.site.node
+    given = node.args if isinstance(node, ast.Call) else [getattr(node, "value", None)]
+    named = any(isinstance(one, ast.Name | ast.Attribute) and PAD.search(ast.unparse(one)) for one in given)
+    is_number = (
+        isinstance(fill, Constant) and isinstance(fill.value, int) and not isinstance(fill.value, bool)
+    )
+    return named and (is_number or isinstance(fill, Leaf | Part)) and not (fill and _is_below_zero(fill))
+
+
+def _filler(value: Applied) -> Value | None:
+    """What a call fills its pads with."""
+    last, args = value.callee.rpartition(".")[2], value.args
+    match last:
+        case "pad_sequence":
+            return value.keywords.get("padding_value", args[2] if len(args) > 2 else Constant(0))
+        case "full" | "full_like" | "new_full" | "masked_fill" | "masked_fill_":
+            named = value.keywords.get("fill_value", value.keywords.get("value"))
+            place = {"full": 1, "full_like": 1}.get(last, 2)
+            return named if named is not None else args[place] if len(args) > place else None
+        case "fill_" if len(args) > 1:
+            return args[1]
+        case "pad":
+            return value.keywords.get("value", Constant(0))
+        case "where" if len(args) > 2:
+            plain = [arg for arg in args[1:] if isinstance(arg, Constant | Leaf)]
+            return plain[0] if plain else None
+        case "[]=" if len(args) > 2:
+            return Constant(0) if _fills_rows(value) else args[2]
+        case "*":
+            lists = [arg for arg in args if isinstance(arg, Items) and len(arg.items) == 1]
+            return lists[0].items[0] if lists else None
+    return None
+
+
+def _is_ignored(fill: Value | None, ignored: Value | None) -> bool:
+    """Whether pads of this number are left out by `ignore_index`, or may be."""
+    ignored = Constant(IGNORED) if ignored is None else ignored
+    if fill is ignored or fill is None:
+        return True
+    if isinstance(fill, Constant) and isinstance(ignored, Constant):
+        return fill.value == ignored.value
+    name = fill.name if isinstance(fill, Leaf) else fill.key if isinstance(fill, Part) else ""
+    # The id of a pad that is not known is a place in the vocabulary, which is never below zero.
+    is_id = isinstance(name, str) and bool(PAD.search(name)) and not MARKED_NAME.search(name)
+    return not (is_id and _is_below_zero(ignored))
+
+
+def _outside_loaders(value: Value) -> Iterable[Value]:
+    return () if is_loader(value) else inputs(value)
+
+
 def _unless_taken_out(value: Value) -> Iterable[Value]:
-    """`labels[ids == PAD] = -100` and the like take the pads below them out of the loss."""
+    """`labels[ids == PAD] = -100` and the like take the pads below them out of the loss.
+
+    What is only asked, as in `where(ids != PAD, ...)`, puts no pads into a value.
+    """
+    if is_loader(value):
+        return ()
     if isinstance(value, Applied):
+        if _is_comparison(value):
+            return ()
         last = value.callee.rpartition(".")[2]
         fills = {"[]=": value.args[2:], "where": value.args[1:]}.get(last, ())
         if last in {"masked_fill", "masked_fill_"}:
             fills = value.args[2:] or tuple(value.keywords.values())
         if any(_is_below_zero(fill) for fill in fills):
             return ()
+        if last == "where" and len(value.args) > 2:
+            return value.args[1:]
+        if last in {"masked_fill", "masked_fill_"}:
+            return value.args[:1]
+        if last == "masked_select" or (value.callee == "[]" and _picks(value.args[1])):
+            return ()
     return inputs(value)
+
+
+def _picks(key: Value) -> bool:
+    """Whether a key picks some values by a mask: `labels[labels != PAD]`, `labels[keep]`."""
+    key = peeled(key)
+    if isinstance(key, Items | Constant) or (isinstance(key, Applied) and key.callee == "slice"):
+        return False
+    is_asked = isinstance(key, Applied) and (_is_comparison(key) or key.callee in {"~", "&", "|", "invert"})
+    return is_asked or _names_mask(key) or isinstance(key, Leaf | Part | Applied)
 
 
 def _is_below_zero(value: Value) -> bool:
@@ -483,6 +595,25 @@ def _is_loss(value: Applied) -> bool:
 
 def _options(value: Applied) -> set[str]:
     return {*value.keywords, *(value.maker.keywords if value.maker is not None else ())}
+
+
+def _option(loss: Applied, name: str) -> Value | None:
+    """An option of a loss, given to the call or to its maker."""
+    found = loss.keywords.get(name)
+    return found if found is not None or loss.maker is None else loss.maker.keywords.get(name)
+
+
+def _is_of_classes(loss: Applied) -> bool:
+    """Whether a loss takes labels of classes, of which one can be ignored."""
+    last = loss.callee.removesuffix("()").rpartition(".")[2]
+    is_call = loss.callee.endswith("()") or not last[:1].isupper()
+    return is_call and last in {"cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"}
+
+
+def _is_left_open(loss: Applied) -> bool:
+    """Whether each label keeps a loss of its own, so that pads may be taken out of it later."""
+    reduction = _option(loss, "reduction")
+    return reduction is not None and not (isinstance(reduction, Constant) and reduction.value != "none")
 
 
 def _takes_out(loss: Applied) -> bool:

@@ -3,9 +3,10 @@
 ## What it checks
 What a loss is computed from is followed back through the batch into the data set or the collate function.
 Where sequences are padded there to one length, and nothing between the batch and the loss could take the
-pads out (`ignore_index`, a mask, lengths, a comparison with the pad), the loss contains them. The same holds
-for labels that are marked to be ignored and replaced by the first class before the loss, and for a mask of
-validity that is multiplied with the target and not with the prediction.
+pads out (`ignore_index`, a mask, lengths, a comparison with the pad), the loss contains them. An
+`ignore_index` of another number than the labels are padded with takes nothing out. The same holds for labels
+that are marked to be ignored and replaced by the first class before the loss, and for a mask of validity that
+is multiplied with the target and not with the prediction.
 
 ## Why it matters
 Pads are easy: they are learned first, pull the loss down, and hide how the real tokens do. Batches with more
