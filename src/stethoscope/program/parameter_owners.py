@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry, quietly
-from stethoscope.program.calls import LEARNING_LAYERS, UNCHANGED, has_parameters
+from stethoscope.program.calls import LEARNING_LAYERS, UNCHANGED, UNKNOWN_NAME, has_parameters
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.moves import full_name
@@ -25,7 +25,9 @@ from stethoscope.program.values import (
     Items,
     LambdaValue,
     Leaf,
+    Outside,
     Part,
+    PartialValue,
     Table,
     Value,
 )
@@ -74,12 +76,25 @@ def holders(trace: Trace) -> tuple[Holder, ...]:
 
 
 def is_optimizer_made(call: Call) -> bool:
-    """Whether a call makes one of torch's optimizers, or one of their kind."""
-    name = full_name(call)
-    if isinstance(call.callee, ClassValue):
-        return any(base.rpartition(".")[2] in OPTIMIZER_CLASSES for base in call.callee.cls.bases)
-    last = name.rpartition(".")[2]
-    return last in OPTIMIZER_CLASSES and last != "Optimizer" and bool(call.args or call.keywords)
+    """Whether a call makes one of torch's optimizers, or one of their kind, whichever it is."""
+    if not call.args and not call.keywords:
+        return False
+    called = Outside(full_name(call)) if full_name(call) else call.callee
+    options = called.options if isinstance(called, Choice) else (called,)
+    return all(_makes_optimizer(option) for option in options)
+
+
+def _makes_optimizer(called: Value | None) -> bool:
+    if isinstance(called, PartialValue):
+        return not called.args and _makes_optimizer(called.callee)
+    if isinstance(called, ClassValue):
+        return any(base.rpartition(".")[2] in OPTIMIZER_CLASSES for base in called.cls.bases)
+    if not isinstance(called, Outside):
+        return False
+    home, _, last = called.name.rpartition(".")
+    if last == UNKNOWN_NAME:  # getattr(torch.optim, name)
+        return home.endswith("optim")
+    return last in OPTIMIZER_CLASSES and last != "Optimizer"
 
 
 def holder_of(trace: Trace, optimizer: Value | None) -> tuple[Holder, ...]:

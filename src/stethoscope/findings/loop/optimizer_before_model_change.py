@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.likenesses import words
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.parameter_owners import (
     Holder,
     has_weights,
@@ -39,6 +40,7 @@ from stethoscope.program.parameter_owners import (
 from stethoscope.program.trace import Trace
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Choice, Instance, Part, Value
+from stethoscope.run import Where
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP115", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -59,15 +61,16 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     made = [(trace, holder) for trace in traces for holder in holders(trace)]
     if not made:
         raise InsufficientData("no optimizer that is made in the source could be followed")
-    told: set[int] = set()
+    told: set[Where] = set()
     for trace, holder in made:
         steps = _steps(trace, holder, training)
         for event, what in _changes(trace, holder):
-            if id(event.site.node) in told or not _is_used_further(trace, holder, event, steps):
+            places = places_of(trace, event, holder.call)
+            if places[0] in told or not _is_used_further(trace, holder, event, steps):
                 continue
-            told.add(id(event.site.node))
+            told.add(places[0])
             yield Finding(
-                where=(event.site.where, holder.call.site.where),
+                where=places,
                 message=f"{what} after {_short(holder.call)} was made: the optimizer keeps what was there",
                 evidence={"optimizer": holder.call.site.text, "line of optimizer": holder.call.line},
             )
@@ -115,6 +118,8 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
             what = _replaced(holder, event) if is_here else ""
             if not what and event.name in REPLACING and _is_own(trace, holder, event.receiver):
                 what = f"{event.name} changes the parameters"
+            if not what and _is_wrapping(event) and _is_own(trace, holder, next(iter(event.args), None)):
+                what = f"{_argument(event)} is wrapped"
             if what:
                 yield event, what
 
@@ -160,10 +165,19 @@ def _replaced(holder: Holder, call: Call) -> str:
         owner = ast.unparse(node.func.value)
         inside = any(owner == text or owner.startswith(f"{text}.") for text in holder.texts)
         return f"{owner}.{call.name} changes the parameters" if inside else ""
-    name = getattr(call.callee, "name", "") or getattr(call.receiver, "name", "")
-    if (call.name in WRAPPING or str(name).endswith(WRAPPING)) and node.args:
-        return f"{ast.unparse(node.args[0])} is wrapped" if ast.unparse(node.args[0]) in holder.texts else ""
+    if _is_wrapping(call) and node.args:
+        return f"{_argument(call)} is wrapped" if _argument(call) in holder.texts else ""
     return ""
+
+
+def _is_wrapping(call: Call) -> bool:
+    name = getattr(call.callee, "name", "") or getattr(call.receiver, "name", "")
+    return call.name in WRAPPING or str(name).endswith(WRAPPING)
+
+
+def _argument(call: Call) -> str:
+    node = call.site.node
+    return ast.unparse(node.args[0]) if isinstance(node, ast.Call) and node.args else "the network"
 
 
 def _short(call: Call) -> str:

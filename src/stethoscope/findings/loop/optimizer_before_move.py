@@ -29,6 +29,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Call, Event
 from stethoscope.program.likenesses import words
+from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind
 from stethoscope.program.parameter_owners import Holder, holder_of, holders, unwrapped
 from stethoscope.program.trace import Trace
@@ -65,20 +66,20 @@ def _finding(trace: Trace, holder: Holder, move: Call) -> Finding:
     evidence = {"move": moved, "optimizer": holder.call.site.text}
     if restored is not None:
         return Finding(
-            (move.site.where, holder.call.site.where, restored.site.where),
+            (*places_of(trace, move, holder.call), restored.site.where),
             f"{moved} comes after the state of {name} was restored: the state stays on the other device",
             evidence,
             severity=Severity.WARNING,
         )
     if name in STATE_AT_ONCE:
         return Finding(
-            (move.site.where, holder.call.site.where),
+            places_of(trace, move, holder.call),
             f"{moved} comes after {name} made its state, which stays on the other device",
             evidence,
             severity=Severity.WARNING,
         )
     return Finding(
-        (move.site.where, holder.call.site.where),
+        places_of(trace, move, holder.call),
         f"{moved} comes after {name} was made: this holds only while the move keeps the parameters",
         evidence,
     )
