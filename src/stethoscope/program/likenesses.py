@@ -45,6 +45,7 @@ OPPOSITE_WORDS = frozenset({
 })
 # fmt: on
 ANGLES = frozenset({"cosine similarity", "correlation", "similarity"})
+LIKELIHOOD = "log-likelihood"
 
 # fmt: off
 TARGET_WORDS = frozenset({
@@ -57,6 +58,14 @@ APART = re.compile(
     r"divers|decorr|orthog|repuls|repel|\bneg|_neg|negative|adversar|attack|perturb|disentangl|independ|uncorr|"
     r"dissim|contrast|unlearn|forget|distract|push|separat|redund|apart|hinge|margin|anchor",
     re.IGNORECASE,
+)
+# Terms that draw two outputs of networks together.
+TOGETHER = re.compile(
+    r"align|attract|agree|consisten|distil|(?<![a-z])pos(?![a-z])|positive|pull", re.IGNORECASE
+)
+# A likelihood of something that is not data: what was said or done is judged by something else.
+JUDGED = re.compile(
+    r"entrop|policy|reward|advant|action|actor|unlikel|reject|ratio|\bq_|critic", re.IGNORECASE
 )
 # Terms where even an image likeness is lowered on purpose.
 ATTACK = re.compile(
@@ -78,6 +87,8 @@ def likeness_named(name: str) -> str:
         return ""
     if "cos" in parts and "sim" in parts:
         return "cosine similarity"
+    if "elbo" in parts or ("log" in parts and {"prob", "likelihood"}.intersection(parts)):
+        return LIKELIHOOD
     return next((LIKENESS_WORDS[part] for part in parts if part in LIKENESS_WORDS), "")
 
 

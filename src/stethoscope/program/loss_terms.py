@@ -13,7 +13,17 @@ from stethoscope.program.calls import comes_from_model
 from stethoscope.program.effects import hands_over_loss, own_nodes
 from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Function, Index, index
-from stethoscope.program.likenesses import ANGLES, APART, ATTACK, LIKENESS_WORDS, is_target_like, words
+from stethoscope.program.likenesses import (
+    ANGLES,
+    APART,
+    ATTACK,
+    JUDGED,
+    LIKELIHOOD,
+    LIKENESS_WORDS,
+    TOGETHER,
+    is_target_like,
+    words,
+)
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.orientation import LARGEST_BOUNDED, Contribution, Reader, spoken_name
 from stethoscope.program.remembered import remembered
@@ -107,7 +117,7 @@ def _terms(one: Minimised, names: Index, settings: SettingsTree, is_single: bool
         sign = _signed(contribution, names, settings)
         if sign == 0:
             continue
-        contrast = contribution.kind in contrasted and contribution.kind in ANGLES
+        contrast = contribution.kind in contrasted and contribution.kind in {*ANGLES, LIKELIHOOD}
         if contribution.net > 0 and (contrast or not _is_meant_to_agree(contribution, reader, one, pushes)):
             continue
         yield _term(contribution, sign, one, reader)
@@ -215,12 +225,18 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
     about = " ".join(_names_around(contribution, one))
     if ATTACK.search(about):
         return False
+    if contribution.kind == LIKELIHOOD:
+        # Weights that come from data or networks say how much of it is wanted, and whether at all.
+        is_plain = all(isinstance(weight, Constant) for weight in contribution.weights)
+        return is_plain and not JUDGED.search(about)
     learning = [reader.carries_gradient(operand) for operand in operands]
     targets = [any(map(is_target_like, _names_of(operand))) for operand in operands]
     named = any(targets) or any(map(is_target_like, _parameter_names(contribution)))
     if contribution.kind in ANGLES:
         if APART.search(about):
             return False
+        if len(operands) == 2 and all(learning) and TOGETHER.search(about):
+            return True
         plain = [not comes_from_model(reader.run, operand) for operand in operands]
         if pushes and len(operands) == 2 and any(learning) and not any(plain):
             return True

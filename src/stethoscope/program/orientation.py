@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from stethoscope.program import calls
 from stethoscope.program.execution import Execution
-from stethoscope.program.likenesses import likeness_named, outside_orientation
+from stethoscope.program.ingredients import is_drawn, peeled
+from stethoscope.program.likenesses import LIKELIHOOD, likeness_named, outside_orientation
+from stethoscope.program.own_losses import own_loss
 from stethoscope.program.probe import Probe, is_operand, operands_of, probe
 from stethoscope.program.values import (
     Applied,
@@ -22,6 +24,7 @@ from stethoscope.program.values import (
     FunctionValue,
     Instance,
     Items,
+    Part,
     Table,
     Value,
 )
@@ -120,6 +123,9 @@ class Reader:
                 return self._of_call(value, depth)
             case Applied():
                 return self._of_application(value, depth)
+            case Part():
+                loss = own_loss(self.run, value)
+                return self.contributions(loss, depth - 1) if loss is not None else []
         return []
 
     def _of_choice(self, options: Sequence[Value], depth: int) -> list[Contribution]:
@@ -180,7 +186,8 @@ class Reader:
             yield (second, first) if is_swapped else (first, second)
 
     def _of_call(self, call: Delayed, depth: int) -> list[Contribution]:
-        if calls.is_network_pass(self.run.index, call) and not _is_loss(call):
+        is_network = calls.is_network_pass(self.run.index, call) and not _is_loss(call)
+        if is_network and own_loss(self.run, call) is None:
             return []
         self._inside.append(call)
         try:
@@ -231,6 +238,8 @@ class Reader:
                 return self._of_application(Applied(symbol, args[:2], {}, value.site), depth)
         if last == "rsub" and len(args) > 1:
             return self._difference(value, args[1], args[0], depth)
+        if self._is_likelihood(value):
+            return [Contribution(value, 1, LIKELIHOOD)]
         if last in KEEPING:
             inner = self.contributions(args[0], depth - 1)
             return [replace(one, reshaped=one.reshaped or last.startswith("log")) for one in inner]
@@ -239,6 +248,17 @@ class Reader:
         if last in EVEN:
             return self._even(value, args[0], depth)
         return self._whole(value, "")
+
+    def _is_likelihood(self, value: Applied) -> bool:
+        """`normal.log_prob(x)` of data, and `log_probs.gather(1, labels)`."""
+        last, args = _last(value.callee), value.args
+        if last == "log_prob":
+            scored = args[1] if len(args) > 1 else next(iter(value.keywords.values()), None)
+            return scored is not None and not self.carries_gradient(scored) and not is_drawn(peeled(scored))
+        if last in {"gather", "diagonal", "diag", "take_along_dim"}:
+            inner = peeled(args[0])
+            return isinstance(inner, Applied) and _last(inner.callee) == "log_softmax"
+        return False
 
     def _difference(self, value: Applied, left: Value, right: Value, depth: int) -> list[Contribution]:
         if is_operand(self.run.index, left) or is_operand(self.run.index, right):
