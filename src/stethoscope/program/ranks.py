@@ -32,6 +32,10 @@ OF_ENGINES = frozenset({
     "wait_for_everyone", "gather", "gather_for_metrics", "reduce", "barrier", "all_reduce", "all_gather",
     "broadcast", "pad_across_processes",
 })
+CLOCKS = frozenset({
+    "time.time", "time.monotonic", "time.perf_counter", "time.time_ns", "time.monotonic_ns",
+    "datetime.datetime.now", "datetime.now",
+})
 # Names whose truth says that this is the first process.
 FIRST = re.compile(
     r"^_*(?:is_)?(?:main|master|primary|chief|root|global_zero|world_process_zero|local_process_zero|rank_?zero|rank_?0"
@@ -131,10 +135,23 @@ def is_collective(walk: Walk, call: Call) -> bool:
     if name:
         home, _, last = name.rpartition(".")
         is_torch = "distributed" in home or home in {"dist", "deepspeed.comm", "horovod.torch", "hvd"}
-        return is_torch and last in COLLECTIVES
+        return is_torch and (last in COLLECTIVES or _gathers_state(call, home, last))
+    if call.name == "full_tensor" and call.receiver is not None and not call.args:
+        return True  # every rank gives its part of a DTensor
     if call.receiver is not None and call.name in OF_ENGINES | {"save_checkpoint", "save_16bit_model"}:
         return receiver_role(walk.trace.run, call) is Role.ENGINE
     return False
+
+
+def _gathers_state(call: Call, home: str, last: str) -> bool:
+    """A sharded state that is gathered whole, or saved together."""
+    if last in {"save", "async_save", "load"}:
+        return home.endswith("distributed.checkpoint")
+    if last not in {"get_model_state_dict", "get_optimizer_state_dict", "get_state_dict"}:
+        return False
+    options = call.keywords.get("options")
+    whole = options.keywords.get("full_state_dict") if isinstance(options, Applied) else None
+    return isinstance(whole, Constant) and whole.value is True
 
 
 def _is_none(value: Value) -> bool:
@@ -244,7 +261,7 @@ class Decisions:
     def _is_own_output(self, value: Value) -> bool:
         if not isinstance(value, Applied | Delayed):
             return False
-        if id(value) in self._trained:
+        if id(value) in self._trained or is_clock(value):
             return True
         return id(value.site.node) in self._split_nodes
 
@@ -334,6 +351,11 @@ class Decisions:
         if test is None or not marked & set(names_in(test)):
             return False
         return not self.ranks.is_shared(scope.value)
+
+
+def is_clock(value: Value) -> bool:
+    """The time on this machine, which no two ranks ask for at the same moment."""
+    return isinstance(value, Applied) and value.callee in CLOCKS
 
 
 ROUNDS = 3  # of a mark handed on from name to name

@@ -249,8 +249,7 @@ def numbers_in(run: Execution, value: Value) -> list[float]:
     """The numbers that a value is or holds, empty where one of them is not known."""
     value = run.force(value)
     if isinstance(value, Part) and isinstance(value.key, str):
-        known = _default_of(run.index, value.key)
-        return [known] if known is not None else []
+        return _default_of(run.index, value.key)
     if isinstance(value, Constant) and isinstance(value.value, int | float):
         return [float(value.value)]
     if isinstance(value, Settings) and isinstance(value.tree, list):
@@ -270,10 +269,12 @@ def is_made_of(value: Value, wanted: Value, depth: int = 6) -> bool:
     return depth > 0 and any(is_made_of(one, wanted, depth - 1) for one in inputs(value))
 
 
-def _default_of(index: Index, name: str) -> float | None:
-    """The default of a declared option."""
+def _default_of(index: Index, name: str) -> list[float]:
+    """The default of a declared option, a number or a row of them."""
     known = _defaults(index).get(name)
-    return float(known) if isinstance(known, int | float) and not isinstance(known, bool) else None
+    row = known if isinstance(known, list | tuple) else [known]
+    numbers = [float(one) for one in row if isinstance(one, int | float) and not isinstance(one, bool)]
+    return numbers if len(numbers) == len(row) else []
 
 
 @remembered

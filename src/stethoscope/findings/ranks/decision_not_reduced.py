@@ -2,8 +2,8 @@
 
 ## What it checks
 Breaks and returns out of training loops, conditions of `while` loops, and steps of ReduceLROnPlateau, in
-distributed programs: whether they depend on a loss or score of this rank's own data that no collective made
-the same on all ranks. Counters of bad epochs and early-stopping objects are followed.
+distributed programs: whether they depend on a loss or score of this rank's own data, or on its clock, and no
+collective made that the same on all ranks. Counters of bad epochs and early-stopping objects are followed.
 
 ## Why it matters
 The ranks see different data, so one of them decides first. It leaves the loop while the others wait for its
@@ -24,10 +24,11 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import made_by
 from stethoscope.program.events import Call, Jump, Scope
 from stethoscope.program.moves import Kind
-from stethoscope.program.ranks import Decisions, Ranks
+from stethoscope.program.ranks import Decisions, Ranks, is_clock
 from stethoscope.signals.processes import Processes
 
 RULE = Rule(code="RNK102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -45,9 +46,11 @@ def examine(processes: Processes) -> Iterator[Finding]:
             seen.add(node)
             place = scope.source.where(node) if isinstance(scope, Scope) else scope.site.where
             asked = ast.unparse(node.test if isinstance(node, ast.While) else node)
+            asks = scope.value if isinstance(scope, Scope) else None
+            own = "clock" if any(map(is_clock, ancestry(ranks.walk.trace.run, asks))) else "part of the data"
             yield Finding(
                 place,
-                f"each rank {what} by `{asked}`, which depends on its own part of the data",
+                f"each rank {what} by `{asked}`, which depends on its own {own}",
                 evidence={"decision": asked},
             )
 
