@@ -85,7 +85,7 @@ def test_what_the_settings_say(tmp_path: Path) -> None:
     ):
         found = framework_precision(program, settings, Execution(program, settings, 0))
         assert found is not None
-        assert (found.region.dtypes, found.weights) == ({dtype}, weights)
+        assert (found.region.dtypes, found.weights) == (frozenset({dtype}), weights)
     full = settings_of(precision="32-true")
     assert framework_precision(program, full, Execution(program, full, 0)) is None
 

@@ -357,7 +357,7 @@ def _from_half_weights(index: Index, known: tuple[Trace, ...]) -> Iterator[_Root
         for event in trace.events:
             if not isinstance(event, Call) or event.receiver is None:
                 continue
-            dtype = weights_cast(event)
+            dtype = weights_cast(event, trace.run)
             if dtype is None:
                 continue
             for instance in networks(event.receiver):
@@ -366,27 +366,38 @@ def _from_half_weights(index: Index, known: tuple[Trace, ...]) -> Iterator[_Root
                     yield _Root(forward, instance, Mode(None, dtype))
 
 
-def weights_cast(event: Call) -> DType | None:
+def weights_cast(event: Call, run: Execution) -> DType | None:
     """The half type that a call `model.half()` or `model.to(torch.bfloat16)` gives a network's weights."""
     if event.name == "half" and not event.args:
         return DType.FLOAT16
     if event.name == "bfloat16" and not event.args:
         return DType.BFLOAT16
-    found = _asked_of(event) & HALVES
+    found = _asked_of(event, run) & HALVES
     return DType.BFLOAT16 if len(found) > 1 else next(iter(found), None)
 
 
-def may_stay_single(event: Call) -> bool:
+def may_stay_single(event: Call, run: Execution) -> bool:
     """Whether a cast of weights is to half only under some settings: `model.to(dtype)` of a choice."""
-    return DType.FLOAT32 in _asked_of(event)
+    return DType.FLOAT32 in _asked_of(event, run)
 
 
-def _asked_of(event: Call) -> frozenset[DType]:
+def _asked_of(event: Call, run: Execution) -> frozenset[DType]:
     """The types that a network may be cast to."""
     if event.name not in {"to", "type"}:
         return frozenset()
     given = (*event.args, *(value for key, value in event.keywords.items() if key == "dtype"))
-    return frozenset[DType]().union(*(dtypes_of(value)[0] for value in given))
+    return frozenset[DType]().union(*(dtypes_of(_forced(run, value))[0] for value in given))
+
+
+def _forced(run: Execution, value: Value) -> Value:
+    """What a function gives that chooses a type: `model.to(best_dtype())`."""
+    if not isinstance(value, Delayed):
+        return value
+    run.steps = max(run.steps, 1_000)
+    try:
+        return run.force(value)
+    except (Exhausted, RecursionError):
+        return value
 
 
 def half_made(value: Value | None) -> DType | None:

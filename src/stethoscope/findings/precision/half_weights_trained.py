@@ -62,11 +62,10 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             for where, dtype in _half_networks(loop, made):
                 if where.site.node not in reported:
                     reported.add(where.site.node)
-                    yield _finding(where, dtype, made)
+                    yield _finding(where, dtype, made, may_stay_single(where, loop.run))
 
 
-def _finding(cast: Call, dtype: DType, made: Call) -> Finding:
-    open_ = may_stay_single(cast)
+def _finding(cast: Call, dtype: DType, made: Call, open_: bool) -> Finding:
     adaptive = "adam" in made.name.lower() and dtype is DType.FLOAT16
     lost = (
         "Adam's epsilon and squared gradients are 0 there, and the weights become inf or NaN"
@@ -109,7 +108,7 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Call, DType
     for event in loop.trace.events:
         if not isinstance(event, Call):
             continue
-        dtype = weights_cast(event)
+        dtype = weights_cast(event, loop.run)
         if dtype is not None and _is_network(loop, event.receiver) and _is_trained(event.receiver, trained):
             if not _is_undone(loop, event) and not _is_adapted_after(loop, event, made):
                 yield event, dtype
