@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="Validation does not measure the task",
     prior=COMMON,
     evidence=(
+        Evidence("evaluation-input-resized", STRONG, "only what is measured is resized before the network"),
         Evidence("validation-resizes", DECISIVE, "the validation path changes the size of what it compares"),
         Evidence(
             "validation-follows-curriculum",

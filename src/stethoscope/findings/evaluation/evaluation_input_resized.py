@@ -1,0 +1,45 @@
+"""What is measured is resized before the network, and what is trained on is not.
+
+## What it checks
+The way into the network in training and in evaluation: a resize to a size that is written down, on the way of
+what is measured only. In data sets, a branch for training that crops and one for evaluation that squeezes the
+whole sample into a size instead.
+
+## Why it matters
+Objects, textures and pitches have another scale than any the network was trained on. The score says how well
+it copes with that, not how well it has learned, and boxes or masks that are not resized along are wrong too.
+
+## When it is harmless
+Where training data get the same size before they are stored or elsewhere, where the size is computed from the
+sample (rounding up to a stride), or where both branches resize, nothing is reported. A middle crop keeps the
+scale.
+
+## References
+- Touvron et al., Fixing the train-test resolution discrepancy, 2019
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation_sizes import resized_in_data_sets, resized_in_evaluation
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="EVA107", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report each resize that only what is measured goes through."""
+    seen: set[int] = set()
+    in_code = resized_in_evaluation(evaluations.index, evaluations.walks)
+    for found in (*in_code, *resized_in_data_sets(evaluations.index)):
+        if id(found.resize.node) in seen:
+            continue
+        seen.add(id(found.resize.node))
+        instead = f", where training has {found.instead.text.split(chr(10))[0][:60]}" if found.instead else ""
+        yield Finding(
+            where=found.resize.where,
+            message=f"only what is measured is resized before the network{instead}",
+            evidence={"resize": found.resize.text},
+        )
