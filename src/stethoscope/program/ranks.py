@@ -18,7 +18,7 @@ from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.index import Function
 from stethoscope.program.likenesses import words
-from stethoscope.program.moves import full_name, receiver_role
+from stethoscope.program.moves import Kind, full_name, receiver_role
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Leaf, Part, Value, inputs
 
@@ -271,12 +271,12 @@ class Decisions:
 
     @cached_property
     def _split_nodes(self) -> frozenset[int]:
-        """The runs of networks on held-out data of which each rank has its own part."""
+        """The runs of networks on data of which each rank has its own part."""
         found = set()
-        for evaluation in self.ranks.walk.evaluations:
-            call = evaluation.forward.event
+        for move in self.ranks.walk.moves:
+            call = move.event
             given = (*call.args, *call.keywords.values()) if isinstance(call, Call) else ()
-            if is_own_data(given) or self._is_prepared(given):
+            if move.kind is Kind.FORWARD and (is_own_data(given) or self._is_prepared(given)):
                 found.add(id(call.site.node))
         return frozenset(found)
 
@@ -288,12 +288,14 @@ class Decisions:
     @cached_property
     def _prepared(self) -> frozenset[int]:
         run = self.ranks.walk.trace.run
+        events = self.ranks.walk.trace.events
+        run_over = {id(s.value) for event in events for s in event.scopes() if s.kind == "loop"}
         return frozenset(
             id(value)
-            for event in self.ranks.walk.trace.events
+            for event in events
             if isinstance(event, Call) and event.name in {"prepare", "setup_dataloaders"}
             for value in event.args
-            if role_of(run, value) is Role.LOADER
+            if role_of(run, value) is Role.LOADER or id(value) in run_over
         )
 
     def _marked(self, local: dict[int, bool]) -> set[str]:
