@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.batches import is_loader
 from stethoscope.program.calls import is_model_call, is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.flow_steps import FlowStep, flow_steps
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import has, ingredients, is_drawn, peeled, returned
 from stethoscope.program.likenesses import words
@@ -62,6 +63,16 @@ class Misread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AgainstFlow:
+    """A velocity that is trained to point one way, and a sampler that walks the other."""
+
+    is_to_noise: bool
+    target: Site
+    step: Site
+    compared: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ScaledNoise:
     """A noise level that is changed on the way to the corruption, while the network is told the original."""
 
@@ -89,6 +100,7 @@ class Denoising:
     scaled: tuple[ScaledNoise, ...]
     misread: tuple[Misread, ...] = ()
     foreign: tuple[ForeignLevel, ...] = ()
+    against: tuple[AgainstFlow, ...] = ()
 
 
 @remembered
@@ -99,6 +111,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
     foreign: dict[object, ForeignLevel] = {}
     regressed: dict[object, tuple[Meaning, Site]] = {}
     scaled_outputs: list[Misread] = []
+    velocities: dict[object, _Velocity] = {}
     passes = 0
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
@@ -113,6 +126,8 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
                 held.setdefault(id(comparison.compared.node), comparison)
             for meaning, site in _regressed(one, scaled_outputs):
                 regressed.setdefault(id(site.node), (meaning, site))
+            for velocity in _velocities(one):
+                velocities.setdefault(id(velocity.target.node), velocity)
         except (Exhausted, RecursionError):
             continue
     misread = {id(one.compared.node): one for one in _misread(list(regressed.values()), readings(index))}
@@ -123,6 +138,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
         tuple(scaled.values()),
         tuple(misread.values()),
         tuple(foreign.values()),
+        tuple(_against(list(velocities.values()), flow_steps(index))),
     )
 
 
@@ -305,6 +321,39 @@ def _misread(regressed: list[tuple[Meaning, Site]], found: tuple[Reading, ...]) 
         asked = near or (list(found) if is_alone else [])
         if asked and len({reading.meaning for reading in asked}) == 1 and asked[0].meaning is not meaning:
             yield Misread(meaning, asked[0].meaning, site, asked[0].site)
+
+
+# The direction of a flow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Velocity:
+    """A difference of data and noise that a network is held to."""
+
+    is_to_noise: bool
+    target: Site
+    compared: Site
+
+
+def _velocities(one: Minimised) -> Iterator[_Velocity]:
+    for left, right, site in _comparisons(one):
+        for prediction, target in ((left, right), (right, left)):
+            if not _is_denoiser(one.run, peeled(prediction)):
+                continue
+            for value in map(peeled, returned(one.run, peeled(target))):
+                if isinstance(value, Applied) and value.callee == "-" and len(value.args) == 2:
+                    first, second = (_is_noisy(one.run, arg) for arg in value.args)
+                    if first != second:
+                        yield _Velocity(first, value.site, site)
+
+
+def _against(velocities: list[_Velocity], steps: tuple[FlowStep, ...]) -> Iterator[AgainstFlow]:
+    """Velocities whose samplers, all of them, walk the other way."""
+    if len({velocity.is_to_noise for velocity in velocities}) != 1 or len({step.sign for step in steps}) != 1:
+        return
+    for velocity in velocities:
+        if (steps[0].sign > 0) is velocity.is_to_noise:
+            yield AgainstFlow(velocity.is_to_noise, velocity.target, steps[0].site, velocity.compared)
 
 
 # Noise levels

@@ -4,7 +4,8 @@
 Networks that join their noisy input with a scaled prediction of their own (`c_skip * x + c_out * F(x)`)
 return the input without its noise. The rule looks at what such an output is compared with in the loss: the
 clean data, or something that is made from the noise, such as a velocity or the noise itself. A raw output is
-compared with what the sampling code takes it for: `eps = model(x, t)`, or a scheduler's `prediction_type`.
+compared with what the sampling code takes it for: `eps = model(x, t)`, or a scheduler's `prediction_type`. A
+velocity, the difference of data and noise, is compared with the way in which the sampler walks along it.
 
 ## Why it matters
 Velocity, noise and clean data are different things, and each needs its own output. Held to the wrong one, the
@@ -48,4 +49,12 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
             where=tuple(dict.fromkeys((misread.compared.where, misread.reading.where))),
             message=f"the network is trained to return {misread.trained}, and {taken} {misread.read}",
             evidence={"objective": misread.compared.text, "sampler": misread.reading.text},
+        )
+    for one in objective.seen.against:
+        way = "from the data to the noise" if one.is_to_noise else "from the noise to the data"
+        walk = "along" if one.is_to_noise else "against"
+        yield Finding(
+            where=tuple(dict.fromkeys((one.target.where, one.step.where, one.compared.where))),
+            message=f"the velocity is trained to point {way}, and sampling walks {walk} it from the noise",
+            evidence={"target": one.target.text, "step": one.step.text},
         )
