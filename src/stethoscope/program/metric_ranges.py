@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry, quietly
+from stethoscope.program.batches import drawn, is_loader
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
+from stethoscope.program.ingredients import part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, FunctionValue, Part, Site, Value
 
@@ -146,10 +148,30 @@ def range_of(run: Execution, value: Value, depth: int = DEPTH) -> Range | None:
         found = {range_of(run, option, depth - 1) for option in value.options}
         return found.pop() if len(found) == 1 else None
     if isinstance(value, Part):
-        return range_of(run, value.base, depth - 1) if isinstance(value.key, int) else None
+        return _of_part(run, value, depth)
     if not isinstance(value, Applied) or not value.args:
         return None
     return _of_operation(run, value, depth)
+
+
+def _of_part(run: Execution, value: Part, depth: int) -> Range | None:
+    """The range of a part: of a batch it is what the data set puts there."""
+    base, keys = part_path(value)
+    if is_loader(base) and keys[:1] == ("*",):
+        found = {range_of(run, one, depth - 1) for one in drawn(run, value)}
+        return found.pop() if len(found) == 1 else None
+    return range_of(run, value.base, depth - 1) if isinstance(value.key, int) else None
+
+
+def _is_centred(operation: str, left: Value, number: float) -> bool:
+    """`x * 2 - 1`, `(x - 0.5) / 0.5` and `(x - 0.5) * 2`: so is written what takes [0, 1] to [-1, 1]."""
+    if not (isinstance(left, Applied) and len(left.args) == 2):
+        return False
+    inner = [arg.value for arg in left.args if isinstance(arg, Constant)]
+    if operation == "-" and number == 1:
+        return left.callee in {"*", ".mul"} and inner == [2]
+    is_doubled = (operation == "*" and number == 2) or (operation == "/" and number == 0.5)
+    return is_doubled and left.callee in {"-", ".sub"} and inner == [0.5]
 
 
 def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
@@ -182,6 +204,8 @@ def _scaled(run: Execution, operation: str, left: Value, right: Value, depth: in
         left, right = right, left
     known = range_of(run, left, depth - 1)
     number = right.value if isinstance(right, Constant) else None
+    if known is None and isinstance(number, int | float) and _is_centred(operation, left, number):
+        return -1.0, 1.0
     if known is None or not isinstance(number, int | float) or (operation == "/" and number == 0):
         return None
     low, high = known
