@@ -94,6 +94,12 @@ class HalfSections:
         noted = self.noted.get(node)
         return noted is not None and noted.sure and any(mode.certain for mode in noted.modes)
 
+    def spoken(self, node: ast.expr) -> str:
+        """The half type as it is told: whether an expression has it at all may depend on settings."""
+        noted = self.noted.get(node)
+        is_open = noted is not None and not any(mode.certain for mode in noted.modes)
+        return f"{self.dtype} under some settings" if is_open else str(self.dtype)
+
     def in_autocast(self, node: ast.expr) -> bool:
         """Whether an expression was reached inside a region of the half type."""
         noted = self.noted.get(node)

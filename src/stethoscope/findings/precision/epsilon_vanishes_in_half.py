@@ -44,9 +44,10 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
                 certain = half.sections.is_certain(tensor)
                 # Elsewhere the layers behind it have half weights and would refuse float32.
                 splice = body.upcast(tensor) if half.sections.in_autocast(tensor) else None
+                said = f"{becomes} in {half.sections.spoken(tensor)}"
                 yield Finding(
                     where=body.source.where(node),
-                    message=f"{body.text(number)} is {becomes} in float16, the type of `{body.text(tensor)}`",
+                    message=f"{body.text(number)} is {said}, the type of `{body.text(tensor)}`",
                     evidence={"expression": body.text(node), "function": body.spoken},
                     proof="float16 has no number between 0 and 6e-8, and none between 0.9995 and 1",
                     strength=0.9 if certain else 0.4,

@@ -58,7 +58,7 @@ def _findings(half: HalfSections, body: Body, told: set[ast.expr]) -> Iterator[F
             splice = body.upcast(operand) if half.in_autocast(statistic) else None
             yield Finding(
                 where=(body.source.where(statistic), body.source.where(root)),
-                message=f"the variance in {body.spoken} is {half.dtype}: {harm}",
+                message=f"the variance in {body.spoken} is {half.spoken(statistic)}: {harm}",
                 evidence={
                     "statistic": body.text(statistic),
                     "of": body.text(operand),

@@ -97,10 +97,11 @@ def _in_float16(half: HalfPrecision) -> Iterator[tuple[Finding, ast.AST]]:
 def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple[ast.expr, str]]:
     shown = body.text(call.node)
     is_half = half.is_half(call.node)
+    kind = half.spoken(call.node)
     if call.name in GROWING and is_half and half.is_half(call.operand):
         if not _is_bounded(body, call.operand):
             end = 16 if call.name.startswith("exp2") else 11.1
-            yield call.operand, f"`{shown}` is float16: it is inf from an exponent of {end}"
+            yield call.operand, f"`{shown}` is {kind}: it is inf from an exponent of {end}"
     elif call.name in {"half", "to", "type_as"} and is_half:
         inner = body.call(body.definition(call.operand))
         if inner is not None and inner.name in GROWING and not _is_bounded(body, inner.operand):
@@ -111,11 +112,11 @@ def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple
     elif call.name in SUMS:
         squared = _square(half, body, body.definition(call.operand))
         if squared is not None and not _is_below_root(body, call.node):
-            yield squared, f"the squares in `{shown}` are float16: they are inf from a value of 256"
+            yield squared, f"the squares in `{shown}` are {kind}: they are inf from a value of 256"
     elif call.name in LOGARITHMS and is_half:
         inner = body.call(body.definition(call.operand))
         if inner is not None and inner.name in VANISHING and half.is_half(inner.node):
-            yield call.operand, f"`{shown}` is float16: what is below 6e-8 is 0, and its logarithm -inf"
+            yield call.operand, f"`{shown}` is {kind}: what is below 6e-8 is 0, and its logarithm -inf"
 
 
 def _is_bounded(body: Body, exponent: ast.expr) -> bool:
