@@ -5,7 +5,8 @@ For each torch or transformers scheduler: in which loop it is stepped, against w
 in. `T_max=epochs` stepped with every batch; `StepLR(step_size=30)`, `ExponentialLR(0.9)` or milestones
 below the number of epochs stepped with every batch inside a loop over epochs; and the reverse, lengths made
 of `len(loader)` or named steps and iterations, stepped once an epoch. A `SequentialLR` or
-`ChainedScheduler` counts as its members do.
+`ChainedScheduler` counts as its members do. In Lightning the `interval` that `configure_optimizers` hands
+over, "epoch" where it says nothing, is held against the lengths in the same way.
 
 ## Why it matters
 Too fast, the rate is spent within the first epoch: it vanishes, or with a cosine it swings up and down
@@ -26,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.configured_schedules import ConfiguredSchedule, configured_schedules
 from stethoscope.program.events import Call
 from stethoscope.program.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
 from stethoscope.program.schedules import (
@@ -64,6 +66,31 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                     told.add(id(call.site.node))
                     yield _finding(loop, step, schedule, why)
                     break
+        for configured in configured_schedules(loop):
+            why = _configured_mismatch(configured)
+            if why:
+                yield Finding(
+                    where=configured.schedule.site.where,
+                    message=f"{configured.schedule.kind} {why}",
+                    evidence={"made": configured.schedule.site.text, "interval": configured.interval},
+                )
+
+
+def _configured_mismatch(configured: ConfiguredSchedule) -> str:
+    """What is wrong with the interval by which Lightning moves a schedule."""
+    run, schedule = configured.run, configured.schedule
+    units = [(length, unit_of(run, length)) for length in schedule.lengths]
+    if configured.interval == "epoch":
+        if schedule.kind == "OneCycleLR" and _has_many_batches(schedule):
+            return "is laid out in batches (steps_per_epoch), and Lightning moves it once an epoch"
+        for length, unit in units:
+            if unit == "step" and length.name not in {"step_size", "milestones"}:
+                return f"counts steps ({length.name}={length.text}), and Lightning moves it once an epoch"
+    if configured.interval == "step" and "step" not in {unit for _, unit in units}:
+        for length, unit in units:
+            if unit == "epoch":
+                return f"counts epochs ({length.name}={length.text}), and Lightning moves it with every batch"
+    return ""
 
 
 def _finding(loop: TrainingLoop, step: ScheduleStep, schedule: Schedule, why: str) -> Finding:
