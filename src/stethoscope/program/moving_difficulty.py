@@ -6,15 +6,21 @@ A walk knows what a step function from a factory was given, which the function b
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stethoscope.program.evaluation import Evaluation, names_in, walks
 from stethoscope.program.events import Call
 from stethoscope.program.index import Function, Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.roles import MODEL_WORDS
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.validation_path import DIFFICULTY, FIXED_DIFFICULTY, PROGRESS, Following
 from stethoscope.program.values import ClassValue, FunctionValue, Instance, LambdaValue, Outside, Value
+
+SUMS = frozenset({"min", "max", "int", "round", "float", "len", "abs"})
+CURRICULUM = re.compile(r"curricul|difficult|preschool|pacing", re.IGNORECASE)
 
 
 @remembered
@@ -34,10 +40,11 @@ def _followings(index: Index, evaluation: Evaluation) -> Iterator[Following]:
     for event in evaluation.walk.trace.events[: evaluation.walk.place(forward)]:
         if not isinstance(event, Call) or not event.within or event.within[-1] not in forward.within:
             continue
-        if event.scope is None or id(event.scope) not in region or not _is_difficulty(event):
+        inside = event.scope is not None and id(event.scope) in region
+        if not _is_difficulty(event) or (not inside and event.within[-1] in _functions_of(evaluation)):
             continue
         progress = _progress(index, event)
-        if progress and _is_measured(evaluation, event.site.node, event.within[-1]):
+        if progress and _is_measured(evaluation, event.site.node, event.within[-1], inside):
             function = evaluation.function or event.within[-1]
             yield Following(
                 function.spoken,
@@ -48,14 +55,30 @@ def _followings(index: Index, evaluation: Evaluation) -> Iterator[Following]:
             )
 
 
+def _functions_of(evaluation: Evaluation) -> list[Function]:
+    """The functions that do nothing but evaluate; what stands in another one may be for training."""
+    nodes = {id(scope.node) for scope in evaluation.region if scope.kind == "call"}
+    return [function for function in evaluation.forward.event.within if id(function.node) in nodes]
+
+
 def _is_difficulty(call: Call) -> bool:
     node = call.site.node
     named = " ".join(names_in(node.func)) if isinstance(node, ast.Call) else ""
     if isinstance(call.callee, FunctionValue):
         named += " " + call.callee.function.spoken
+        if _computes_difficulty(call.callee.function) and not FIXED_DIFFICULTY.search(named):
+            return True
     if isinstance(call.callee, ClassValue | Outside):
         return False  # a curriculum that is made has not been asked for anything
     return bool(DIFFICULTY.search(named)) and not FIXED_DIFFICULTY.search(named)
+
+
+def _computes_difficulty(function: Function) -> bool:
+    """Whether a function does sums with settings of a curriculum: `longest = cfg.curriculum_epochs * ...`."""
+    if not CURRICULUM.search(ast.unparse(function.node)):
+        return False
+    calls = (node for node in ast.walk(function.node) if isinstance(node, ast.Call))
+    return all(isinstance(node.func, ast.Name) and node.func.id in SUMS for node in calls)
 
 
 def _progress(index: Index, call: Call) -> str:
@@ -88,8 +111,11 @@ def _uses_parameters(index: Index, call: Call) -> bool:
     )
 
 
-def _is_measured(evaluation: Evaluation, asked: ast.AST, function: Function) -> bool:
-    """Whether the answer reaches what the network is given, or what the function gives back."""
+def _is_measured(evaluation: Evaluation, asked: ast.AST, function: Function, inside: bool) -> bool:
+    """Whether the answer reaches what the network is given, or what the function gives back.
+
+    In a function that trains as well, only what is handed to the evaluation as its data counts.
+    """
     forward = evaluation.forward.event
     led = [evaluation.walk.call_of(scope) for scope in evaluation.region if scope.kind == "call"]
     calls = {forward.site.node, *(call.site.node for call in led if call is not None)}
@@ -107,11 +133,17 @@ def _is_measured(evaluation: Evaluation, asked: ast.AST, function: Function) -> 
         given: list[ast.expr] = []
         if isinstance(node, ast.Call) and node in calls:
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        elif isinstance(node, ast.Return) and node.value is not None:
+            if not inside:
+                given = [arg for arg in given if not _is_network_named(arg)]
+        elif inside and isinstance(node, ast.Return) and node.value is not None:
             given = [node.value]
         if any(_has(value, asked, tainted) for value in given):
             return True
     return False
+
+
+def _is_network_named(node: ast.expr) -> bool:
+    return any(MODEL_WORDS.intersection(words(name)) for name in names_in(node))
 
 
 def _has(node: ast.AST, asked: ast.AST, tainted: set[str]) -> bool:
