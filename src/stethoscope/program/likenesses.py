@@ -46,6 +46,7 @@ OPPOSITE_WORDS = frozenset({
 # fmt: on
 ANGLES = frozenset({"cosine similarity", "correlation", "similarity"})
 LIKELIHOOD = "log-likelihood"
+DIVERGENCE = "negative divergence from the standard normal"
 
 # fmt: off
 TARGET_WORDS = frozenset({

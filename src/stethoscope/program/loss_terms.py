@@ -17,6 +17,7 @@ from stethoscope.program.likenesses import (
     ANGLES,
     APART,
     ATTACK,
+    DIVERGENCE,
     JUDGED,
     LIKELIHOOD,
     LIKENESS_WORDS,
@@ -44,6 +45,8 @@ from stethoscope.program.values import (
     span_of,
 )
 from stethoscope.run import Program, Recipe, Source, Splice, Where
+
+UNBOUNDED = frozenset({"PSNR", "SNR", LIKELIHOOD, DIVERGENCE})  # turned by a minus, not from one
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +228,8 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
     about = " ".join(_names_around(contribution, one))
     if ATTACK.search(about):
         return False
+    if contribution.kind == DIVERGENCE:
+        return True
     if contribution.kind == LIKELIHOOD:
         # Weights that come from data or networks say how much of it is wanted, and whether at all.
         is_plain = all(isinstance(weight, Constant) for weight in contribution.weights)
@@ -450,7 +455,7 @@ def _fix(
     returns: list[ast.Return],
 ) -> Splice | None:
     tried = contribution.tried
-    unbounded = tried.alike > LARGEST_BOUNDED if tried is not None else contribution.kind in {"PSNR", "SNR"}
+    unbounded = tried.alike > LARGEST_BOUNDED if tried is not None else contribution.kind in UNBOUNDED
     bounded = not unbounded and contribution.orientation > 0
     if isinstance(place, Delayed) and isinstance(place.callee, LambdaValue):
         return _negated(place.callee.source, place.callee.node.body, bounded, inside=False)

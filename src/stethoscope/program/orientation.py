@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from stethoscope.program import calls
+from stethoscope.program.divergences import is_negative_divergence
 from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import is_drawn, peeled
-from stethoscope.program.likenesses import LIKELIHOOD, likeness_named, outside_orientation
+from stethoscope.program.likenesses import DIVERGENCE, LIKELIHOOD, likeness_named, outside_orientation
 from stethoscope.program.own_losses import own_loss
 from stethoscope.program.probe import Probe, is_operand, operands_of, probe
 from stethoscope.program.values import (
@@ -238,6 +239,8 @@ class Reader:
                 return self._of_application(Applied(symbol, args[:2], {}, value.site), depth)
         if last == "rsub" and len(args) > 1:
             return self._difference(value, args[1], args[0], depth)
+        if _is_soft_maximum(value):
+            return []  # over what is wanted and what is not, together
         if self._is_likelihood(value):
             return [Contribution(value, 1, LIKELIHOOD)]
         if last in KEEPING:
@@ -265,7 +268,10 @@ class Reader:
             whole = self._whole(value, "")
             if whole:
                 return whole
-        return self.contributions(left, depth - 1) + _turned(self.contributions(right, depth - 1))
+        found = self.contributions(left, depth - 1) + _turned(self.contributions(right, depth - 1))
+        if not found and is_negative_divergence(self.run.index, value):
+            return [Contribution(value, 1, DIVERGENCE)]
+        return found
 
     def _product(self, value: Applied, depth: int) -> list[Contribution]:
         tensors: list[Value] = []
@@ -326,6 +332,20 @@ class Reader:
             return [Contribution(value, tried.orientation, kind, tried=tried)]
         kind = likeness_named(name) if isinstance(value, Delayed) else ""
         return [Contribution(value, 1, kind)] if kind else []
+
+
+def _is_soft_maximum(value: Applied) -> bool:
+    """`logsumexp(x)` and `log(exp(x).sum(1) + eps)`."""
+    last = _last(value.callee)
+    if last == "logsumexp":
+        return True
+    inner = value.args[0]
+    if isinstance(inner, Applied) and inner.callee == "+" and isinstance(inner.args[-1], Constant):
+        inner = inner.args[0]
+    is_sum = isinstance(inner, Applied) and _last(inner.callee) == "sum" and bool(inner.args)
+    if last != "log" or not is_sum or not isinstance(inner, Applied):
+        return False
+    return any(isinstance(one, Applied) and _last(one.callee) == "exp" for one in _factors(inner.args[0]))
 
 
 def spoken_name(call: Delayed) -> str:
