@@ -3,7 +3,8 @@
 ## What it checks
 Every network with weights that a loss goes back through, against what the optimizers of the program were
 given (`model.parameters()`, lists, groups, chains, filters, `add_param_group`). One that is in none of
-them, while others are, is reported. Two optimizers with the parameters of one network, and none with the
+them, while others are, is reported; so is a part of a network that gets what another part of it gives, where
+an optimizer has that other part alone. Two optimizers with the parameters of one network, and none with the
 other's, is the same.
 
 ## Why it matters
@@ -29,6 +30,7 @@ from stethoscope.program.ancestry import cuts_gradient, quietly
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import met_passes
+from stethoscope.program.left_out_parts import left_out_behind
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.parameter_owners import (
@@ -97,6 +99,7 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
             if any(is_inside(loop.run, module, owner) for owner in extra):
                 continue
             if any(is_inside(loop.run, owner, module) for one in held for owner in one.owners):
+                yield from _left_out(loop, held, module, extra)
                 continue
             if _is_kept(loop, module) or _is_handed_on(loop, module):
                 continue
@@ -110,6 +113,28 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 "its parameters",
                 evidence={"network": name_of(module), "optimizer": first.site.text},
             )
+
+
+def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list[Value]) -> Iterator[Finding]:
+    """The parts of a network that learn behind the one part that an optimizer has."""
+
+    def is_held(part: Value) -> bool:
+        owners = [owner for one in held for owner in one.owners]
+        by_part = any(is_inside(loop.run, owner, part) for owner in owners)
+        return by_part or any(one.holds(loop.run, part) for one in held)
+
+    if not isinstance(module, Instance) or extra or _is_kept(loop, module):
+        return
+    for name, part, where in left_out_behind(loop.run, module, is_held):
+        if _is_kept(loop, part) or KEPT.intersection(words(name)):
+            continue
+        first = held[0].call
+        yield Finding(
+            where=(first.site.where, where),
+            message=f"{first.name} has other parts of {name_of(module)}, and not {name}, which the loss goes "
+            "through behind them",
+            evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
+        )
 
 
 def _place(loop: TrainingLoop, module: Value) -> Call | None:
