@@ -463,7 +463,7 @@ def _picks(key: Value) -> bool:
     if isinstance(key, Items | Constant) or (isinstance(key, Applied) and key.callee == "slice"):
         return False
     is_asked = isinstance(key, Applied) and (_is_comparison(key) or key.callee in {"~", "&", "|", "invert"})
-    return is_asked or _names_mask(key) or isinstance(key, Leaf | Part | Applied)
+    return is_asked or _names_mask(key)
 
 
 def _is_below_zero(value: Value) -> bool:
@@ -511,8 +511,11 @@ def _fills_rows(value: Applied) -> bool:
         return False
     is_whole = re.search(r"\blong\b|\bint(?:32|64)?\b", base.site.text) is not None
     bounds = [one for one in (key.items if isinstance(key, Items) else [key]) if isinstance(one, Applied)]
-    ends = [one.args[1] for one in bounds if one.callee == "slice"]
-    return is_whole and any(not isinstance(end, Constant) for end in ends)
+    slices = [one.args for one in bounds if one.callee == "slice"]
+    begins = all(_is_nothing(start) or _is_zero(start) for start, *_ in slices)
+    # A region of a picture that gets the number of its class is no row.
+    is_row = begins and len(slices) == 1 and not isinstance(value.args[2], Constant)
+    return is_whole and is_row and not isinstance(slices[0][1], Constant)
 
 
 def _pads_channels(value: Applied) -> bool:
