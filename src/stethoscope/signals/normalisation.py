@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import index
 from stethoscope.program.normalisation import Pipeline, pipelines
+from stethoscope.program.told_statistics import ToldApart, told_apart
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 
@@ -16,6 +17,7 @@ class Transforms:
     """Chains whose purpose is known."""
 
     pipelines: tuple[Pipeline, ...]
+    told: tuple[ToldApart, ...] = ()
 
     def pairs(self) -> Iterator[tuple[tuple[Pipeline, ...], Pipeline]]:
         """The chains for training that stand nearest to each chain for evaluation in the same file.
@@ -39,5 +41,8 @@ def measure(run: Run) -> Transforms | Missing:
     """Find the transforms of the run's program."""
     if run.program is None or not run.program.sources:
         return NO_SOURCE
-    found = pipelines(index(run.program))
-    return Transforms(found) if found else Missing("no normalising transforms were found in the source")
+    names = index(run.program)
+    found, told = pipelines(names), told_apart(names)
+    if not found and not told:
+        return Missing("no normalising transforms were found in the source")
+    return Transforms(found, told)

@@ -40,6 +40,12 @@ def examine(transforms: Transforms) -> Iterator[Finding]:
                 message=f"evaluation {_said(judged)}, and training {_said(trained)}",
                 evidence={"training": trained.numbers, "evaluation": judged.numbers},
             )
+    for told in transforms.told:
+        yield Finding(
+            where=(told.judged.where, told.trained.where),
+            message=f"evaluation is normalised by other statistics than training: {told.judged.text}",
+            evidence={"training": told.trained.text, "evaluation": told.judged.text},
+        )
 
 
 def _differ(trained: Pipeline, judged: Pipeline) -> bool:
