@@ -12,6 +12,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.ingredients import ingredients, is_drawn
 from stethoscope.program.made_channels import noisy_channels
 from stethoscope.program.minimised import minimised
+from stethoscope.program.noisy_copies import noisy_copies, noisy_places
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Value
@@ -46,7 +47,7 @@ class Replicas:
 def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
     """Look at the noise that the input of every trained network gets."""
     found: dict[object, NoisyReplicas] = {}
-    passes = 0
+    passes = noisy_places(index)
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
@@ -56,7 +57,7 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
                     found.setdefault(id(replicas.repeated.node), replicas)
         except (Exhausted, RecursionError):
             continue
-    for made in noisy_channels(index):
+    for made in (*noisy_channels(index), *noisy_copies(index)):
         passes += 1
         found.setdefault(id(made.joined.node), NoisyReplicas(0, made.joined, made.made))
     return Replicas(passes, tuple(found.values()))
