@@ -231,3 +231,13 @@ main("first.yaml")
     assert "did you mean batch_size?" in one.found.finding.message
     (tmp_path / "first.yaml").rename(tmp_path / "second.yaml")
     assert lint([tmp_path], select=["SET101"]).findings == ()
+
+
+def test_a_number_is_no_text_where_one_of_several_readers_may_convert_it(tmp_path: Path) -> None:
+    """Examples that ship beside two programs, and nothing says which of them takes the files."""
+    plain = "import yaml\n\n\ndef rate(path):\n    return yaml.safe_load(open(path))['lr'] * 2\n"
+    typed = "import yaml\nfrom pydantic import BaseModel\n\n\nclass Options(BaseModel):\n    lr: float\n"
+    written(tmp_path, {"a.py": plain, "b.py": plain, "examples/small.yaml": TEXT_NUMBER})
+    assert found(lint([tmp_path], select=["SET102"])) == ["small.yaml:1 SET102"]
+    written(tmp_path, {"b.py": typed})
+    assert lint([tmp_path], select=["SET102"]).findings == ()

@@ -20,6 +20,7 @@ from stethoscope.lint.files import Files
 from stethoscope.lint.import_graph import groups
 from stethoscope.lint.launched import is_called, launched, scripts_asked_about
 from stethoscope.program import module_name, parsed_source
+from stethoscope.program.remembered import remembered
 from stethoscope.recipe import hydra_in_use
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.recipe.packages import packages_of
@@ -70,6 +71,7 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
     started = launched(files, programs, _one_each(assigned, files), reading.unread)
     covered = frozenset(file for one in started for file in one.files)
     apart = [one for one in started if one.program is None]
+    loaders = tuple(program for program in programs if _loads_settings(program))
     for number, (program, own) in enumerate(assigned):
         few = _most_alternatives(program) if program else 0
         mine = [one for one in started if program is not None and one.program == number]
@@ -77,12 +79,13 @@ def patients(files: Files, kept: Kept | None = None) -> Patients:
         under: list[Recipe | None] = [*(one.recipe for one in mine[:few]), *alternatives]
         under = under or ([None] if program else [])
         most = _most_followed(program) if program else 0
-        each = [_run(program, recipe, files, pins, i < most) for i, recipe in enumerate(under)]
+        around = loaders if program is None else ()
+        each = [_run(program, recipe, files, pins, i < most, around) for i, recipe in enumerate(under)]
         runs += each
         source_runs += each[:few]
         # Of further launches, and of those of programs elsewhere, the settings alone are examined.
         apart += mine[few:]
-    runs += [_run(None, one.recipe, files, pins) for one in apart]
+    runs += [_run(None, one.recipe, files, pins, around=loaders) for one in apart]
     recipes += [one.recipe for one in started]
     sources = tuple(source for program in programs for source in program)
     texts = {source.file: source.text for source in sources}
@@ -140,6 +143,7 @@ def _run(
     files: Files,
     pins: Sequence[Entry],
     is_followed: bool = True,
+    around: tuple[Program, ...] = (),
 ) -> Run:
     return Run(
         str(files.root),
@@ -148,6 +152,7 @@ def _run(
         program=program,
         packages=packages_of(pins, (), recipe),
         is_followed=is_followed,
+        around=around,
     )
 
 
@@ -321,8 +326,13 @@ def _only_user(programs: Sequence[Program], recipe: Recipe) -> list[int]:
     }
     nearest = [number for number, shared in near.items() if shared == max(near.values())]
     namesakes = [number for number in nearest if _is_namesake(programs[number], recipe)]
-    loaders = [number for number in nearest if any(_LOADS.search(s.text) for s in programs[number])]
+    loaders = [number for number in nearest if _loads_settings(programs[number])]
     return next((few for few in (nearest, namesakes, loaders) if len(few) == 1), [])
+
+
+@remembered
+def _loads_settings(program: Program) -> bool:
+    return any(_LOADS.search(source.text) for source in program)
 
 
 def _is_namesake(program: Program, recipe: Recipe) -> bool:

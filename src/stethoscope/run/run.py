@@ -19,6 +19,7 @@ class Run:
     trained again replace the abandoned ones, which are kept in `abandoned`. `notes` say how the logs were
     put together where that is not plain. `packages` are those whose version is recorded somewhere.
     `is_followed` is false where the source is not followed under these settings, being one of too many.
+    `around` are the programs of which one may read the settings, where nothing says which.
     """
 
     path: str
@@ -34,6 +35,7 @@ class Run:
     notes: tuple[str, ...] = ()
     packages: tuple[Package, ...] = ()
     is_followed: bool = True
+    around: tuple[Program, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:

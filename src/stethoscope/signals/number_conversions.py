@@ -25,17 +25,29 @@ _CONVERTERS = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberConversions:
-    """What the source does with a setting before it is used as a number."""
+    """What the source does with a setting before it is used as a number: of one program, or of several of
+    which one reads the settings.
+    """
 
-    by_loader: bool
+    programs: tuple[Program, ...]
+
+    def may_convert(self, name: str) -> bool:
+        """Whether a program makes a number of a setting, in its loader or in every use, or nobody can say."""
+        return any(_may_convert(program, name) for program in self.programs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """The places where a program takes its settings."""
+
     uses: SettingUses
 
-    def converts(self, name: str) -> bool:
-        """Whether the loader, or every use of the setting, makes a number of it."""
+    def convert(self, name: str) -> bool:
+        """Whether every one of a setting makes a number of it."""
         taken = list(taken_by_name(name, self.uses.code))
         # An object's own attribute is what it was given, which is looked at there.
         spots = [spot for spot in taken if not self._is_own(spot, name)] or taken
-        return self.by_loader or (bool(spots) and all(self._is_converted(spot) for spot in spots))
+        return bool(spots) and all(self._is_converted(spot) for spot in spots)
 
     def _is_own(self, spot: Spot, name: str) -> bool:
         holder = spot.node.value if isinstance(spot.node, ast.Attribute) else None
@@ -68,10 +80,17 @@ def _is_converter(node: ast.AST | None) -> bool:
 
 def measure(run: Run) -> NumberConversions | Missing:
     """Look at how the source loads and takes its settings."""
-    uses = setting_uses(run.program) if run.program is not None else None
-    if run.program is None or uses is None:
+    programs = (run.program,) if run.program is not None else run.around
+    if not programs:
         return Missing("the training source was not found", log_this="keep a copy of the source with the run")
-    return NumberConversions(_converts_by_loader(run.program), uses)
+    return NumberConversions(programs)
+
+
+def _may_convert(program: Program, name: str) -> bool:
+    if _converts_by_loader(program):
+        return True
+    uses = setting_uses(program)
+    return uses is None or _Uses(uses).convert(name)  # None: too large to be followed
 
 
 @remembered

@@ -63,7 +63,7 @@ def examine(settings: Settings, conversions: NumberConversions | None) -> Iterat
     for setting in settings:
         if not _is_number_as_text(setting) or _is_label(setting):
             continue
-        if conversions is None or not conversions.converts(setting.leaf):
+        if conversions is None or not conversions.may_convert(setting.leaf):
             yield _finding(setting, settings)
 
 
