@@ -12,6 +12,7 @@ from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move, receiver_role
+from stethoscope.program.own_checkpoints import is_written_by_training
 from stethoscope.program.roles import Role, role_by_name, role_of
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.values import (
@@ -95,9 +96,17 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
         counter = _counter(walk)
         named = _context_words(walk, call)
         is_named = bool(named & RESUME_WORDS) and not named & OTHER_PURPOSES
+        is_named = is_named or (not named & OTHER_PURPOSES - {"best"} and _goes_on(walk, call))
         if counter is not None or is_named:
             yield Resumption(walk, call, counter, is_named)
             return
+
+
+def _goes_on(walk: Walk, load: Call) -> bool:
+    """Whether weights come from the file that the training itself writes."""
+    made = (one for value in load.args[:1] for one in ancestry(walk.trace.run, value))
+    read = [one for one in made if is_loaded(one) and isinstance(one, Applied) and one.args]
+    return any(is_written_by_training(walk, one.args[0]) for one in read if isinstance(one, Applied))
 
 
 def first_backward(walk: Walk) -> int:

@@ -22,7 +22,8 @@ from stethoscope.program.values import Site
 FRAMEWORKS = ("lightning", "transformers", "trl")
 # What a framework's call to train is told a checkpoint by, and at which place.
 CHECKPOINT_OPTIONS = {"fit": ("ckpt_path", 4), "train": ("resume_from_checkpoint", 0)}
-LOADS = frozenset({"load_state_dict", "load_from_checkpoint", "load_model"})
+LOADS = frozenset({"load_state_dict", "load_from_checkpoint", "load_model", "from_pretrained"})
+NO_NETWORKS = frozenset({"tokenizer", "processor", "config", "extractor", "scheduler", "arguments"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +81,9 @@ def _holder(call: ast.Call) -> str:
     """The name of the object whose method is called."""
     if not isinstance(call.func, ast.Attribute):
         return ""
-    return (dotted(call.func.value) or "").rpartition(".")[2]
+    holder = call.func.value
+    made = holder.func if isinstance(holder, ast.Call) else holder  # `Trainer(max_epochs=3).fit(model)`
+    return (dotted(made) or "").rpartition(".")[2]
 
 
 def _trains(call: ast.Call) -> bool:
@@ -97,13 +100,13 @@ def _loads_network(call: ast.Call) -> bool:
     if _name(call) not in LOADS:
         return False
     if _name(call) != "load_state_dict":
-        return True
+        return not NO_NETWORKS & set(words(_holder(call)))
     return role_by_name(_holder(call)) in {None, Role.MODEL}
 
 
 def _spoken_around(load: ast.Call, nodes: list[ast.AST]) -> set[str]:
     """The words of the conditions around a load and of the file that it reads."""
-    about: list[ast.AST] = [load]
+    about: list[ast.AST] = [*load.args, *load.keywords]
     for node in nodes:
         if isinstance(node, ast.If | ast.IfExp) and load in ast.walk(node):
             about.append(node.test)
