@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from stethoscope.program.averages_by_hand import drawings
 from stethoscope.program.evaluation import Evaluation, Walk, called_network, names_in
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move, receiver_role
 from stethoscope.program.networks import is_same_network, networks
-from stethoscope.program.roles import Role, role_of
+from stethoscope.program.roles import Role, class_role, role_of
 from stethoscope.program.values import Site, Value
 
 AVERAGE_WORDS = frozenset({"ema", "emas", "swa", "averaged", "shadow", "polyak"})
@@ -25,6 +26,8 @@ BOOKKEEPING = frozenset({
     "save_pretrained",
 })
 # fmt: on
+SWAPPING = frozenset({"swap", "copy", "restore", "store"})
+TAKING_OUT = frozenset({"restore", "unapply", "unswap", "original"})
 
 
 def average_updates(walk: Walk) -> tuple[Event, ...]:
@@ -36,7 +39,7 @@ def average_updates(walk: Walk) -> tuple[Event, ...]:
         named = set(words(event.name)) if isinstance(event, Call) else set()
         if named & {"ema", "swa"} and not named & MAKING and _trains(walk, event):
             found.append(event)
-    return tuple(found)
+    return (*found, *(drawing.event for drawing in drawings(walk)))
 
 
 def _trains(walk: Walk, event: Event) -> bool:
@@ -45,7 +48,10 @@ def _trains(walk: Walk, event: Event) -> bool:
 
 def is_teacher(walk: Walk) -> bool:
     """Whether training itself runs an average: then it is a target of the loss, and not the result."""
+    drawn = {id(drawing.average) for drawing in drawings(walk)}
     for move in _training_runs(walk):
+        if any(id(network) in drawn for network in networks(called_network(move))):
+            return True
         is_average = role_of(walk.trace.run, called_network(move)) is Role.AVERAGE
         if is_average or _says_average(names_in(move.event.site.node)):
             return True
@@ -60,15 +66,41 @@ def _training_runs(walk: Walk) -> Iterator[Move]:
 
 
 def is_swapped_in(walk: Walk) -> bool:
-    """Whether an average is asked for more than its upkeep: `ema.apply_shadow()`, `ema.copy_to(...)`."""
-    for event in walk.trace.events:
-        if not isinstance(event, Call) or event.name in BOOKKEEPING:
-            continue
-        if receiver_role(walk.trace.run, event) is Role.AVERAGE and event.receiver is not None:
+    """Whether an average is asked for more than its upkeep: `ema.apply_shadow()`, `ema.copy_to(...)`.
+
+    What is put in and taken out again before anything is done with it was not put in.
+    """
+    swaps = [event for event in walk.trace.events if isinstance(event, Call) and _swaps(walk, event)]
+    outs = [walk.place(event) for event in swaps if set(words(event.name)) & TAKING_OUT]
+    for event in swaps:
+        here = walk.place(event)
+        end = next((place for place in outs if place > here), None)
+        if here not in outs and (end is None or _is_used_between(walk, event, end)):
             return True
-        if {"swap", "copy", "restore", "store"} & set(words(event.name)) and _says_average(
-            names_in(event.site.node)
-        ):
+    return False
+
+
+def _swaps(walk: Walk, event: Call) -> bool:
+    owner = event.within[-1].owner if event.within else None
+    if owner is not None and class_role(walk.trace.run.index, owner) is Role.AVERAGE:
+        return False  # how an average does it
+    if event.name == "load_state_dict":
+        return receiver_role(walk.trace.run, event) is not Role.AVERAGE and _says_average(
+            name for arg in getattr(event.site.node, "args", ()) for name in names_in(arg)
+        )
+    if event.name in BOOKKEEPING:
+        return False
+    if receiver_role(walk.trace.run, event) is Role.AVERAGE and event.receiver is not None:
+        return True
+    return bool(SWAPPING & set(words(event.name))) and _says_average(names_in(event.site.node))
+
+
+def _is_used_between(walk: Walk, swap: Call, end: int) -> bool:
+    """Whether anything runs or is handed the network before the weights are taken out again."""
+    for event in walk.trace.events[walk.place(swap) + 1 : end]:
+        if not isinstance(event, Call) or len(event.within) > len(swap.within) or _swaps(walk, event):
+            continue
+        if event.name not in BOOKKEEPING or event.name == "state_dict":
             return True
     return False
 

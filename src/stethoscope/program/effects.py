@@ -34,7 +34,7 @@ TELLING = BACKWARD | {
     *("all_reduce", "barrier", "broadcast", "set_epoch", "load_state_dict", "state_dict", "manual_seed"),
     *("all_gather", "gather", "gather_for_metrics", "reduce", "wait_for_everyone", "save", "load", "forward"),
     *("all_gather_object", "all_gather_into_tensor", "broadcast_object_list", "reduce_scatter", "scatter"),
-    *("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict"),
+    *("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "no_grad", "inference_mode"),
 }
 EVALUATING = ("valid", "eval", "test")  # in the names of functions that measure
 # The ends of names that networks are called by: `self.net_g(x)` is met where it happens.
@@ -75,7 +75,9 @@ def effects(index: Index) -> Effects:
         for name in names:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
-        is_evaluation = any(word in function.name.lower() for word in EVALUATING)
+        is_evaluation = any(word in function.name.lower() for word in EVALUATING) or any(
+            name.endswith(("no_grad", "inference_mode")) for name in function.decorators
+        )
         is_named = names & TELLING or any(name.lower().endswith(NETWORKS) for name in names)
         if is_evaluation or is_named or _calls_back(function, nodes):
             telling.append(function)

@@ -119,8 +119,17 @@ class Walk:
                     found.setdefault(id(scope), []).extend(names)
         return found
 
+    @cached_property
+    def _known_calls(self) -> dict[int, Call | None]:
+        return {}
+
     def call_of(self, scope: Scope) -> Call | None:
         """The call that led into a function's scope."""
+        if id(scope) not in self._known_calls:
+            self._known_calls[id(scope)] = self._call_into(scope)
+        return self._known_calls[id(scope)]
+
+    def _call_into(self, scope: Scope) -> Call | None:
         first = next((e for e in self.trace.events if any(s is scope for s in e.scopes())), None)
         end = self.place(first) if first is not None else 0
         name = getattr(scope.node, "name", "")
@@ -178,7 +187,7 @@ def _region(walk: Walk, event: Event) -> Iterator[Scope]:
 
 
 def _is_evaluation(walk: Walk, forward: Move, region: tuple[Scope, ...]) -> bool:
-    if not any(scope.kind in {"loop", "call", "with"} for scope in region):
+    if not any(scope.kind in {"loop", "comprehension", "call", "with"} for scope in region):
         return False
     if any(id(scope.node) in walk.training_nodes for scope in region):
         return True  # the same code trains in another round or call
@@ -189,9 +198,12 @@ def _is_named(walk: Walk, scope: Scope) -> bool:
     node = scope.node
     if scope.kind == "call":
         named = set(words(getattr(node, "name", "")))
-        return bool(named & EVALUATION_WORDS) and not named & TRAINING_WORDS
-    if scope.kind == "loop":
-        header = node.iter if isinstance(node, ast.For | ast.AsyncFor) else getattr(node, "test", None)
+        if named & TRAINING_WORDS:
+            return False
+        return bool(named & EVALUATION_WORDS) or _is_given_held_out(walk, scope)
+    if scope.kind in {"loop", "comprehension"}:
+        is_for = isinstance(node, ast.For | ast.AsyncFor | ast.comprehension)
+        header = node.iter if is_for else getattr(node, "test", None)  # type: ignore[attr-defined]
         named = {word for name in names_in(header) for word in words(name)} if header is not None else set()
         if named & DATA_WORDS and not named & TRAINING_WORDS:
             return True
@@ -200,6 +212,21 @@ def _is_named(walk: Walk, scope: Scope) -> bool:
         named = {word for name in walk.assignments.get(id(scope), ()) for word in words(name)}
         return bool(named & DATA_WORDS)
     return False
+
+
+def _is_given_held_out(walk: Walk, scope: Scope) -> bool:
+    """`dice_on(net, val_loader)`: a function is given held-out data to loop over without gradients."""
+    call = walk.call_of(scope)
+    node = call.site.node if call is not None else None
+    if not isinstance(node, ast.Call) or not any(map(_is_loop, ast.walk(scope.node))):
+        return False
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    named = {word for arg in given for name in names_in(arg) for word in words(name)}
+    return bool(named & DATA_WORDS) and not named & TRAINING_WORDS
+
+
+def _is_loop(node: ast.AST) -> bool:
+    return isinstance(node, ast.For | ast.comprehension)
 
 
 def _is_fed_held_out(forward: Move) -> bool:

@@ -15,8 +15,9 @@ from stethoscope.run import Source
 class Scope:
     """One level of control around an event, and the next one outwards.
 
-    `kind` is "loop", "if", "with" or "call". `value` is what a loop runs over, what a condition tests or
-    what a `with` enters; `arm` says which way a condition went; a `match` is a condition per case.
+    `kind` is "loop", "comprehension", "if", "with" or "call". `value` is what a loop or comprehension runs
+    over, what a condition tests or what a `with` enters; `arm` says which way a condition went; a `match` is
+    a condition per case.
     """
 
     kind: str

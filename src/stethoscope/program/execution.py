@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from stethoscope.program import calls
+from stethoscope.program import calls, field_defaults
 from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
 from stethoscope.program.decorators import decorated
 from stethoscope.program.effects import effects, own_nodes
@@ -810,6 +810,10 @@ class Execution:
         found = self._class_attribute(instance.cls, name, instance)
         if isinstance(found, FunctionValue) and "property" in found.function.decorators:
             return self.follow(found, (), {})
+        if isinstance(found, Applied) and found.callee in field_defaults.MAKERS:
+            found = field_defaults.field_default(self, found)
+            if not isinstance(found, Constant):
+                instance.attributes[name] = found  # each object has a list or table of its own
         if found is not None and not (instance.open and isinstance(found, Constant)):
             return found
         if self._set_up(instance, name):
@@ -1026,11 +1030,12 @@ class Execution:
             elements = calls.range_elements(iterable.args, CONCRETE_ROUNDS)
         else:
             elements = self.elements(iterable)
-        for element in elements:
-            inner = Frame(frame.module, dict(frame.names), frame.around, frame.function, frame.cls)
-            self._assign(first.target, element, inner)
-            if all(truth(self.evaluate(test, inner)) is not False for test in first.ifs):
-                self._comprehend(others, inner, visit)
+        with self._inside("comprehension", first, frame, iterable):
+            for element in elements:
+                inner = Frame(frame.module, dict(frame.names), frame.around, frame.function, frame.cls)
+                self._assign(first.target, element, inner)
+                if all(truth(self.evaluate(test, inner)) is not False for test in first.ifs):
+                    self._comprehend(others, inner, visit)
 
     def _unstarred(self, elements: Sequence[ast.expr], frame: Frame) -> list[Value]:
         found: list[Value] = []

@@ -76,7 +76,7 @@ def role_of(run: Execution, value: Value | None, depth: int = DEPTH) -> Role | N
         return None
     match value:
         case Instance(cls=cls):
-            return _role_of_class(run.index, cls)
+            return class_role(run.index, cls)
         case Applied():
             return _role_of_call(run, value, depth)
         case Choice(options=options):
@@ -128,7 +128,8 @@ def derived_role(index: Index, cls: Class) -> Role | None:
     return None
 
 
-def _role_of_class(index: Index, cls: Class) -> Role | None:
+def class_role(index: Index, cls: Class) -> Role | None:
+    """The part that objects of a class play, by what it is derived from, called, or does."""
     derived = derived_role(index, cls)
     if derived is not None:
         return derived
@@ -154,6 +155,8 @@ def _averages(cls: Class) -> bool:
         return False
     if not {"clone", "deepcopy"} & set(_called(init.node)):
         return False
+    if any("backward" in _called(method.node) for method in cls.methods.values()):
+        return False  # a trainer that keeps an average of its network
     return any(
         isinstance(node, ast.For) and _draws_after(node)
         for name, method in cls.methods.items()
@@ -183,7 +186,7 @@ def _role_of_call(run: Execution, value: Applied, depth: int) -> Role | None:
     if value.callee == "()":
         made_by = value.args[0]
         if isinstance(made_by, ClassValue):
-            return _role_of_class(run.index, made_by.cls)
+            return class_role(run.index, made_by.cls)
         return role_by_name(calls.callable_name(made_by))
     if value.callee in {".prepare", ".setup", ".setup_optimizers", ".setup_dataloaders", ".setup_module"}:
         return _shared(run, value.args[1:], depth)

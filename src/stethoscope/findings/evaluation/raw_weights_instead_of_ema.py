@@ -1,8 +1,9 @@
 """An average of the weights is kept, and the validation measures the raw ones.
 
 ## What it checks
-Training loops that update an average of the weights (EMA, SWA): whether any evaluation in the program runs
-the average, puts its weights into the network first, or speaks of it.
+Training loops that update an average of the weights (EMA, SWA), by a class for it or by hand: whether any
+evaluation in the program runs the average, puts its weights into the network first, or speaks of it. Where
+nothing is evaluated, whether what is sampled or saved is made from it.
 
 ## Why it matters
 The average is what will be used, and it can be far from the raw weights: better once it has caught up,
@@ -31,6 +32,9 @@ from stethoscope.program.averages import (
     measures_average,
 )
 from stethoscope.program.evaluation import Evaluation, Walk
+from stethoscope.program.events import Event
+from stethoscope.program.framework_averages import unmeasured_averages
+from stethoscope.program.unused_averages import raw_results
 from stethoscope.run import Where
 from stethoscope.signals.evaluations import Evaluations
 
@@ -41,18 +45,39 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report the evaluation of a training that keeps an average and never measures it."""
     for walk in evaluations.walks:
         updates = average_updates(walk)
+        if not updates or is_teacher(walk) or is_swapped_in(walk):
+            continue
         measured = _validations(walk)
-        if not updates or not measured or is_teacher(walk) or is_swapped_in(walk):
-            continue
-        if any(measures_average(evaluation) for evaluation in walk.evaluations):
-            continue
-        sites = chosen_at(measured[0])
+        if measured and not any(measures_average(evaluation) for evaluation in walk.evaluations):
+            yield _unmeasured(measured[0], updates[0])
+            return
+        results = raw_results(walk) if not measured else ()
+        if results:
+            yield _unused(results, updates[0])
+            return
+    for found in unmeasured_averages(evaluations.index):
         yield Finding(
-            (*(site.where for site in sites), *_loop(measured[0]), updates[0].site.where),
-            "the raw weights are measured here, while training keeps an average that nothing evaluates",
-            evidence={"evaluated": sites[0].text, "average": updates[0].site.text},
+            (*(site.where for site in found.measured), found.made.where),
+            "the raw weights are validated, while training keeps an average that nothing evaluates",
+            evidence={"average": found.made.text},
         )
-        return
+
+
+def _unmeasured(evaluation: Evaluation, update: Event) -> Finding:
+    sites = chosen_at(evaluation)
+    return Finding(
+        (*(site.where for site in sites), *_loop(evaluation), update.site.where),
+        "the raw weights are measured here, while training keeps an average that nothing evaluates",
+        evidence={"evaluated": sites[0].text, "average": update.site.text},
+    )
+
+
+def _unused(results: tuple[Event, ...], update: Event) -> Finding:
+    return Finding(
+        (*dict.fromkeys(result.site.where for result in results), update.site.where),
+        "the raw weights are the result here, while training keeps an average that nothing uses",
+        evidence={"result": results[0].site.text, "average": update.site.text},
+    )
 
 
 def _validations(walk: Walk) -> list[Evaluation]:
