@@ -34,7 +34,8 @@ def declared_options(index: Index) -> tuple[Option, ...]:
         if _TRAINS.search(source.text):
             found.extend(_constants(source))
     for cls in _option_classes(code):
-        found.extend(_fields(cls))
+        if not _names_its_target(cls, index):
+            found.extend(_fields(cls))
     order = {source.file: place for place, source in enumerate(index.program)}
     return tuple(sorted(found, key=lambda option: (order[option.where.file], option.where.line or 0)))
 
@@ -118,6 +119,11 @@ def is_record_class(cls: Class, index: Index) -> bool:
         return True
     bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
     return bool(bases & {"Struct", "BaseModel", "BaseSettings", "NamedTuple", "TypedDict"})
+
+
+def _names_its_target(cls: Class, index: Index) -> bool:
+    """Whether Hydra makes something else of a record: its fields are the arguments of that."""
+    return any("_target_" in field_names(one) for one in index.lineage(cls))
 
 
 def field_names(cls: Class) -> tuple[str, ...]:
