@@ -24,6 +24,7 @@ from stethoscope.program.own_losses import own_loss
 from stethoscope.program.probe import operands_of, score
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.shared_values import shared_values
 from stethoscope.program.tensor_operations import LAYERS
 from stethoscope.program.values import (
     Applied,
@@ -43,6 +44,7 @@ SMALL, LARGE = 32, 64  # sides of the pictures
 ERRORS = (0.02, 0.2)  # standard deviations of a good and of a poor prediction, of values between 0 and 1
 SHRINKS = 0.6  # from one side to its double: a half or less where a mean is divided by a size again
 BATCH = 8
+SOUND_DOUBLINGS = 8  # from 64 to 16,384 samples, a second of sound
 MOST_TERMS = 12
 MOST_VISITED = 400
 MOST_TAKEN_APART = 600  # values of one sum that are looked into
@@ -80,6 +82,7 @@ class TermSize:
     scaled_at: Site | None = None
     assumed: Mapping[str, float] = field(default_factory=dict)
     in_batch: float = 1.0  # the factor from one picture to a batch, for what shrinks with the picture
+    doublings: int = 1  # of the side of the larger picture here, up to what is usual
 
     @property
     def growth(self) -> float:
@@ -87,12 +90,12 @@ class TermSize:
         return self.sizes[LARGE, ERRORS[0]] / max(self.sizes[SMALL, ERRORS[0]], 1e-300)
 
     def in_use(self, error: float) -> float:
-        """How large it is on a usual batch of usual pictures, twice as wide as the larger one here.
+        """How large it is on a usual batch of usual pictures, or of usual sounds.
 
         What grows is taken as it is: how much it outweighs the others is another question.
         """
         size = self.sizes[LARGE, error]
-        return size * self.growth * self.in_batch if self.growth < SHRINKS else size
+        return size * self.growth**self.doublings * self.in_batch if self.growth < SHRINKS else size
 
 
 def with_assumed(term: TermSize) -> str:
@@ -177,28 +180,34 @@ class _Addend:
 def _sized(
     one: Minimised, index: Index, settings: SettingsTree, addends: Sequence[_Addend]
 ) -> Iterator[TermSize]:
+    shared = shared_values([addend.value for addend in addends])
     for addend in addends:
         value = addend.value
         if not isinstance(value, Applied | Delayed):
             continue
-        operands = [operand for operand in operands_of(index, value) if not _is_layer(operand)]
-        numbers = declared_numbers(index, settings, operands)
-        masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
-        compared = [o for o in operands if o not in numbers and o not in masks]
-        if len(compared) != 2:
+        for given in (frozenset[int](), shared):
+            operands = [operand for operand in operands_of(index, value, given) if not _is_layer(operand)]
+            numbers = declared_numbers(index, settings, operands)
+            masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
+            compared = [o for o in operands if o not in numbers and o not in masks]
+            if len(compared) == 2:
+                break
+        else:
             continue
         sizes = _sizes(index, value, compared, masks, {o: number for o, (_, number) in numbers.items()})
         if sizes is not None:
             spectrum = _spectrum(one.run, value)
             scaled = {key: size * abs(addend.factor) for key, size in sizes.items()}
             assumed = dict(numbers.values())
-            is_spectral = spectrum is not None
+            site = spectrum.site if spectrum is not None else None
             term = TermSize(
-                value.site, scaled, is_spectral, spectrum, one.sink.site, addend.scaled_at, assumed
+                value.site, scaled, spectrum is not None, site, one.sink.site, addend.scaled_at, assumed
             )
             if term.growth < SHRINKS:
                 known = {o: number for o, (_, number) in numbers.items()}
-                term = replace(term, in_batch=_in_batch(index, value, compared, masks, known))
+                doublings = SOUND_DOUBLINGS if spectrum is not None and _is_of_sound(spectrum) else 1
+                in_batch = _in_batch(index, value, compared, masks, known)
+                term = replace(term, in_batch=in_batch, doublings=doublings)
             yield term
 
 
@@ -501,7 +510,14 @@ def _size(
     return abs(number) if number is not None and np.isfinite(number) else None
 
 
-def _spectrum(run: Execution, value: Value) -> Site | None:
+def _is_of_sound(transform: Applied) -> bool:
+    """Whether a Fourier transform goes along the last axis alone, as that of a sound does."""
+    dim = transform.keywords.get("dim", transform.args[2] if len(transform.args) > 2 else Constant(-1))
+    is_last = isinstance(dim, Constant) and dim.value == -1
+    return transform.callee.rpartition(".")[2] in {"fft", "rfft"} and is_last
+
+
+def _spectrum(run: Execution, value: Value) -> Applied | None:
     """The Fourier transform inside a value, networks not entered."""
     seen: set[int] = set()
     waiting = [value]
@@ -511,7 +527,7 @@ def _spectrum(run: Execution, value: Value) -> Site | None:
             continue
         seen.add(id(current))
         if isinstance(current, Applied) and ".fft." in f".{current.callee}":
-            return current.site
+            return current
         if isinstance(current, Delayed) and not is_network_pass(run.index, current):
             waiting.append(run.expand(current))
         waiting.extend(inputs(current))

@@ -3,7 +3,8 @@
 ## What it checks
 Each term of the loss that compares a prediction with a target is computed by its own formula, weight
 included, for a good and for a poor prediction. A term below a ten-thousandth of the others in both is
-reported; what shrinks with the size of the picture is taken at 128 pixels in a batch of 8. A mean that cannot
+reported; what shrinks with the size of the picture is taken at 128 pixels in a batch of 8. For a spectrum
+that shrinks so, as with `norm="forward"` and a mean, a hundredth is the limit. A mean that cannot
 be computed so is judged by its weight alone, where that is a billionth of another mean's, or a few millionths
 of another term's for a loss whose values are known to be no huge numbers. A term whose sides are all
 detached, or that is computed without gradients, has no say at all.
@@ -26,12 +27,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.term_sizes import ERRORS, TermSize, TermWeight, with_assumed
+from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, TermWeight, with_assumed
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 NEGLIGIBLE = 1e-4  # of the other terms; half precision resolves 5e-4
+# Of the other terms, for a spectrum that gets smaller the larger the picture is: the mean of one that was
+# divided by the number of pixels is 9e-3 of the pixel term at 128 pixels, and the square of it far less.
+FADED = 1e-2
 UNSEEN = 1e-9  # of another weight, for means whose size is not known; float32 resolves 6e-8 of a sum
 # Of any other weight, for means of known losses: a mean squared error of pixels up to 255 stays below 1e5.
 UNHEARD = 5e-6
@@ -43,7 +47,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
     for terms in sizes:
         for term in terms:
             share = _largest_share(term, [other for other in terms if other is not term])
-            if share is not None and share < NEGLIGIBLE:
+            if share is not None and share < (FADED if _fades(term) else NEGLIGIBLE):
                 yield Finding(
                     where=(
                         *(site.where for site in (term.scaled_at, term.site) if site is not None),
@@ -70,6 +74,10 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
             message="no gradient goes through this term: it adds a number to the loss and teaches nothing",
             evidence={"cut": idle.cut.text, "term": idle.site.text},
         )
+
+
+def _fades(term: TermSize) -> bool:
+    return term.is_spectral and term.growth < SHRINKS
 
 
 def _largest_other(term: TermWeight) -> float | None:
