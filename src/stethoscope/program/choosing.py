@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.evaluation import DATA_WORDS, Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
-from stethoscope.program.index import Class, Function, Index, Module, dotted
+from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
-from stethoscope.program.values import Applied, Choice, Delayed, Value
+from stethoscope.program.values import Applied, Choice, Delayed, Instance, Items, Site, Table, Value
 from stethoscope.run import Recipe, Setting, Source
 
 # fmt: off
@@ -51,8 +51,24 @@ class Choosing:
 
     @property
     def text(self) -> str:
-        """The score as written."""
-        return ast.unparse(self.written)
+        """The score as written, by who hands it in where a function compares it for others."""
+        handed = self.handed_in
+        return ast.unparse(handed[0][1] if handed else self.written)
+
+    @property
+    def handed_in(self) -> list[tuple[Site, ast.expr]]:
+        """The calls that hand the score to the function that compares it, outermost first, and how."""
+        found: list[tuple[Site, ast.expr]] = []
+        written: ast.expr | None = self.written
+        for scope in self.save.scopes():
+            if scope.kind != "call" or not isinstance(written, ast.Name):
+                continue
+            call = self.walk.call_of(scope) if isinstance(scope.node, FunctionNode) else None
+            written = _argument(call, scope.node, written.id) if call is not None else None
+            if call is None or written is None:
+                break
+            found.insert(0, (call.site, written))
+        return found
 
 
 def choosings(walk: Walk) -> Iterator[Choosing]:
@@ -78,14 +94,21 @@ def _keeps_weights(event: Event) -> bool:
     if isinstance(event, Call):
         named = set(words(event.name))
         return bool(named & SAVING_WORDS) and not named & NO_WEIGHTS
-    if isinstance(event, Assignment):
-        names = {word for name in names_in(event.target) for word in words(name)}
-        is_copy = isinstance(event.value, Applied | Delayed) or type(event.value).__name__ in {
-            "Table",
-            "Instance",
-        }
-        return "best" in names and bool(names & WEIGHTS_WORDS) and is_copy
-    return False
+    return isinstance(event, Assignment) and any(_is_best_copy(*pair) for pair in _given(event))
+
+
+def _given(event: Assignment) -> Iterator[tuple[ast.expr, Value]]:
+    """Each target of an assignment with what it is given: `best, best_state = loss, copy(...)`."""
+    if isinstance(event.target, ast.Tuple) and isinstance(event.value, Items):
+        yield from zip(event.target.elts, event.value.items, strict=False)
+    else:
+        yield event.target, event.value
+
+
+def _is_best_copy(target: ast.expr, value: Value) -> bool:
+    names = {word for name in names_in(target) for word in words(name)}
+    is_copy = isinstance(value, Applied | Delayed | Table | Instance)
+    return "best" in names and bool(names & WEIGHTS_WORDS) and is_copy
 
 
 def _compared(scope: Scope) -> tuple[Applied, Value, ast.expr] | None:
@@ -102,6 +125,20 @@ def _compared(scope: Scope) -> tuple[Applied, Value, ast.expr] | None:
             written, metric = sides[best.index(False)]
             return value, metric, written
     return None
+
+
+def _argument(call: Call, function: ast.AST, name: str) -> ast.expr | None:
+    """What a call writes for a parameter."""
+    node = call.site.node
+    spec = getattr(function, "args", None)
+    if not isinstance(node, ast.Call) or not isinstance(spec, ast.arguments):
+        return None
+    for keyword in node.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    return dict(zip(names, node.args, strict=False)).get(name)
 
 
 def _conjuncts(value: Value | None) -> Iterator[Value]:

@@ -2,8 +2,8 @@
 
 ## What it checks
 Saves under a comparison with the best score so far (`if loss < best`), through flags, early-stopping
-objects and functions that get them, and Lightning's `ModelCheckpoint(monitor=...)`: whether the score is
-made from the training loss although the same loop measures held-out data.
+objects, callbacks and functions that get them, and Lightning's `ModelCheckpoint(monitor=...)`: whether the
+score is made from the training loss although the same loop measures held-out data.
 
 ## Why it matters
 The training loss keeps falling while the network overfits, and the loss of one batch is mostly luck. The
@@ -24,6 +24,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.best_in_callbacks import callback_choices
 from stethoscope.program.choosing import (
     Choosing,
     choosings,
@@ -55,10 +56,20 @@ def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Fin
                 continue
             seen.add(choosing.comparison)
             yield Finding(
-                (choosing.source.where(choosing.comparison), choosing.save.site.where),
+                (
+                    choosing.source.where(choosing.comparison),
+                    choosing.save.site.where,
+                    *(site.where for site, _ in choosing.handed_in),
+                ),
                 f"what is kept as the best is chosen by `{choosing.text}`, measured on the training data",
                 evidence={"compared": ast.unparse(choosing.comparison), "saved_by": choosing.save.site.text},
             )
+    for kept in callback_choices(evaluations.index):
+        yield Finding(
+            (kept.comparison.where, kept.looked_up.where, kept.save.where),
+            f"what is kept as the best is chosen by {kept.name!r}, which is logged in training",
+            evidence={"compared": kept.comparison.text, "saved_by": kept.save.text},
+        )
     for monitor in monitors(evaluations.index):
         if _is_training_monitor(evaluations.index, monitor.name):
             yield _monitoring(monitor.name, monitor.source.where(monitor.call))
