@@ -42,6 +42,9 @@ OPPOSITE_WORDS = frozenset({
     "loss", "losses", "dissimilarity", "distance", "dist", "error", "err", "criterion", "dssim", "neg",
     "negative", "minus", "one", "inverse", "embedding", "matching", "annealing", "scheduler",
     "schedule",
+    # A name that tells a loss beside a likeness is of what both were made into: BCEDice, L1SSIM.
+    "bce", "ce", "xent", "entropy", "focal", "nll", "mse", "mae", "rmse", "l1", "l2", "huber", "hinge",
+    "charbonnier", "kl",
 })
 # fmt: on
 ANGLES = frozenset({"cosine similarity", "correlation", "similarity"})

@@ -330,8 +330,13 @@ class Reader:
                 return []  # neither, or a negated distance, which people write on purpose
             kind = "" if tried.orientation < 0 else likeness_named(name) or _kind(tried)
             return [Contribution(value, tried.orientation, kind, tried=tried)]
-        kind = likeness_named(name) if isinstance(value, Delayed) else ""
+        kind = likeness_named(name) if isinstance(value, Delayed) and not self._is_sum(value) else ""
         return [Contribution(value, 1, kind)] if kind else []
+
+    def _is_sum(self, value: Delayed) -> bool:
+        """Whether a call gives a sum of terms, of which its name tells at most one."""
+        made = self.run.force(value)
+        return isinstance(made, Applied) and made.callee in {"+", "sum", ".add"}
 
 
 def _is_soft_maximum(value: Applied) -> bool:
