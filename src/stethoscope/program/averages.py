@@ -10,7 +10,7 @@ from stethoscope.program.evaluation import Evaluation, Walk, called_network, nam
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move, receiver_role
-from stethoscope.program.networks import is_same_network, networks
+from stethoscope.program.networks import holds, is_same_network, networks
 from stethoscope.program.roles import Role, class_role, role_of
 from stethoscope.program.values import Site, Value
 
@@ -48,9 +48,10 @@ def _trains(walk: Walk, event: Event) -> bool:
 
 def is_teacher(walk: Walk) -> bool:
     """Whether training itself runs an average: then it is a target of the loss, and not the result."""
-    drawn = {id(drawing.average) for drawing in drawings(walk)}
+    drawn = [drawing.average for drawing in drawings(walk)]
     for move in _training_runs(walk):
-        if any(id(network) in drawn for network in networks(called_network(move))):
+        # What is inside a network that is trained may be run by it.
+        if any(holds(called_network(move), average) for average in drawn):
             return True
         is_average = role_of(walk.trace.run, called_network(move)) is Role.AVERAGE
         if is_average or _says_average(names_in(move.event.site.node)):
@@ -84,15 +85,23 @@ def _swaps(walk: Walk, event: Call) -> bool:
     owner = event.within[-1].owner if event.within else None
     if owner is not None and class_role(walk.trace.run.index, owner) is Role.AVERAGE:
         return False  # how an average does it
-    if event.name == "load_state_dict":
-        return receiver_role(walk.trace.run, event) is not Role.AVERAGE and _says_average(
-            name for arg in getattr(event.site.node, "args", ()) for name in names_in(arg)
-        )
+    if event.name == "load_state_dict" or event.name.endswith("_"):
+        return _is_into_another(event)
     if event.name in BOOKKEEPING:
         return False
     if receiver_role(walk.trace.run, event) is Role.AVERAGE and event.receiver is not None:
         return True
     return bool(SWAPPING & set(words(event.name))) and _says_average(names_in(event.site.node))
+
+
+def _is_into_another(event: Call) -> bool:
+    """`net.load_state_dict(ema.state_dict())`, `p.copy_(shadow[name])`, and not the other way round."""
+    node = event.site.node
+    if not isinstance(node, ast.Call):
+        return False
+    given = (name for arg in node.args for name in names_in(arg))
+    is_written = event.name in {"load_state_dict", "copy_", "set_"}
+    return is_written and _says_average(given) and not _says_average(names_in(node.func))
 
 
 def _is_used_between(walk: Walk, swap: Call, end: int) -> bool:
