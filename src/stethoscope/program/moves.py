@@ -118,8 +118,12 @@ def _clears_gradient(event: Assignment) -> bool:
     is_grad = isinstance(event.target, ast.Attribute) and event.target.attr == "grad"
     if not is_grad or event.operator or isinstance(event.value, Applied):
         return False
+    return not _is_of_bad_gradients(event)
+
+
+def _is_of_bad_gradients(event: Event) -> bool:
     inside = itertools.takewhile(lambda scope: scope.kind not in {"loop", "call"}, event.scopes())
-    return not any(scope.kind == "if" and _judges_gradient(scope.node) for scope in inside)
+    return any(scope.kind == "if" and _judges_gradient(scope.node) for scope in inside)
 
 
 def _judges_gradient(test: ast.AST) -> bool:
@@ -140,6 +144,8 @@ def _of_call(run: Execution, call: Call) -> Iterator[Move]:
         yield _backward(run, call, role)
     elif name == "zero_grad":
         yield Move(Kind.ZERO_GRAD, call, call.receiver, by_engine=role is Role.ENGINE)
+    elif name == "zero_" and _is_of_gradient(call) and not _is_of_bad_gradients(call):
+        yield Move(Kind.ZERO_GRAD, call)
     elif name in CLIPPING:
         yield Move(Kind.CLIP, call, call.receiver, by_engine=role is Role.ENGINE)
     elif name == "unscale_" or name == "unscale_gradients":
@@ -205,6 +211,8 @@ def is_forward(run: Execution, call: Call) -> bool:
         if attribute is not None:
             return _is_network(run, attribute, call.name)
         named = role_by_name(call.name) is Role.MODEL
+        if call.name in {"module", "_orig_mod"}:  # the network behind a wrapper: `model.module(x)`
+            return _is_network(run, found, "")
         return named and isinstance(found, Instance | Part)
     if call.callee is not None and not isinstance(call.callee, FunctionValue | Outside):
         return _is_network(run, call.callee, call.name)
@@ -295,7 +303,7 @@ def _is_outside(value: Value | None) -> bool:
 
 
 def _is_of_gradient(call: Call) -> bool:
-    """`p.grad.clamp_(...)`, `p.grad.data.clamp_(...)`: a clip by hand."""
+    """`p.grad.clamp_(...)`, `p.grad.data.zero_()`: a clip or a clearing by hand."""
     node = call.site.node
     written = (
         dotted(node.func.value)

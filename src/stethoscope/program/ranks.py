@@ -45,6 +45,7 @@ DISTRIBUTED = frozenset({
     "DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "init_process_group", "FSDP",
     "Accelerator",
 })
+LAUNCHERS = frozenset({"Fabric", "LightningLite"})  # several processes, unless they are asked for one
 # fmt: on
 
 
@@ -124,7 +125,11 @@ def distributed(walks: tuple[Walk, ...]) -> Iterator[Ranks]:
 
 def _makes_distributed(call: Call) -> bool:
     name = full_name(call) or call.name
-    return name.rpartition(".")[2] in DISTRIBUTED or name.endswith("deepspeed.initialize")
+    last = name.rpartition(".")[2]
+    if last in LAUNCHERS:
+        devices = call.keywords.get("devices", call.keywords.get("accelerator"))
+        return not (isinstance(devices, Constant) and devices.value in {1, "1", "cpu", "mps"})
+    return last in DISTRIBUTED or name.endswith(("deepspeed.initialize", "horovod.torch.init"))
 
 
 def is_collective(walk: Walk, call: Call) -> bool:
@@ -225,6 +230,14 @@ def _is_rank(node: ast.expr) -> bool:
 # Decisions
 
 
+@dataclass(frozen=True, slots=True)
+class _Flag:
+    """An answer that is kept: the names that hold it, and those that were asked about."""
+
+    names: frozenset[str]
+    asked: frozenset[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Decisions:
     """Which conditions of a walk each rank answers for itself."""
@@ -308,8 +321,20 @@ class Decisions:
                 found |= set(_stored_names(event.target))
             elif isinstance(event, Jump) and event.kind == "return" and event.within:
                 found.add(event.within[-1].name)
+        found |= {name for event in self._flags if found & event.asked for name in event.names}
         found |= set(self._answers(found))
         return found - {"self", "main"}
+
+    @cached_property
+    def _flags(self) -> tuple[_Flag, ...]:
+        """`self.done = self.bad >= self.patience`: what is asked of a mark is one."""
+        return tuple(
+            _Flag(frozenset(_stored_names(event.target)), frozenset(names_in(event.site.node)))
+            for event in self.ranks.walk.trace.events
+            if isinstance(event, Assignment)
+            and isinstance(event.site.node, ast.Compare | ast.BoolOp | ast.UnaryOp)
+            and not self.ranks.is_shared(event.value)
+        )
 
     def _answers(self, marked: set[str]) -> Iterator[str]:
         """The names of calls that give back a mark: `return self.bad >= self.patience`."""

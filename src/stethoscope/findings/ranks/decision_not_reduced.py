@@ -1,9 +1,10 @@
 """Each rank decides for itself when to stop or slow down, by the part of the data it saw.
 
 ## What it checks
-Breaks and returns out of training loops, conditions of `while` loops, and steps of ReduceLROnPlateau, in
-distributed programs: whether they depend on a loss or score of this rank's own data, or on its clock, and no
-collective made that the same on all ranks. Counters of bad epochs and early-stopping objects are followed.
+Breaks and returns out of training loops, conditions of `while` loops, steps of ReduceLROnPlateau, and rates
+set by hand (`group["lr"] *= 0.5`), in distributed programs: whether they depend on a loss or score of this
+rank's own data, or on its clock, and no collective made that the same on all ranks. Counters of bad epochs
+and early-stopping objects are followed.
 
 ## Why it matters
 The ranks see different data, so one of them decides first. It leaves the loop while the others wait for its
@@ -26,7 +27,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import made_by
-from stethoscope.program.events import Call, Jump, Scope
+from stethoscope.program.events import Assignment, Call, Jump, Scope
 from stethoscope.program.moves import Kind
 from stethoscope.program.ranks import Decisions, Ranks, is_clock
 from stethoscope.signals.processes import Processes
@@ -83,3 +84,14 @@ def _slowings(ranks: Ranks, decisions: Decisions) -> Iterator[tuple[Scope | Call
         metric = call.argument(0, "metrics")
         if made_by(move.subject) == "ReduceLROnPlateau" and decisions.is_local(metric):
             yield call, "lowers its learning rate"
+    for event in ranks.walk.trace.events:
+        if isinstance(event, Assignment) and _sets_rate(event.target):
+            asked = next((s for s in event.scopes() if s.kind == "if" and decisions.local.get(id(s))), None)
+            if asked is not None:
+                yield asked, "sets its learning rate"
+
+
+def _sets_rate(target: ast.expr) -> bool:
+    """`group["lr"]` of an optimizer."""
+    is_item = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant)
+    return is_item and target.slice.value == "lr"  # type: ignore[attr-defined]
