@@ -115,6 +115,7 @@ class Flow:
         self.noted: dict[ast.expr, Noted] = {}
         self.lowered: set[ast.expr] = set()  # what autocast runs in half, whatever it gets
         self.functions: dict[Function | Module, None] = {}
+        self.reached: dict[ast.expr, set[Function]] = {}  # the functions that each call leads to
         self.left = 0
         self._rest = STEPS
         self._known: dict[object, Held] = {}
@@ -266,6 +267,19 @@ class Flow:
         noted.sure = noted.sure or (held.sure and held.dtype in HALVES)
         if isinstance(held.value, Constant) and isinstance(held.value.value, int | float):
             noted.number = float(held.value.value)
+
+    def note_reached(self, node: ast.expr, callee: Value | None) -> None:
+        """Remember the function of the repository that a call leads to."""
+        match callee:
+            case FunctionValue(function=function):
+                self.reached.setdefault(node, set()).add(function)
+            case Instance(cls=cls):
+                forward = self.run.index.method(cls, "forward")
+                if forward is not None:
+                    self.reached.setdefault(node, set()).add(forward)
+            case Choice(options=options):
+                for option in options:
+                    self.note_reached(node, option)
 
     def _construct(self, cls: Class, args: Sequence[Held]) -> Value | None:
         self.run.steps = OBJECT_STEPS
@@ -609,7 +623,7 @@ class _Frame:
         return Held(promoted((left.dtype, right.dtype)), layers, value=folded, sure=sure)
 
     def _call(self, node: ast.Call) -> Held:
-        args = [self.evaluate(arg.value if isinstance(arg, ast.Starred) else arg) for arg in node.args]
+        args = [held for arg in node.args for held in self._given(arg)]
         keywords = {word.arg: self.evaluate(word.value) for word in node.keywords if word.arg is not None}
         func = node.func
         name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
@@ -618,13 +632,14 @@ class _Frame:
         if isinstance(func, ast.Name) and func.id in self.local:
             return self._nested(self.local[func.id], args, keywords)
         callee = self._callee(func)
-        if callee is None:
-            callee = self.flow.callees.get(id(node))
+        if callee is None or _is_hollow(callee):
+            callee = self.flow.callees.get(id(node), callee)
         if self.mode.half is not None and lowers(callee):
             self.flow.lowered.add(node)
         if isinstance(callee, Outside):
             return self._outside(callee.name, node, args, keywords)
         if is_callable(callee):
+            self.flow.note_reached(node, callee)
             return self.flow.call(callee, args, keywords, self.mode)
         if isinstance(func, ast.Attribute):
             base = self.evaluate(func.value)
@@ -638,6 +653,13 @@ class _Frame:
                     self.flow.lowered.add(node)
                 return self._method(node, base, func.attr, args, keywords)
         return network_output(args, self.mode) if _names_network(func) else UNKNOWN
+
+    def _given(self, node: ast.expr) -> list[Held]:
+        """An argument, or those that a star spreads: `nn.Sequential(stem, *blocks)`."""
+        held = self.evaluate(node)
+        if not isinstance(node, ast.Starred):
+            return [held]
+        return list(held.items) if held.items else [held]
 
     def _callee(self, func: ast.expr) -> Value | None:
         """The object that is called, None for a method of a tensor and for what is not known."""
@@ -675,8 +697,8 @@ class _Frame:
             )
         if last[:1].isupper() and last not in CREATING:
             # A layer that is made on the spot, `nn.Softmax(dim=-1)(x)`: the object, not a number.
-            values = tuple(held.value or Leaf("argument") for held in args)
-            given = {key: held.value or Leaf(key) for key, held in keywords.items()}
+            values = tuple(_object(held) or Leaf("argument") for held in args)
+            given = {key: _object(held) or Leaf(key) for key, held in keywords.items()}
             return Held(value=Applied(name, values, given, Site(self.module.source, node)))
         if last == "autocast" or last == "nullcontext":
             values = tuple(held.value or Leaf("argument") for held in args)
@@ -734,6 +756,29 @@ class _Frame:
         finally:
             self.flow._depth -= 1
         return joined(frame.returned) if frame.returned else NUMBER
+
+
+def _object(held: Held) -> Value | None:
+    """The object that a value is; a list of them where all its parts are known."""
+    if held.value is not None or not held.items:
+        return held.value
+    parts = [_object(part) for part in held.items]
+    known = [part for part in parts if part is not None]
+    return Items(known) if len(known) == len(parts) else None
+
+
+def _is_hollow(callee: Value, depth: int = 6) -> bool:
+    """Whether an object was made of something that is not known here: a walk that met it knows more."""
+    match callee:
+        case Leaf() | Part():
+            return True
+        case Applied(args=args):
+            return depth > 0 and any(_is_hollow(arg, depth - 1) for arg in args)
+        case Items(items=items):
+            return depth > 0 and any(_is_hollow(item, depth - 1) for item in items)
+        case Instance(open=is_open):
+            return is_open
+    return False
 
 
 def _elements(flow: Flow, over: Held) -> Iterator[Held]:

@@ -46,9 +46,12 @@ def framework_precision(index: Index, settings: SettingsTree, run: Execution) ->
     uncertain = None
     for module in index.modules.values():
         text = module.source.text
-        if not any(word in text for word in ("Trainer", "TrainingArguments", "Config", WRAPPER)):
+        if not any(word in text for word in ("Trainer", "TrainingArguments", "Config", WRAPPER, "deepspeed")):
             continue
         for node in ast.walk(module.source.tree):
+            cast = _of_deepspeed(node) if "deepspeed" in text else None
+            if cast is not None:
+                return FrameworkPrecision(Autocast(frozenset({cast})), cast)
             found = _told(node, module, settings, run)
             if found is None or found.is_off:
                 continue
@@ -90,6 +93,20 @@ def _of_arguments(
             return Autocast(frozenset({dtype}))
         if not isinstance(value, Constant):
             return Autocast(frozenset({dtype}), None, known=False)
+    return None
+
+
+def _of_deepspeed(node: ast.AST) -> DType | None:
+    """The type of the weights under `{"fp16": {"enabled": True}}`, as deepspeed is told it."""
+    if not isinstance(node, ast.Dict):
+        return None
+    entries = {_text(key): value for key, value in zip(node.keys, node.values, strict=True)}
+    for word, dtype in SWITCHES:
+        section = entries.get(word)
+        inside = section if isinstance(section, ast.Dict) else ast.Dict([], [])
+        for key, value in zip(inside.keys, inside.values, strict=True):
+            if _text(key) == "enabled" and isinstance(value, ast.Constant) and value.value is True:
+                return dtype
     return None
 
 

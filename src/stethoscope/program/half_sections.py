@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from stethoscope.program.apex import initialised
@@ -64,13 +64,15 @@ HALF_NAMES = frozenset({"float16", "bfloat16", "half"})
 class HalfSections:
     """Every function that runs in half precision, and what its expressions were.
 
-    `lowered` are the calls and products that autocast runs in half, whatever they get.
+    `lowered` are the calls and products that autocast runs in half, whatever they get; `reached` are the
+    functions of the repository that calls lead to.
     """
 
     index: Index
     functions: tuple[Function | Module, ...]
     noted: dict[ast.expr, Noted]
     lowered: frozenset[ast.expr] = frozenset()
+    reached: dict[ast.expr, set[Function]] = field(default_factory=dict)
     dtype: DType = DType.FLOAT16  # the half type that is asked about
 
     def under(self, dtype: DType) -> HalfSections:
@@ -134,7 +136,7 @@ def half_sections(index: Index, settings: SettingsTree) -> HalfSections:
     flow = Flow(run, contexts, callees, [trace.run for trace in known])
     for root in _roots(index, run, known):
         root.follow(flow)
-    return HalfSections(index, tuple(flow.functions), flow.noted, frozenset(flow.lowered))
+    return HalfSections(index, tuple(flow.functions), flow.noted, frozenset(flow.lowered), flow.reached)
 
 
 def _speaks_of_half(index: Index, settings: SettingsTree) -> bool:
@@ -168,15 +170,18 @@ def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Root:
-    """A function, the object it is bound to, and the mode it begins in."""
+    """A function, the object it is bound to, and the mode it begins in; or a network of torch's parts."""
 
-    function: Function | Module
+    function: Function | Module | None
     bound: Value | None
     mode: Mode
 
     def follow(self, flow: Flow) -> None:
         """Follow the function with arguments that are not known."""
         flow.begin(ROOT_STEPS)
+        if self.function is None:
+            flow.call(self.bound, [Held()], {}, self.mode)
+            return
         if isinstance(self.function, Module):
             flow.follow_module(self.function)
             return
@@ -311,14 +316,14 @@ def _from_engines(
                 engine = stated(index, trace.run.settings, event.receiver)
                 region, weights = engine_autocast(engine), engine_weights(engine)
                 for given in event.args if region is not None else ():
-                    yield from _networks_in(index, given, region, weights)
+                    yield from _networks_in(index, _forced(trace.run, given), region, weights)
             if isinstance(event, Call) and event.name in SHARDING and event.args:
                 sharded = sharded_weights(index, trace.run.settings, event)
                 if sharded is not None:
                     yield from _networks_in(index, event.args[0], None, sharded)
         for cast in initialised(trace.events):
             for network in cast.networks:
-                yield from _networks_in(index, network, cast.autocast)
+                yield from _networks_in(index, _forced(trace.run, network), cast.autocast)
     precision = framework_precision(index, settings, run)
     if precision is None:
         return
@@ -334,14 +339,31 @@ def _from_engines(
 def _networks_in(
     index: Index, value: Value, region: Autocast | None, weights: DType | None = None
 ) -> Iterator[_Root]:
+    if weights is None and (region is None or region.is_off):
+        return
+    mode = Mode(None, weights) if weights is not None else entered(Mode(), region)
+    yield from _passes_of(index, value, mode)
+
+
+def _passes_of(index: Index, value: Value | None, mode: Mode) -> Iterator[_Root]:
+    """The forward passes of a network: of a class of the repository, or of torch's parts around such."""
     for instance in networks(value):
         forward = index.method(instance.cls, "forward")
-        if forward is None:
-            continue
-        if weights is not None:
-            yield _Root(forward, instance, Mode(None, weights))
-        elif region is not None and not region.is_off:
-            yield _Root(forward, instance, entered(Mode(), region))
+        if forward is not None:
+            yield _Root(forward, instance, mode)
+    for option in value.options if isinstance(value, Choice) else (value,):
+        if isinstance(option, Applied | Items) and any(_objects_in(option)):
+            yield _Root(None, option, mode)
+
+
+def _objects_in(value: Value | None, depth: int = 4) -> Iterator[Instance]:
+    """The objects of the repository's classes inside `nn.Sequential(...)` and what wraps it."""
+    match value:
+        case Instance():
+            yield value
+        case Applied(args=inside) | Items(items=inside) if depth:
+            for one in inside:
+                yield from _objects_in(one, depth - 1)
 
 
 def sharded_weights(index: Index, settings: SettingsTree, event: Call) -> DType | None:
@@ -366,10 +388,7 @@ def _from_half_weights(index: Index, known: tuple[Trace, ...]) -> Iterator[_Root
             dtype = weights_cast(event, trace.run)
             if dtype is None:
                 continue
-            for instance in networks(event.receiver):
-                forward = index.method(instance.cls, "forward")
-                if forward is not None:
-                    yield _Root(forward, instance, Mode(None, dtype))
+            yield from _passes_of(index, _forced(trace.run, event.receiver), Mode(None, dtype))
 
 
 def weights_cast(event: Call, run: Execution) -> DType | None:
@@ -396,7 +415,7 @@ def _asked_of(event: Call, run: Execution) -> frozenset[DType]:
 
 
 def _forced(run: Execution, value: Value) -> Value:
-    """What a function gives that chooses a type: `model.to(best_dtype())`."""
+    """What a function of the repository gives: a network that it builds, a type that it chooses."""
     if not isinstance(value, Delayed):
         return value
     run.steps = max(run.steps, 1_000)

@@ -159,6 +159,8 @@ def _kept(name: str, full: str, args: Sequence[Held], layers: int) -> Held:
     if name == "where" and full.startswith("torch"):
         together = args[1:]
     parts = [part for arg in together for part in flat(arg)]
+    if name in {"mul", "multiply"} and all(part.dtype is not DType.NUMBER for part in parts):
+        layers = min(sum(part.layers for part in parts), MOST_LAYERS)
     return Held(promoted(part.dtype for part in parts), layers, sure=all(part.sure for part in parts))
 
 
@@ -273,6 +275,8 @@ def lowers(callee: Value | None) -> bool:
         case Applied(callee=name, args=args) if name.endswith(".Sequential"):
             inside = [item for arg in args for item in modules_in(arg)]
             return bool(inside) and lowers(inside[0])
+        case Applied(callee=".float" | ".to" | ".cuda" | ".double" | ".requires_grad_", args=[inner, *_]):
+            return lowers(inner)
         case Applied(callee=name):
             return name.startswith("torch.nn.") and name.rpartition(".")[2].startswith(LOWER_LAYERS)
         case Items(items=items):

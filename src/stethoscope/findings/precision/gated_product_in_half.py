@@ -26,6 +26,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.autocast import DType
 from stethoscope.program.half_sections import HalfSections
 from stethoscope.program.tensor_calls import Body
 from stethoscope.program.tensor_types import MOST_LAYERS
@@ -35,6 +36,8 @@ from stethoscope.signals.half_precision import HalfPrecision
 RULE = Rule(code="PRC108", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
 
 UNBOUNDED = frozenset({"gelu", "silu", "swish", "relu", "mish", "leaky_relu", "elu", "selu", "celu", "relu2"})
+MULTIPLYING = frozenset({"mul", "mul_", "multiply", "multiply_"})
+CASTS = frozenset({"float", "to", "type", "double"})
 ACTING = frozenset({"act", "activation", "act_fn", "nonlinearity", "gelu", "silu", "act_layer"})
 LAYERS_OF_PLAIN_GATE = 2  # one on either side: no activation holds back what is below zero
 
@@ -44,10 +47,12 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
     for body in half.sections.bodies():
         for node in body.nodes:
             gate = _gate(half.sections, body, node)
-            if gate is None or not isinstance(node, ast.BinOp):
+            if gate is None or not isinstance(node, ast.expr):
                 continue
             # Elsewhere the layers behind it have half weights and would refuse float32.
-            splice = body.upcast(gate) if half.sections.in_autocast(node) else None
+            # A layer that gets the product at once casts it to half, where it overflows all the same.
+            helps = half.sections.in_autocast(node) and not _is_lowered(half.sections, body, node)
+            splice = body.upcast(gate) if helps else None
             yield Finding(
                 where=body.source.where(node),
                 message=f"`{body.text(node)}` multiplies two float16 activations in {body.spoken}: "
@@ -60,18 +65,53 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
 
 def _gate(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:
     """The activation in a product that may overflow; the first factor where there is none."""
-    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and half.is_half(node)):
+    factors = _factors(body, node)
+    if factors is None or not isinstance(node, ast.expr):
         return None
-    noted, left, right = half.of(node), half.of(node.left), half.of(node.right)
-    if noted is None or left is None or right is None or not (left.layers and right.layers):
+    first, second = factors
+    left, right = half.of(first), half.of(second)
+    if left is None or right is None or not (left.layers and right.layers):
         return None  # a factor that is bounded, or no output of a layer
-    if not (half.is_half(node.left) and half.is_half(node.right)):
+    is_half = half.is_half(node) and half.is_half(first) and half.is_half(second)
+    if not (is_half or _is_lowered_at_once(half, body, node, factors)):
         return None
-    acted = [side for side in (node.left, node.right) if _is_activation(body, body.definition(side))]
+    acted = [side for side in factors if _is_activation(body, body.definition(side))]
     if acted:
         return acted[0]
-    is_square = ast.dump(node.left) == ast.dump(node.right)
-    return node.left if noted.layers >= LAYERS_OF_PLAIN_GATE and not is_square else None
+    is_square = ast.dump(first) == ast.dump(second)
+    return first if left.layers + right.layers >= LAYERS_OF_PLAIN_GATE and not is_square else None
+
+
+def _factors(body: Body, node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two values that a node multiplies, element by element."""
+    if isinstance(node, ast.BinOp):
+        return (node.left, node.right) if isinstance(node.op, ast.Mult) else None
+    call = body.call(node)
+    if call is None:
+        return None
+    if call.name in MULTIPLYING:
+        other = call.args[0] if call.args else call.keywords.get("other")
+        return (call.operand, other) if other is not None else None
+    if call.name in {"addcmul", "addcmul_"} and len(call.args) >= 2:
+        return call.args[-2], call.args[-1]
+    return None
+
+
+def _is_lowered_at_once(
+    half: HalfSections, body: Body, node: ast.expr, factors: tuple[ast.expr, ast.expr]
+) -> bool:
+    """Whether a product that autocast computes in float32, of a power, goes straight into a layer in half."""
+    noted = half.of(node)
+    if noted is None or noted.dtypes != {DType.FLOAT32} or not any(map(half.is_half, factors)):
+        return False
+    is_cast = any((c := body.call(part)) is not None and c.name in CASTS for part in body.reach(node))
+    return not is_cast and _is_lowered(half, body, node)
+
+
+def _is_lowered(half: HalfSections, body: Body, node: ast.expr) -> bool:
+    """Whether a value goes straight into a layer that autocast runs in half."""
+    parent = body.parents.get(node)
+    return isinstance(parent, ast.expr) and parent in half.lowered and half.in_autocast(parent)
 
 
 def _is_far(half: HalfSections, node: ast.expr) -> bool:

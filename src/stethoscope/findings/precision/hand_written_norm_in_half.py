@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import DType
 from stethoscope.program.half_sections import HalfSections
+from stethoscope.program.index import dotted
 from stethoscope.program.tensor_calls import Body
 from stethoscope.run import Fix, Level
 from stethoscope.signals.half_precision import HalfPrecision
@@ -36,6 +37,7 @@ from stethoscope.signals.half_precision import HalfPrecision
 RULE = Rule(code="PRC101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 VARIANCES = frozenset({"var", "var_mean"})
+SUMS = frozenset({"sum", "mean"})
 SQUARES = frozenset({"square", "pow", "square_", "pow_", "mul"})
 
 
@@ -43,19 +45,25 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
     """Report each variance in half that becomes a divisor."""
     told: set[ast.expr] = set()
     for sections in (half.sections, half.sections.under(DType.BFLOAT16)):
-        for body in sections.bodies():
-            yield from _findings(sections, body, told)
+        bodies = list(sections.bodies())
+        dividing = frozenset(name for body in bodies for name in _divided_by(body))
+        for body in bodies:
+            yield from _findings(sections, body, dividing, told)
 
 
-def _findings(half: HalfSections, body: Body, told: set[ast.expr]) -> Iterator[Finding]:
+def _findings(
+    half: HalfSections, body: Body, dividing: frozenset[str], told: set[ast.expr]
+) -> Iterator[Finding]:
     overflows = half.dtype is DType.FLOAT16
     harm = "above 65504 it is inf and the output 0" if overflows else "it keeps 8 bits, three digits"
-    for statistic, operand, root in _statistics(half, body):
+    for statistic, operand, root in _statistics(half, body, dividing):
         if statistic not in told:
             told.add(statistic)
             certain = overflows and half.is_certain(statistic)
             # Elsewhere the layers behind it have half weights and would refuse float32.
             splice = body.upcast(operand) if half.in_autocast(statistic) else None
+            if isinstance(statistic, ast.Call) and any(word.arg == "dtype" for word in statistic.keywords):
+                splice = None  # the type is told
             yield Finding(
                 where=(body.source.where(statistic), body.source.where(root)),
                 message=f"the variance in {body.spoken} is {half.spoken(statistic)}: {harm}",
@@ -70,11 +78,13 @@ def _findings(half: HalfSections, body: Body, told: set[ast.expr]) -> Iterator[F
             )
 
 
-def _statistics(half: HalfSections, body: Body) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+def _statistics(
+    half: HalfSections, body: Body, dividing: frozenset[str]
+) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """The float16 statistics below a square root that divides, each with the tensor to cast and the root."""
     seen: set[ast.expr] = set()
     for root, inside in _roots(body):
-        if not _divides(body, root):
+        if not (_divides(body, root) or (body.function.name in dividing and _is_returned(body, root))):
             continue
         for node in body.reach(inside):
             found = _statistic(half, body, node)
@@ -123,12 +133,48 @@ def _divides(body: Body, root: ast.expr) -> bool:
     return False
 
 
+def _divided_by(body: Body) -> Iterator[str]:
+    """The names of functions whose results a function divides by."""
+    for node in body.nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            for part in body.reach(node.right):
+                if isinstance(part, ast.Call):
+                    yield (dotted(part.func) or "").rpartition(".")[2]
+
+
+def _is_returned(body: Body, root: ast.expr) -> bool:
+    returned = (node.value for node in body.nodes if isinstance(node, ast.Return) and node.value is not None)
+    return any(part is root for value in returned for part in body.reach(value))
+
+
 def _statistic(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
     """The tensor whose float16 variance or mean of squares a node is."""
     call = body.call(node)
     if call is not None and call.name in VARIANCES:
         return call.operand if half.is_half(node) and half.is_half(call.operand) else None
-    return _squared(half, body, node) if half.is_half(node) else None
+    if not half.is_half(node):
+        return None
+    if call is not None and call.name in SUMS and "dtype" in call.keywords:
+        # The sum is told to be half, whatever the squares are.
+        return _squared_by(body, body.definition(call.operand))
+    if call is not None and call.name == "einsum" and len(call.args) == 2:
+        first, second = map(body.definition, call.args)
+        return call.args[0] if ast.dump(first) == ast.dump(second) else None
+    return _squared(half, body, node)
+
+
+def _squared_by(body: Body, node: ast.expr) -> ast.expr | None:
+    """The tensor that is squared here, of whatever type it is."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right) if ast.dump(left) == ast.dump(right):
+            return left
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=2)):
+            return left
+    call = body.call(node)
+    if call is None or call.name not in {"square", "pow"}:
+        return None
+    is_two = call.name == "square" or (bool(call.args) and ast.unparse(call.args[0]) in {"2", "2.0"})
+    return call.operand if is_two else None
 
 
 def _squared(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:

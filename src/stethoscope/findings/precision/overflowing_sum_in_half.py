@@ -44,10 +44,33 @@ ROOTS = frozenset({"sqrt", "rsqrt", "sqrt_", "rsqrt_"})
 def examine(half: HalfPrecision) -> Iterator[Finding]:
     """Report what overflows or vanishes in float16, and what bfloat16 rounds to nothing."""
     told: set[ast.AST] = set()
-    for finding, node in (*_in_float16(half), *_in_bfloat16(half.sections.under(DType.BFLOAT16))):
+    for finding, node in (
+        *_in_float16(half),
+        *_told_to_be_half(half.sections),
+        *_in_bfloat16(half.sections.under(DType.BFLOAT16)),
+    ):
         if node not in told:
             told.add(node)
             yield finding
+
+
+def _told_to_be_half(half: HalfSections) -> Iterator[tuple[Finding, ast.AST]]:
+    """A softmax that autocast would run in float32, if it were not told another type."""
+    for body in half.bodies():
+        for node in body.nodes:
+            call = body.call(node)
+            if call is None or call.name not in {"softmax", "log_softmax"} or "dtype" not in call.keywords:
+                continue
+            if half.is_half(call.node) and half.is_certain(call.node) and half.in_autocast(call.node):
+                finding = Finding(
+                    where=body.source.where(call.node),
+                    message=f"`{body.text(call.node)}` is told to be float16, where autocast would take "
+                    "float32: what is below 6e-8 becomes 0",
+                    evidence={"expression": body.text(call.node), "function": body.spoken},
+                    strength=0.4,
+                    severity=Severity.NOTE,
+                )
+                yield finding, call.node
 
 
 def _in_bfloat16(half: HalfSections) -> Iterator[tuple[Finding, ast.AST]]:
@@ -82,7 +105,10 @@ def _in_float16(half: HalfPrecision) -> Iterator[tuple[Finding, ast.AST]]:
             for operand, message in _hazards(half.sections, body, call):
                 certain = half.sections.is_certain(call.node)
                 # Elsewhere the layers behind it have half weights and would refuse float32.
-                splice = body.upcast(operand) if half.sections.in_autocast(call.node) else None
+                is_told = "dtype" in call.keywords
+                splice = (
+                    body.upcast(operand) if half.sections.in_autocast(call.node) and not is_told else None
+                )
                 finding = Finding(
                     where=body.source.where(call.node),
                     message=message,
@@ -109,6 +135,12 @@ def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple
                 call.operand,
                 f"`{shown}` casts an exponential to float16: it is inf from an exponent of 11.1",
             )
+    elif call.name in SUMS and is_half and "dtype" in call.keywords:
+        summed = body.definition(call.operand)
+        inner = body.call(summed)
+        grows = inner is not None and inner.name in GROWING and not _is_bounded(body, inner.operand)
+        if (grows or _is_square(body, summed)) and not _is_below_root(body, call.node):
+            yield call.operand, f"`{shown}` is told to be {kind}: above 65504 it is inf"
     elif call.name in SUMS:
         squared = _square(half, body, body.definition(call.operand))
         if squared is not None and not _is_below_root(body, call.node):
@@ -117,6 +149,16 @@ def _hazards(half: HalfSections, body: Body, call: TensorCall) -> Iterator[tuple
         inner = body.call(body.definition(call.operand))
         if inner is not None and inner.name in VANISHING and half.is_half(inner.node):
             yield call.operand, f"`{shown}` is {kind}: what is below 6e-8 is 0, and its logarithm -inf"
+
+
+def _is_square(body: Body, node: ast.expr) -> bool:
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return ast.dump(left) == ast.dump(right)
+        case ast.BinOp(op=ast.Pow()):
+            return True
+    call = body.call(node)
+    return call is not None and call.name in {"square", "pow"}
 
 
 def _is_bounded(body: Body, exponent: ast.expr) -> bool:

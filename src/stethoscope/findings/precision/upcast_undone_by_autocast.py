@@ -21,11 +21,12 @@ of integers or of data that was float32 before is not reported either.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType
 from stethoscope.program.half_sections import HalfSections
+from stethoscope.program.index import Function
 from stethoscope.program.tensor_calls import Body, TensorCall
 from stethoscope.program.values import span_of
 from stethoscope.run import Fix, Level, Splice
@@ -43,17 +44,21 @@ PRODUCTS = frozenset({
 })
 POWERS = frozenset({"stft", "square", "pow", "rfft", "fft", "rfft2", "fft2", "spectrogram"})
 # fmt: on
+DEEPEST = 3  # calls of own functions that a value is followed into
+DEEPEST_CHAIN = 8  # steps back from a factor to the cast
 
 
 def examine(half: HalfPrecision) -> Iterator[Finding]:
     """Report each cast that the next operation undoes."""
-    for body in half.sections.bodies():
+    bodies = list(half.sections.bodies())
+    known = {body.function: body for body in bodies if isinstance(body.function, Function)}
+    for body in bodies:
         reported: set[ast.expr] = set()
         for node in body.nodes:
             operand = _upcast(half.sections, body, node)
             if operand is None or not isinstance(node, ast.expr):
                 continue
-            undone = _undone_by(half.sections, body, node)
+            undone = _undone_by(half.sections, body, node, known)
             if undone is None or undone in reported:
                 continue
             reported.add(undone)
@@ -76,7 +81,7 @@ def _powers(half: HalfSections, body: Body, reported: set[ast.expr]) -> Iterator
             continue
         for operand in _factors(body, node):
             cast = _cast_behind(half, body, operand)
-            if cast is None or not (_grows(body, operand) or _is_cast_again(body, node)):
+            if cast is None or not _is_meant(body, operand, node):
                 continue
             reported.add(node)
             yield Finding(
@@ -89,6 +94,11 @@ def _powers(half: HalfSections, body: Body, reported: set[ast.expr]) -> Iterator
                 fix=_fix(half, body, node),
             )
             break
+
+
+def _is_meant(body: Body, operand: ast.expr, node: ast.expr) -> bool:
+    """Whether a product of float32 values was meant to run in float32."""
+    return _grows(body, operand) or _is_cast_again(body, node) or _is_kept_for(body, node)
 
 
 def _factors(body: Body, node: ast.expr) -> tuple[ast.expr, ...]:
@@ -111,6 +121,33 @@ def _cast_behind(half: HalfSections, body: Body, operand: ast.expr) -> ast.expr 
         if call is not None and not call.full.startswith("torch") and _asks_for_single(body, call):
             return part
     return None
+
+
+def _is_kept_for(body: Body, node: ast.expr) -> bool:
+    """Whether all factors of a product were cast and only normalised since: the product is what that is for.
+
+    Autocast normalises in float32 by itself.
+    """
+    factors = _factors(body, node)
+    return len(factors) > 1 and all(_is_normalised_cast(body, factor) for factor in factors)
+
+
+def _is_normalised_cast(body: Body, node: ast.expr) -> bool:
+    """Whether a value is a cast with nothing behind it but views, a normalisation and plain factors."""
+    for _ in range(DEEPEST_CHAIN):
+        node = body.definition(node)
+        call = body.call(node)
+        if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
+            node = node.value
+        elif call is None:
+            return False
+        elif _asks_for_single(body, call) and not call.full.startswith("torch"):
+            return True
+        elif call.name == "normalize" or call.name in VIEWS:
+            node = call.operand
+        else:
+            return False
+    return False
 
 
 def _grows(body: Body, operand: ast.expr) -> bool:
@@ -159,7 +196,9 @@ def _asks_for_single(body: Body, call: TensorCall) -> bool:
     return call.name == "float" and not call.args
 
 
-def _undone_by(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | None:
+def _undone_by(
+    half: HalfSections, body: Body, node: ast.expr, known: Mapping[Function, Body], depth: int = DEEPEST
+) -> ast.expr | None:
     """The operation that casts a value back, where that is all that becomes of it."""
     current = _through_views(body, node)
     parent = body.parents.get(current)
@@ -167,17 +206,45 @@ def _undone_by(half: HalfSections, body: Body, node: ast.expr) -> ast.expr | Non
         parent = body.parents.get(parent)
     if isinstance(parent, ast.expr) and parent in half.lowered:
         return parent
+    if isinstance(parent, ast.Call) and depth:
+        return parent if _is_undone_inside(half, parent, current, known, depth - 1) else None
     match parent:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is current:
-            return _undone_uses(half, body, parent, name)
+            return _undone_uses(half, body, name, parent.lineno, parent.value, known, depth)
         case ast.Tuple(elts=values):
             around = body.parents.get(parent)
             match around:
                 case ast.Assign(targets=[ast.Tuple(elts=targets)]) if len(targets) == len(values):
                     target = targets[values.index(current)]
                     if isinstance(target, ast.Name):
-                        return _undone_uses(half, body, around, target.id)
+                        return _undone_uses(half, body, target.id, around.lineno, around.value, known, depth)
     return None
+
+
+def _is_undone_inside(
+    half: HalfSections, call: ast.Call, given: ast.expr, known: Mapping[Function, Body], depth: int
+) -> bool:
+    """Whether the function that a call leads to does nothing with an argument but cast it back."""
+    reached = half.reached.get(call, set())
+    return bool(reached) and all(
+        (body := known.get(function)) is not None
+        and (name := _parameter(function, call, given)) is not None
+        and _undone_uses(half, body, name, 0, None, known, depth) is not None
+        for function in reached
+    )
+
+
+def _parameter(function: Function, call: ast.Call, given: ast.expr) -> str | None:
+    """The name under which a function gets an argument of a call."""
+    for word in call.keywords:
+        if word.value is given:
+            return word.arg
+    if given not in call.args or any(isinstance(arg, ast.Starred) for arg in call.args):
+        return None
+    is_method = function.owner is not None and "staticmethod" not in function.decorators
+    names = [arg.arg for arg in (*function.node.args.posonlyargs, *function.node.args.args)][is_method:]
+    position = call.args.index(given)
+    return names[position] if position < len(names) else None
 
 
 def _through_views(body: Body, node: ast.expr) -> ast.expr:
@@ -194,22 +261,36 @@ def _through_views(body: Body, node: ast.expr) -> ast.expr:
                 return node
 
 
-def _undone_uses(half: HalfSections, body: Body, assigned: ast.Assign, name: str) -> ast.expr | None:
-    """The first operation that casts back, where every use of the name until its next assignment does."""
-    ends = [line for line, value in body.definitions.get(name, ()) if value is not assigned.value]
-    end = min((line for line in ends if line > assigned.lineno), default=None)
+def _undone_uses(
+    half: HalfSections,
+    body: Body,
+    name: str,
+    begin: int,
+    made: ast.expr | None,
+    known: Mapping[Function, Body],
+    depth: int,
+) -> ast.expr | None:
+    """The first operation that casts back, where every use of a name until its next assignment does."""
+    ends = [line for line, value in body.definitions.get(name, ()) if value is not made]
+    end = min((line for line in ends if line > begin), default=None)
     found: list[ast.expr] = []
     for node in body.nodes:
         is_use = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        if not is_use or node.lineno <= assigned.lineno or (end is not None and node.lineno > end):  # type: ignore[attr-defined]
+        if not is_use or node.lineno <= begin or (end is not None and node.lineno > end):  # type: ignore[attr-defined]
             continue
         outer = _through_views(body, node)  # type: ignore[arg-type]
         parent = body.parents.get(outer)
         if isinstance(parent, ast.Attribute) and parent.attr in {"shape", "dtype", "device", "ndim"}:
             continue
-        if not isinstance(parent, ast.expr) or parent not in half.lowered:
+        if isinstance(parent, ast.Attribute) and parent.attr in {"size", "dim", "numel"}:
+            continue
+        if isinstance(parent, ast.expr) and parent in half.lowered:
+            found.append(parent)
+            continue
+        is_call = isinstance(parent, ast.Call) and depth > 0
+        if not is_call or not _is_undone_inside(half, parent, outer, known, depth - 1):  # type: ignore[arg-type]
             return None
-        found.append(parent)
+        found.append(parent)  # type: ignore[arg-type]
     return found[0] if found else None
 
 
