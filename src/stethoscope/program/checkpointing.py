@@ -330,19 +330,43 @@ def schedules(walk: Walk) -> tuple[Move, ...]:
 
 
 def replays(walk: Walk) -> Iterator[tuple[Move, Scope]]:
-    """Steps of a schedule in a loop of their own before training begins."""
+    """Steps of a schedule in a loop of their own before training begins, or in rounds that do not train."""
     begins = first_backward(walk)
     for move in walk.moves:
-        if move.kind is Kind.SCHEDULER_STEP and walk.place(move.event) < begins:
-            loop = next((s for s in move.event.scopes() if s.kind == "loop"), None)
-            if loop is not None and id(loop) not in walk.training_scopes and not _is_over_schedules(loop):
-                yield move, loop
+        if move.kind is not Kind.SCHEDULER_STEP:
+            continue
+        loop = next((s for s in move.event.scopes() if s.kind in {"loop", "comprehension"}), None)
+        if loop is None:
+            continue
+        if id(loop) in walk.training_scopes:
+            is_replay = _is_in_skipped_round(move.event)
+        else:
+            is_replay = walk.place(move.event) < begins and not _is_over_schedules(loop)
+        if is_replay:
+            yield move, loop
+
+
+SKIPPING_WORDS = RESUME_WORDS | {"start", "starting", "begin", "first", "done", "completed", "skip"}
+
+
+def _is_in_skipped_round(step: Event) -> bool:
+    """`if epoch < first_epoch: scheduler.step(); continue`."""
+    scope = next((s for s in step.scopes() if s.kind in {"if", "loop"}), None)
+    if scope is None or scope.kind != "if" or not scope.arm or not _words_in(scope.node) & SKIPPING_WORDS:
+        return False
+    asked = (node for node in ast.walk(scope.source.tree) if isinstance(node, ast.If))
+    body = next((node.body for node in asked if node is scope.node or node.test is scope.node), [])
+    called = {name for statement in body for name in names_in(statement)}
+    return bool(body) and isinstance(body[-1], ast.Continue) and "backward" not in called
 
 
 def _is_over_schedules(loop: Scope) -> bool:
     """`for scheduler in schedulers: scheduler.step()` is one step of each."""
     node = loop.node
-    return not isinstance(node, ast.For) or "range" not in set(names_in(node.iter))
+    if isinstance(node, ast.While):
+        return False
+    header = getattr(node, "iter", None)
+    return not isinstance(header, ast.AST) or not {"range", "trange"} & set(names_in(header))
 
 
 def made_by(value: Value | None) -> str:

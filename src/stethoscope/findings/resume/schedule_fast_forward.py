@@ -1,9 +1,10 @@
 """A resumed run replays its schedule, or begins it anew, instead of restoring it.
 
 ## What it checks
-Resumes that restore the optimizer: whether the schedule that training steps is restored with it. Two things
-are reported: a loop before training that steps the schedule as often as it was stepped before, and a
-schedule that is made afresh and never told where the run stands.
+Resumes that restore the optimizer: whether the schedule that training steps is restored with it. Reported
+are a loop that steps the schedule as often as it was stepped before, a schedule that is made afresh and never
+told where the run stands or told it in epochs where it counts batches, and a rate that the loop computes from
+a count that begins at zero.
 
 ## Why it matters
 A restored optimizer already has the decayed rate. Most schedules multiply the rate they find, so that a
@@ -37,7 +38,9 @@ from stethoscope.program.checkpointing import (
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Move, receiver_role
+from stethoscope.program.resumed_rates import placed_by_epoch, restarted_rates
 from stethoscope.program.roles import Role, role_of
+from stethoscope.program.values import Applied
 from stethoscope.signals.resumes import Resumes
 
 RULE = Rule(code="RES103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -57,14 +60,32 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             why = "over a rate that was already restored" if is_twice else "instead of being restored"
             if is_restored:
                 why = "though it was already restored: it goes on from twice as far"
+            around = (loop.source.where(loop.node),) if loop.kind == "loop" else ()
             yield Finding(
-                (move.event.site.where, loop.source.where(loop.node)),
+                (move.event.site.where, *around),
                 f"the schedule is replayed step by step {why}",
                 evidence={"step": move.event.site.text, "schedule": made_by(move.subject)},
                 severity=None if is_twice else Severity.NOTE,
                 strength=1.0 if is_twice else 0.0,
             )
+    for walk in resumes.walks:
+        for move in placed_by_epoch(walk):
+            if isinstance(move.subject, Applied) and move.event.site.node not in seen:
+                seen.add(move.event.site.node)
+                yield Finding(
+                    (move.subject.site.where, move.event.site.where),
+                    "the schedule steps with each batch, and the resume tells it the epoch as its place",
+                    evidence={"schedule": made_by(move.subject), "step": move.event.site.text},
+                )
     for resumption in resumes.resumptions:
+        for restarted in restarted_rates(resumption):
+            if restarted.rate.node not in seen:
+                seen.add(restarted.rate.node)
+                yield Finding(
+                    (restarted.rate.where, restarted.counted.where),
+                    f"the rate is computed from {restarted.count}, which begins at zero after a resume",
+                    evidence={"rate": restarted.rate.text, "count": restarted.count},
+                )
         begun = _begun_anew(resumption)
         if begun is not None and begun.event.site.node not in seen:
             seen.add(begun.event.site.node)
