@@ -15,15 +15,17 @@ from stethoscope.program.own_losses import COMPARING, is_one_number
 from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
 
 DEPTH = 8
+CUT, WEIGHED_OUT, DROPPED = "cut", "weighed out", "dropped"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdleTerm:
-    """An addend without a gradient, and the place at which it was cut."""
+    """An addend from which nothing is learned, the place that makes it so, and what happens there."""
 
     site: Site
     cut: Site
     sink: Site
+    why: str = CUT
 
 
 def cut_at(run: Execution, value: Value, depth: int = DEPTH) -> Site | None:
@@ -39,6 +41,10 @@ def cut_at(run: Execution, value: Value, depth: int = DEPTH) -> Site | None:
             for inner, scale in ((left, right), (right, left)):
                 if isinstance(scale, Constant | Part) and isinstance(inner, Applied | Delayed):
                     return cut_at(run, inner, depth - 1)
+                if isinstance(inner, Part) and inner.key == "data" and is_one_number(run, inner.base):
+                    return value.site
+        case Applied(callee="torch.tensor", args=[inner, *_]):
+            return value.site if is_one_number(run, inner) else None
         case Applied(callee="neg", args=[inner]) | Applied(callee="-" | "+", args=[Constant(), inner]):
             return cut_at(run, inner, depth - 1)
         case Applied(args=[inner, *_]) if detaches(value):

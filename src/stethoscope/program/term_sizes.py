@@ -15,8 +15,9 @@ import numpy as np
 
 from stethoscope.program.calls import callable_name, is_network_pass
 from stethoscope.program.declared_options import declared_options
+from stethoscope.program.dropped_terms import dropped_sums
 from stethoscope.program.execution import STEPS, Execution, Exhausted
-from stethoscope.program.idle_terms import IdleTerm, cut_at
+from stethoscope.program.idle_terms import DROPPED, WEIGHED_OUT, IdleTerm, cut_at
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
@@ -25,6 +26,7 @@ from stethoscope.program.probe import operands_of, score
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.shared_values import shared_values
+from stethoscope.program.silent_weights import silent_weight
 from stethoscope.program.tensor_operations import LAYERS
 from stethoscope.program.values import (
     Applied,
@@ -152,6 +154,7 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
                 sizes[key] = tuple(_sized(one, index, settings, addends))
         except (Exhausted, RecursionError):
             continue
+    idle.update({id(term.node): IdleTerm(term, term, sink, DROPPED) for term, sink in dropped_sums(index)})
     return Objectives(
         tuple(terms for terms in sizes.values() if terms),
         tuple(term for terms in weights.values() for term in terms),
@@ -164,8 +167,14 @@ def _idle(one: Minimised, addends: Sequence[_Addend]) -> Iterator[IdleTerm]:
     if all(cuts):
         return  # what is learned from was not seen
     for addend, cut in zip(addends, cuts, strict=True):
-        if cut is not None and isinstance(addend.value, Applied | Delayed):
+        if not isinstance(addend.value, Applied | Delayed):
+            continue
+        if cut is not None:
             yield IdleTerm(addend.value.site, cut, one.sink.site)
+            continue
+        weight = silent_weight(one.run.index, addend.value, one.sink.site)
+        if weight is not None:
+            yield IdleTerm(addend.value.site, weight, one.sink.site, WEIGHED_OUT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

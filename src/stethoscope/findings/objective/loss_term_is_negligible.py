@@ -7,7 +7,8 @@ reported; what shrinks with the size of the picture is taken at 128 pixels in a 
 that shrinks so, as with `norm="forward"` and a mean, a hundredth is the limit. A mean that cannot
 be computed so is judged by its weight alone, where that is a billionth of another mean's, or a few millionths
 of another term's for a loss whose values are known to be no huge numbers. A term whose sides are all
-detached, or that is computed without gradients, has no say at all.
+detached, or that is computed without gradients, has no say at all; nor has one whose weight is counted up
+with the epochs in such a way that it is zero in all of them, or one whose sum with the loss nobody keeps.
 
 ## Why it matters
 The term is paid for in time and memory and trusted to shape the result, and its gradient drowns in the noise
@@ -27,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.idle_terms import CUT, DROPPED, WEIGHED_OUT
 from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, TermWeight, with_assumed
 from stethoscope.signals.term_sizes import TermSizes
 
@@ -39,6 +41,11 @@ FADED = 1e-2
 UNSEEN = 1e-9  # of another weight, for means whose size is not known; float32 resolves 6e-8 of a sum
 # Of any other weight, for means of known losses: a mean squared error of pixels up to 255 stays below 1e5.
 UNHEARD = 5e-6
+IDLE = {
+    CUT: "no gradient goes through this term: it adds a number to the loss and teaches nothing",
+    WEIGHED_OUT: "the weight of this term is zero in every round of training: it teaches nothing",
+    DROPPED: "this sum is computed and thrown away: the term is not in what is minimised",
+}
 
 
 def examine(sizes: TermSizes) -> Iterator[Finding]:
@@ -71,7 +78,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
     for idle in sizes.idle:
         yield Finding(
             where=tuple(dict.fromkeys((idle.cut.where, idle.site.where, idle.sink.where))),
-            message="no gradient goes through this term: it adds a number to the loss and teaches nothing",
+            message=IDLE[idle.why],
             evidence={"cut": idle.cut.text, "term": idle.site.text},
         )
 
