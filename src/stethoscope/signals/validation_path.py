@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program.index import index
 from stethoscope.program.moving_difficulty import moving_difficulties
+from stethoscope.program.ramps_in_evaluation import ramps_in_evaluation
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.validation_path import ValidationPath, validation_path
 from stethoscope.run import Run
@@ -25,8 +26,9 @@ def measure(run: Run) -> Yardstick | Missing:
         return NO_SOURCE
     path = validation_path(run.program, run.recipe)
     known = {following.where for following in path.followings}
-    walked = moving_difficulties(index(run.program), settings_tree(run.recipe))
-    more = tuple(following for following in walked if following.where not in known)
+    names = index(run.program)
+    walked = (*moving_difficulties(names, settings_tree(run.recipe)), *ramps_in_evaluation(names))
+    more = tuple({f.where: f for f in walked if f.where not in known}.values())
     path = replace(path, followings=(*path.followings, *more))
     if not path.functions and not path.followings:
         return Missing(
