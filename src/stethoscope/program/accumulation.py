@@ -13,13 +13,14 @@ from stethoscope.program.events import Assignment, Call, Scope
 from stethoscope.program.index import Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop_order import clears, questions
+from stethoscope.program.loss_scaling import scaling
 from stethoscope.program.micro_batches import is_window_of_batches, spoken_of_micro_batches
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
 from stethoscope.program.training_loop import TrainingLoop, condition
-from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Value
+from stethoscope.program.values import Applied, Constant, Delayed, Items, Site, Value
 
-WORDS = frozenset(
+ACCUMULATION_WORDS = frozenset(
     {"accum", "accumulate", "accumulation", "accumulated", "accumulating", "acc", "micro", "microbatch"}
     | {"accumulative"}
 )
@@ -139,7 +140,9 @@ def _inner_loop(loop: TrainingLoop) -> Accumulation | None:
     draws = any(
         isinstance(event, Call) and event.name in DRAWING and micro in event.scopes() for event in loop.events
     )
-    is_meant = bool(WORDS & spoken_of_micro_batches(loop, micro)) or (draws and count is not None)
+    is_meant = bool(ACCUMULATION_WORDS & spoken_of_micro_batches(loop, micro)) or (
+        draws and count is not None
+    )
     if not (is_meant or is_window_of_batches(loop, micro)) or (value is not None and _is_one(value)):
         return None
     return Accumulation(inside[0], update, count, value, tuple(inside[1:]))
@@ -148,102 +151,6 @@ def _inner_loop(loop: TrainingLoop) -> Accumulation | None:
 def _is_in_round(move: Move, micro: Scope) -> bool:
     """Whether a move is inside a loop; one over known elements is followed once for each of them."""
     return any(scope.node is micro.node for scope in move.event.scopes())
-
-
-def is_divided(loop: TrainingLoop, window: Accumulation) -> bool:
-    """Whether something divides: the loss before its backward pass, the gradients after it, or the engine."""
-    if any(_is_divided(loop, backward) for backward in (window.backward, *window.others)):
-        return True
-    return any(_scales_gradients(event) for event in loop.events)
-
-
-def _is_divided(loop: TrainingLoop, backward: Move) -> bool:
-    if backward.by_engine and not _leaves_size(backward):
-        return True
-    if backward.subject is None:
-        return True
-    return any(_divides(*one) or _is_sum(one[0]) for one in _scaling(loop, backward.subject))
-
-
-def _is_sum(value: Value) -> bool:
-    """A loss that is summed over its batch adds up over batches as it does over their elements."""
-    if not isinstance(value, Applied):
-        return False
-    made = value.maker if isinstance(value.maker, Applied) else value
-    given = made.keywords.get("reduction")
-    return isinstance(given, Constant) and given.value == "sum"
-
-
-def _leaves_size(backward: Move) -> bool:
-    """Lightning's and Fabric's backward take the loss as it is; Accelerate's and DeepSpeed's divide."""
-    call = backward.event
-    if not isinstance(call, Call):
-        return False
-    if call.name == "manual_backward":
-        return True
-    made = call.receiver
-    return isinstance(made, Applied) and made.callee.rpartition(".")[2] in {"Fabric", "LightningLite"}
-
-
-def _scaling(loop: TrainingLoop, loss: Value) -> Iterator[tuple[Value, bool]]:
-    """The operations that a loss went through after it was computed, and whether all of it did."""
-    waiting = [(loss, True)]
-    seen: set[int] = set()
-    while waiting:
-        found, is_whole = waiting.pop()
-        value = quietly(loop.run, found)
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        yield value, is_whole
-        if isinstance(value, Choice):
-            waiting.extend((option, is_whole) for option in value.options)
-        elif isinstance(value, Applied):
-            if value.callee in {"+", "-", "*", "/", "neg"}:
-                waiting.extend((arg, is_whole and value.callee not in {"+", "-"}) for arg in value.args)
-            elif value.callee in {
-                ".mean",
-                ".sum",
-                ".to",
-                ".float",
-                ".squeeze",
-                ".mul",
-                ".div",
-                ".div_",
-                ".mul_",
-            }:
-                waiting.append((value.args[0], is_whole))
-
-
-def _divides(value: Value, is_whole: bool) -> bool:
-    if not isinstance(value, Applied):
-        return False
-    if value.callee in {"/", ".div", ".div_", "torch.div", ".true_divide"}:
-        return True
-    if value.callee in {"*", ".mul", ".mul_"}:
-        if is_whole and any(isinstance(arg, Constant) for arg in value.args):
-            return True  # 1 / n, computed
-        # A weight that is a number scales one term; a name may well hold 1 / n.
-        factors = [arg for arg in value.args if not isinstance(arg, Constant)]
-        return len(factors) > 1 and any(_is_number_like(arg) for arg in factors)
-    return False
-
-
-def _is_number_like(value: Value) -> bool:
-    if isinstance(value, Applied) and value.callee == "/":
-        return True
-    name = value.key if isinstance(value, Part) else getattr(value, "name", "")
-    return isinstance(name, str) and bool(set(words(name)) & (WORDS | {"scale", "scaling", "inv", "norm"}))
-
-
-def _scales_gradients(event: object) -> bool:
-    """`p.grad /= n`, `p.grad.div_(n)`, `p.grad.mul_(1 / n)`."""
-    if isinstance(event, Assignment):
-        is_grad = isinstance(event.target, ast.Attribute) and event.target.attr in {"grad", "data"}
-        return is_grad and "grad" in ast.unparse(event.target) and event.operator in {"/", "*"}
-    if isinstance(event, Call) and event.name in {"div_", "mul_", "_foreach_div_", "_foreach_mul_"}:
-        return "grad" in event.site.text
-    return False
 
 
 def _is_one(value: Value) -> bool:
@@ -298,7 +205,7 @@ def _empties_micro_batches(loop: TrainingLoop, zero: Move, update: Move) -> bool
     if micro is None or micro in update.event.scopes() or micro not in zero.event.scopes():
         return False
     spoken = {word for name in _names(micro.node) for word in words(name)}
-    return bool(spoken & WORDS) and not _inside_condition(zero, micro)
+    return bool(spoken & ACCUMULATION_WORDS) and not _inside_condition(zero, micro)
 
 
 def _inside_condition(move: Move, scope: Scope) -> bool:
@@ -338,7 +245,7 @@ def divided_without_window(loop: TrainingLoop) -> tuple[Move, ast.expr | None] |
         return None
     if loop.micro is not None and not _is_single(loop.micro):
         return None
-    for value, is_whole in _scaling(loop, backward.subject):
+    for value, is_whole in scaling(loop, backward.subject):
         if not is_whole or not isinstance(value, Applied) or value.callee != "/":
             continue
         node = value.site.node
@@ -389,4 +296,4 @@ def _accumulation_option(index: Index) -> str:
     return next((name for name in named if SPOKEN.intersection(words(name))), "")
 
 
-SPOKEN = WORDS - {"acc", "micro", "microbatch"}
+SPOKEN = ACCUMULATION_WORDS - {"acc", "micro", "microbatch"}

@@ -23,10 +23,11 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.accumulation import Accumulation, accumulation, is_divided
+from stethoscope.program.accumulation import Accumulation, accumulation
 from stethoscope.program.meeting_places import places_of
 from stethoscope.program.statements import is_name_chain
 from stethoscope.program.values import span_of
+from stethoscope.program.window_average import is_divided
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 
