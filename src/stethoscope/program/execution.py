@@ -401,6 +401,8 @@ class Execution:
     def _run_expression(self, node: ast.expr, frame: Frame) -> None:
         """An expression whose result is dropped; a method that works in place leaves it in its object."""
         result = self.evaluate(node, frame)
+        if self.tracing and isinstance(result, Delayed) and _is_short(result.callee):
+            self.force(result)  # called for what it does, such as telling a writer
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in IN_PLACE:
             self._assign(node.func.value, result, frame)
 
@@ -1153,6 +1155,15 @@ class _Around(Mapping[str, Value]):
     def cls(self) -> Class | None:
         """The class of the method around."""
         return self._frame.cls
+
+
+def _is_short(callee: FunctionValue | LambdaValue) -> bool:
+    """Whether a function is followed in a few steps."""
+    node = callee.function.node if isinstance(callee, FunctionValue) else callee.node
+    return (node.end_lineno or node.lineno) - node.lineno <= FEW_LINES
+
+
+FEW_LINES = 20
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.begun_averages import begun_average_of
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.values import Applied, Choice, Constant, Items, Value
 
@@ -30,9 +31,13 @@ class Kept:
 def kept_values(events: Sequence[Event]) -> Iterator[Kept]:
     """Each value that the events of a round add to what the round did not begin."""
     events = tuple(events)
-    begun = {place for event in events if _begins(event) for place in _places(event)}
+    averages = {id(event): kept for event in events if (kept := begun_average(event)) is not None}
+    yield from averages.values()
+    begun = {p for event in events if _begins(event) and id(event) not in averages for p in _places(event)}
     counters = _counters(events)
     for event in events:
+        if id(event) in averages:
+            continue
         if isinstance(event, Assignment):
             kept = _added(event, counters)
         elif isinstance(event, Call):
@@ -42,6 +47,18 @@ def kept_values(events: Sequence[Event]) -> Iterator[Kept]:
         if kept is None or begun.intersection((name, _owner(event)) for name in (kept.name, _holder(kept))):
             continue
         yield kept
+
+
+def begun_average(event: Event) -> Kept | None:
+    """`self.mean = loss` of the first round, where later rounds add to it: `self.mean = m * self.mean + ...`.
+
+    A walk meets the first round; the place that is pointed at is where the later ones add.
+    """
+    found = begun_average_of(event)
+    if found is None:
+        return None
+    adding, added = found
+    return Kept(adding, adding.value, ast.unparse(adding.target), added)
 
 
 def _holder(kept: Kept) -> str:

@@ -78,16 +78,17 @@ BACKWARD = frozenset({"backward", "manual_backward", "backward_pass"})
 
 def moves(run: Execution, events: tuple[Event, ...]) -> tuple[Move, ...]:
     """The moves among events, in order."""
-    return tuple(move for event in _as_they_happen(events) for move in _moves(run, event))
+    return tuple(move for event in _as_they_happen(run, events) for move in _moves(run, event))
 
 
-def _as_they_happen(events: Sequence[Event]) -> Iterator[Event]:
-    """`optimizer.step(closure)` calls its closure first and updates the weights then."""
+def _as_they_happen(run: Execution, events: Sequence[Event]) -> Iterator[Event]:
+    """`optimizer.step(closure)` calls its closure first and updates the weights then; so does what a class
+    derived from an optimizer does in a `step` of its own."""
     waiting: list[tuple[Call, frozenset[Function]]] = []
     for event in events:
         while waiting and not waiting[-1][1].intersection(event.within):
             yield waiting.pop()[0]
-        closures = _closures(event)
+        closures = _closures(run, event)
         if closures and isinstance(event, Call):
             waiting.append((event, closures))
         else:
@@ -96,11 +97,16 @@ def _as_they_happen(events: Sequence[Event]) -> Iterator[Event]:
         yield waiting.pop()[0]
 
 
-def _closures(event: Event) -> frozenset[Function]:
+def _closures(run: Execution, event: Event) -> frozenset[Function]:
     if not isinstance(event, Call) or event.name != "step":
         return frozenset()
     given = (*event.args, *event.keywords.values())
-    return frozenset(value.function for value in given if isinstance(value, FunctionValue))
+    found = {value.function for value in given if isinstance(value, FunctionValue)}
+    if isinstance(event.receiver, Instance):
+        own = run.index.method(event.receiver.cls, "step")
+        if own is not None and derived_role(run.index, event.receiver.cls) is Role.OPTIMIZER:
+            found.add(own)
+    return frozenset(found)
 
 
 def _moves(run: Execution, event: Event) -> Iterator[Move]:
@@ -160,6 +166,8 @@ def _of_call(run: Execution, call: Call) -> Iterator[Move]:
         yield Move(Kind.EVAL_MODE if _evaluates(call) else Kind.TRAIN_MODE, call, call.receiver)
     elif name in WAITING and call.receiver is not None and not call.args:
         yield Move(Kind.SYNC, call, call.receiver)
+    elif name == "synchronize" and full_name(call).startswith("torch."):
+        yield Move(Kind.SYNC, call)
     elif name in {"float", "int", "bool"} and len(call.args) == 1 and _is_outside(call.callee):
         yield Move(Kind.SYNC, call, call.args[0])
     elif name in {"clamp_", "clip_"} and _is_of_gradient(call):

@@ -2,7 +2,8 @@
 
 ## What it checks
 `.item()`, `.cpu()`, `.numpy()`, `.tolist()` and `float(...)` of the loss, of what the network gave or of
-the gradient norm, reached in every round of a training loop that runs on an accelerator.
+the gradient norm, and `torch.cuda.synchronize()`, reached in every round of a training loop that runs on an
+accelerator.
 
 ## Why it matters
 Such a call blocks until all queued work is done. The queue runs dry, and the device then waits for Python
@@ -26,7 +27,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.calls import comes_from_model
-from stethoscope.program.events import Assignment
+from stethoscope.program.events import Assignment, Call
 from stethoscope.program.loop_order import questions
 from stethoscope.program.moves import CLIPPING, Kind, Move
 from stethoscope.program.training_loop import TrainingLoop
@@ -73,6 +74,8 @@ def _is_every_step(loop: TrainingLoop, wait: Move) -> bool:
 
 
 def _is_on_device(loop: TrainingLoop, wait: Move) -> bool:
+    if isinstance(wait.event, Call) and wait.event.name == "synchronize":
+        return True
     if wait.subject is None or isinstance(wait.subject, Constant):
         return False
     losses = [move.subject for move in loop.of(Kind.BACKWARD)]

@@ -33,13 +33,14 @@ from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import has_graph
 from stethoscope.program.index import Function
+from stethoscope.program.keeping_losses import kept_by_losses
 from stethoscope.program.kept_values import GROWING, Kept, collected, gathered, kept_values
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.statements import is_name_chain
 from stethoscope.program.trace import Trace
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Value, span_of
+from stethoscope.program.values import Applied, Items, Table, Value, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -52,7 +53,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each loss that is kept with its graph."""
     told: set[int] = set()
     for loop in loops:
-        for kept in (*_in_training(loop), *_given_out(loop)):
+        for kept in (*_in_training(loop), *_given_out(loop), *_by_criteria(loop)):
             if id(kept.event.site.node) not in told:
                 told.add(id(kept.event.site.node))
                 yield _finding(kept, "every batch")
@@ -81,6 +82,8 @@ def _detached(kept: Kept) -> tuple[Splice, ...]:
     if isinstance(value, ast.List | ast.Tuple) and len(value.elts) == 1:
         value = value.elts[0]  # losses += [loss]
     is_gathered = isinstance(kept.event, Call) and kept.event.name not in GROWING
+    if isinstance(kept.value, Items | Table):
+        return ()
     if is_gathered or isinstance(value, ast.List | ast.Tuple | ast.Dict | ast.ListComp | ast.DictComp):
         return ()
     source = kept.event.site.source
@@ -127,6 +130,14 @@ def _given_out(loop: TrainingLoop) -> Iterator[Kept]:
             yield kept
 
 
+def _by_criteria(loop: TrainingLoop) -> Iterator[Kept]:
+    """What the objects that compute the loss keep of it."""
+    for move in loop.of(Kind.BACKWARD):
+        for kept in kept_by_losses(loop.run, move.subject):
+            if has_graph(loop.trace, kept.value) and not without_gradients(kept.event):
+                yield kept
+
+
 def _is_generator(loop: TrainingLoop) -> bool:
     functions = loop.events[0].within[-1:] if loop.events else ()
     return any(isinstance(node, ast.Yield) for function in functions for node in own_nodes(function.node))
@@ -152,14 +163,25 @@ def _is_with_gradient(loop: TrainingLoop, kept: Kept, losses: list[Value]) -> bo
     }
     if any(id(loss) in sources for loss in losses):
         return not without_gradients(kept.event)
+    inside = {id(one): one for one in (kept.value, *_held(kept.value))}
     parts = (value for loss in losses for value in ancestry(loop.run, loss, cuts_gradient))
-    is_part = any(value is kept.value for value in parts)
-    return is_part and has_graph(loop.trace, kept.value)
+    return any(has_graph(loop.trace, inside[id(value)]) for value in parts if id(value) in inside)
+
+
+def _held(value: Value) -> Iterator[Value]:
+    """What a dictionary, list or tuple of losses has in it."""
+    match value:
+        case Table(entries=entries, rest=rest):
+            yield from (*entries.values(), *rest)
+        case Items(items=items):
+            yield from items
 
 
 def _is_minimised(loop: TrainingLoop, kept: Kept, losses: list[Value]) -> bool:
     """Whether what the value is added to is part of a loss."""
     node = kept.event.site.node
+    if any(f"{kept.name}.backward" in move.event.site.text for move in loop.of(Kind.BACKWARD)):
+        return True
     for loss in losses:
         for value in ancestry(loop.run, loss):
             if value is kept.container or (isinstance(value, Applied) and value.site.node is node):
