@@ -21,6 +21,7 @@ from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary
 from stethoscope.program.decorators import decorated
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
+from stethoscope.program.framework_bases import given_to_base
 from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
 from stethoscope.program.settings_tree import HOLDERS, SettingsTree
 from stethoscope.program.values import (
@@ -79,6 +80,14 @@ class Exhausted(Exception):
     """The entry's budget of steps is spent."""
 
 
+class Made(Exception):
+    """The walk came to where an object of the awaited class is made; its __init__ is not followed yet."""
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__(instance.cls.name)
+        self.instance = instance
+
+
 @dataclass(slots=True)
 class Frame:
     """One function being followed: its names, those around it, and what it gave back so far."""
@@ -129,6 +138,8 @@ class Execution:
         self.steps = steps
         self.eager = eager  # compute tensors, follow every call at once: for trying a function on numbers
         self.tracing = tracing
+        self.awaited: Class | None = None  # the walk ends with Made where an object of this class is made
+        self.on_the_way: frozenset[Function] = frozenset()  # the functions that lead there
         self.events: list[Event] = []
         self.scope: Scope | None = None
         self.finished: set[ast.AST] = set()  # the scopes whose end was reached
@@ -156,12 +167,14 @@ class Execution:
 
     # Entries
 
-    def enter(self, function: Function, bound: Instance | None = None) -> Value:
-        """Follow a function as if called from outside, with leaves for its parameters."""
+    def enter(
+        self, function: Function, bound: Instance | None = None, given: Mapping[str, Value] | None = None
+    ) -> Value:
+        """Follow a function as if called from outside, with leaves for the parameters that are not given."""
         if bound is None and function.owner is not None and "staticmethod" not in function.decorators:
             bound = self.make(function.owner)
         keywords = {name: self._entry_value(function, name) for name in _entry_parameters(function)}
-        return self.follow(FunctionValue(function, bound), (), keywords)
+        return self.follow(FunctionValue(function, bound), (), {**keywords, **(given or {})})
 
     def enter_module(self, module: Module) -> None:
         """Follow the statements of a script."""
@@ -186,10 +199,15 @@ class Execution:
             instance.attributes.update({k: v for k, v in keywords.items() if k.isidentifier()})
             for name in fields if calls.SPREAD in keywords else ():
                 instance.attributes.setdefault(name, self.part(keywords[calls.SPREAD], name))
+            instance.attributes.update(given_to_base(self.index, cls, args, keywords))
+            if cls is self.awaited:
+                raise Made(instance)
             return instance
         instance.made_with.update(self._bind(init, instance, args, keywords))
         # Most objects, networks above all, are never looked into.
         self._unmade[instance] = (init, tuple(args), keywords, self.scope)
+        if cls is self.awaited:
+            raise Made(instance)
         if self.tracing and not calls.learns(self.index, cls):
             self.initialise(instance)  # what a trainer makes belongs before what it does with it
         return instance
@@ -207,6 +225,12 @@ class Execution:
         finally:
             self._journal = journal
             self.scope = here
+
+    def take_out(self, instance: Instance) -> None:
+        """Let an object that is not followed yet be made outside of all control."""
+        if instance in self._unmade:
+            init, args, keywords, _ = self._unmade[instance]
+            self._unmade[instance] = (init, args, keywords, None)
 
     def copy(self, instance: Instance) -> Instance:
         """Another object like this one, to change by itself."""
@@ -257,7 +281,7 @@ class Execution:
 
     def can_wait(self, function: Function) -> bool:
         """Whether following the function can wait until its result matters."""
-        if self.tracing and function in self._effects.telling:
+        if function in self.on_the_way or (self.tracing and function in self._effects.telling):
             return False
         if function.name == "__init__":  # super().__init__(...), which fills the object being made
             return False
@@ -730,6 +754,9 @@ class Execution:
                 self._yields.append(len(self.events))
                 if value is not None:
                     frame.yielded.append(self.evaluate(value, frame))
+            case ast.YieldFrom(value=value):
+                self._yields.append(len(self.events))
+                frame.yielded.extend(self.elements(self.evaluate(value, frame)))
         return Leaf(type(node).__name__)
 
     def _name(self, name: str, frame: Frame) -> Value:
