@@ -292,7 +292,7 @@ def ours(copies: list[Copy], root: Path, options: argparse.Namespace) -> dict[st
                 tuple(
                     (_relative(place["file"], root / copy.name), place["line"]) for place in finding["where"]
                 ),
-                finding["message"],
+                f"[{finding['severity']}] {finding['message']}",
             )
             for finding in json.loads(done.stdout)["findings"]
         ]

@@ -137,3 +137,12 @@ def test_what_a_launcher_overrides_is_composed(tmp_path: Path) -> None:
     assert found(lint([tmp_path], select=["settings"])) == ["slow.yaml:2 SET111"]
     written(tmp_path, {"scripts/run.sh": "python train.py optim=slow max_steps=200000\n"})
     assert found(lint([tmp_path], select=["settings"])) == []
+
+
+def test_a_launcher_of_another_folder_is_not_held_against_a_script_of_the_same_name(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    written(tmp_path, {"first/train.py": TRAIN, "first/run.sh": RUN, "second/train.py": TRAIN})
+    assert found(lint([tmp_path / "first"], select=["settings"])) == FOUND
+    assert all(
+        line.startswith("train.py") for line in found(lint([tmp_path / "second"], select=["settings"]))
+    )

@@ -80,7 +80,7 @@ def _recipe(
 
 
 def _run(started: Started, programs: Sequence[Program], root: Path) -> tuple[int | None, Source | None]:
-    """The program that a launcher starts and its script: seen from the launcher, the project, or anywhere."""
+    """The program that a launcher starts and its script: seen from the launcher, the project, or near by."""
     wanted = started.launch.script.replace("\\", "/")
     candidates = [
         (number, source)
@@ -93,7 +93,16 @@ def _run(started: Started, programs: Sequence[Program], root: Path) -> tuple[int
         for number, source in candidates:
             if os.path.abspath(source.file) == place:
                 return number, source
-    return candidates[0] if len(candidates) == 1 else (None, None)
+        if os.path.exists(place):
+            return None, None  # it starts that one
+    near = [(n, source) for n, source in candidates if _are_related(started.entry.path, Path(source.file))]
+    return near[0] if len(near) == 1 else (None, None)
+
+
+def _are_related(launcher: Path, script: Path) -> bool:
+    """Whether one of two files lies in or below the other's folder, as `scripts/run.sh` and `train.py`."""
+    folders = Path(os.path.abspath(launcher)).parent, Path(os.path.abspath(script)).parent
+    return folders[0] in (folders[1], *folders[1].parents) or folders[1] in folders[0].parents
 
 
 def is_called(file: str, module: str, script: str) -> bool:

@@ -1,0 +1,30 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+IN_CH, REAL = 16, 3
+rgb = torch.rand(600, REAL, 32, 32)
+padded = torch.cat([rgb, torch.zeros(600, IN_CH - REAL, 32, 32)], dim=1)
+noisy = padded.clone()
+noisy[:, :REAL] += 0.1 * torch.randn(600, REAL, 32, 32)
+train_loader = DataLoader(TensorDataset(noisy[:500], padded[:500]), batch_size=25, shuffle=True)
+val_loader = DataLoader(TensorDataset(noisy[500:], padded[500:]), batch_size=50)
+
+model = nn.Sequential(nn.Conv2d(IN_CH, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, IN_CH, 3, padding=1))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+
+def real_mse(pred, target):
+    return F.mse_loss(pred[:, :REAL], target[:, :REAL])
+
+
+for epoch in range(30):
+    model.train()
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        real_mse(model(x), y).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        print(epoch, torch.stack([real_mse(model(x), y) for x, y in val_loader]).mean().item())

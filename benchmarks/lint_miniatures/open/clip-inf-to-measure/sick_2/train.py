@@ -1,0 +1,36 @@
+import math
+
+import lightning as L
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class GradNormLogger(L.Callback):
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+        norm = torch.nn.utils.clip_grad_norm_(pl_module.parameters(), max_norm=math.inf) #@
+        pl_module.log("grad_norm", norm)
+
+
+class Classifier(L.LightningModule):
+    def __init__(self, lr=1e-3):
+        super().__init__()
+        self.lr = lr
+        self.net = nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        loss = F.cross_entropy(self.net(x), y)
+        self.log("train_loss", loss)
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=self.lr)
+
+
+if __name__ == "__main__":
+    data = TensorDataset(torch.rand(3000, 28, 28), torch.randint(0, 10, (3000,)))
+    loader = DataLoader(data, batch_size=64, shuffle=True)
+    trainer = L.Trainer(max_epochs=10, callbacks=[GradNormLogger()]) #@
+    trainer.fit(Classifier(), loader)

@@ -1,0 +1,29 @@
+import os
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+CKPT = "checkpoint.pth"
+x, y = torch.randn(4000, 32), torch.randint(0, 10, (4000,))
+train_loader = DataLoader(TensorDataset(x[:3500], y[:3500]), batch_size=100, shuffle=True)
+val_loader = DataLoader(TensorDataset(x[3500:], y[3500:]), batch_size=250)
+model = nn.Sequential(nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, 10))
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+if os.path.exists(CKPT):
+    print("resuming training from", CKPT)
+    model.load_state_dict(torch.load(CKPT))  #@
+
+for epoch in range(100):
+    model.train()
+    for xb, yb in train_loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(xb), yb).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        acc = torch.cat([model(xb).argmax(1) == yb for xb, yb in val_loader]).float().mean()
+    print(epoch, acc.item())
+    torch.save(model.state_dict(), CKPT)  #@
