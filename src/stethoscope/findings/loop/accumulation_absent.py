@@ -1,11 +1,12 @@
 """Gradient accumulation is asked for, and every batch is an update of its own.
 
 ## What it checks
-Four forms. A loss that is divided by a number of batches (`gradient_accumulation_steps`, `accum_iter`) in
-a loop that updates after every batch. Gradients that are cleared with every batch although the step waits
-for several, so only the last batch counts. An Accelerator that is asked to gather and not told how many.
-An option for accumulation by which the length of the schedule is divided, and which no loop asks about.
-A setting that reaches no loop at all is what batch-smaller-than-asked and setting-never-used report.
+Five forms. A loss that is divided by a number of batches (`gradient_accumulation_steps`, `accum_iter`) in a
+loop that updates after every batch. Gradients that are cleared with every batch although the step waits for
+several, so only the last batch counts. An Accelerator that is asked to gather and not told how many. An
+Accelerator that is told how many, in a loop without `accumulate`. An option for accumulation by which the
+length of the schedule is divided, and which no loop asks about. A setting that reaches no loop at all is what
+batch-smaller-than-asked and setting-never-used report.
 
 ## Why it matters
 The batch is smaller than the one that was asked for, by the very factor: gradients are noisier, batch and
@@ -31,6 +32,7 @@ from stethoscope.program.announced_accumulation import announced_only, stepped_w
 from stethoscope.program.moves import Move
 from stethoscope.program.statements import blocks_around, cut, put_after
 from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.unentered_accumulation import never_entered
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -73,7 +75,17 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 "gradients are made smaller and never gathered",
                 evidence={"divisor": text},
             )
-        if cleared is None and idle is None and divided is None:
+        unentered = never_entered(loop)
+        if unentered is not None:
+            update, engine = unentered
+            stepped = update.event.site
+            yield Finding(
+                where=(engine.site.where, stepped.where),
+                message=f"{stepped.text} follows every batch: nothing enters accumulate(), so the Accelerator "
+                "divides the loss and gathers nothing",
+                evidence={"step": stepped.text, "made": engine.site.text},
+            )
+        if cleared is None and idle is None and divided is None and unentered is None:
             yield from _announced(loop)
 
 
