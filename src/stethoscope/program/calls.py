@@ -13,8 +13,10 @@ import numpy as np
 
 from stethoscope.program.arithmetic import combine
 from stethoscope.program.effects import BACKWARD, LOSS_KEYWORDS, hands_over_loss
+from stethoscope.program.framework_bases import given_to_base
 from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.parsed_records import parsed_records
 from stethoscope.program.stated_options import stated_option
 from stethoscope.program.tensor_operations import CannotCompute, compute, compute_layer, index_array
 from stethoscope.program.values import (
@@ -242,6 +244,9 @@ def call_method(
             return _register(
                 run, receiver, [*args, *(keywords[k] for k in ("name", "tensor") if k in keywords)]
             )
+        if isinstance(receiver, SuperValue) and name == "__init__" and isinstance(found, Outside):
+            for kept, value in given_to_base(run.index, receiver.cls, args, keywords).items():
+                run.store(receiver.instance, kept, value)
         return call_value(run, found, args, keywords, site, complete)
     if isinstance(receiver, Constant) and not isinstance(receiver.value, np.ndarray):
         return _constant_method(receiver, name, args) or Leaf(name)
@@ -253,6 +258,9 @@ def call_method(
         return args[0] if len(args) == 1 else Items(list(args))
     if name == "get" and args and isinstance(args[0], Constant) and isinstance(args[0].value, str):
         return run.part(receiver, args[0].value)
+    parsed = parsed_records(run, receiver, name, keywords)
+    if parsed is not None:
+        return parsed
     _follow_callbacks(run, args, keywords, site)
     return run.note(Applied(f".{name}", (receiver, *args), keywords, site))
 

@@ -122,7 +122,7 @@ def _script(
     closures = {node: found for node, found in closures.items() if node not in module.source.tree.body}
     reaches: set[Function] = set()
     trains = False
-    for node in _statement_nodes(module.source.tree):
+    for node in statement_nodes(module.source.tree):
         if isinstance(node, FunctionNode):
             reaches |= closures.get(node, set())
         elif isinstance(node, ast.Call):
@@ -133,7 +133,7 @@ def _script(
     return Entry(module, frozenset(reaches)) if reaches or trains else None
 
 
-def _statement_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+def statement_nodes(tree: ast.Module) -> Iterator[ast.AST]:
     """What a module does itself, without what is inside its functions and classes."""
     waiting: list[ast.AST] = [tree]
     while waiting:

@@ -21,7 +21,7 @@ from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary
 from stethoscope.program.decorators import decorated
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
-from stethoscope.program.framework_bases import given_to_base
+from stethoscope.program.framework_bases import given_to_base, holds_arguments
 from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
 from stethoscope.program.settings_tree import HOLDERS, SettingsTree
 from stethoscope.program.values import (
@@ -828,6 +828,8 @@ class Execution:
                 return choice(*(self.attribute(option, name, site) for option in calls.usable(base)))
             case Constant(value=np.ndarray() as array):
                 return calls.array_attribute(array, name)
+            case Applied(callee=callee, keywords=given) if name in given and holds_arguments(callee):
+                return given[name]
         return self.part(base, name)
 
     def _instance_attribute(self, instance: Instance, name: str) -> Value:

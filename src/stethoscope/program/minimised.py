@@ -10,6 +10,7 @@ from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import training_entries, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
+from stethoscope.program.framework_instances import hook_arguments, made_for_hooks
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -54,7 +55,8 @@ def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised
         for method in _loss_methods(index, cls) if left > 0 else ():
             run = Execution(index, settings, min(STEPS, left))
             try:
-                result = run.enter(method, run.make(cls))
+                module = made_for_hooks(run, cls)
+                result = run.enter(method, module, hook_arguments(run, module, method))
             except (Exhausted, RecursionError):
                 continue
             finally:

@@ -10,6 +10,7 @@ from stethoscope.program.effects import effects
 from stethoscope.program.entries import Entry, training_entries, walk
 from stethoscope.program.events import Event
 from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.framework_instances import hook_arguments, made_for_hooks
 from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.manual_optimization import is_by_hand, walk_by_hand
 from stethoscope.program.remembered import remembered
@@ -81,12 +82,12 @@ def _hooks(index: Index, settings: SettingsTree) -> Iterator[Trace]:
             run = Execution(index, settings, min(TRACE_STEPS, left), tracing=True)
             complete, by_hand = True, False
             try:
-                module = run.make(cls)
+                module = made_for_hooks(run, cls)
                 by_hand = method.name == "training_step" and is_by_hand(run, module)
                 if by_hand:
                     walk_by_hand(run, method, module)
                 else:
-                    run.enter(method, module)
+                    run.enter(method, module, hook_arguments(run, module, method))
             except (Exhausted, RecursionError):
                 complete = False
             left -= min(TRACE_STEPS, left) - max(run.steps, 0)
