@@ -11,6 +11,7 @@ from stethoscope.program.events import Call, Scope
 from stethoscope.program.index import Function, FunctionNode, Index, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.stored_order import cut_in_order
 from stethoscope.program.training_data import SHUFFLING
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import (
@@ -31,7 +32,7 @@ SWITCHES = frozenset({"shuffle", "shuffled", "randomize", "randomise", "random_o
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedBatches:
-    """Where batches of training are made, and the switch for a random order that is off there."""
+    """Where batches of training are made, and the switch for a random order that is off there, if any."""
 
     site: Site
     switch: str
@@ -42,6 +43,8 @@ def ordered_batches(index: Index, settings: SettingsTree) -> tuple[OrderedBatche
     """What training loops go through that could be shuffled, and neither it nor the loop does so."""
     found: dict[int, OrderedBatches] = {}
     for loop in training_loops(index, settings):
+        for site in cut_in_order(loop, index):
+            found.setdefault(id(site.node), OrderedBatches(site, ""))
         for scope in loop.loops:
             for made in (*_in_order(scope.value, loop), *_written_in_order(scope, index)):
                 if not _is_shuffled_around(loop):

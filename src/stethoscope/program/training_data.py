@@ -23,6 +23,7 @@ from stethoscope.program.values import (
     Choice,
     Constant,
     Delayed,
+    FunctionValue,
     Instance,
     Items,
     Part,
@@ -35,6 +36,10 @@ POSITIONAL = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
 SHUFFLING = frozenset({"shuffle", "randperm", "permutation", "sample", "shuffled"})
 MOST_PASSES = 20  # of networks, between a loss and the data
 SHUFFLE_PLACE = 3  # among the arguments of a distributed sampler
+TABLE_STEPS = frozenset({
+    ".map", ".with_format", ".remove_columns", ".rename_column", ".rename_columns", ".filter", ".cast_column",
+    ".set_transform", ".with_transform", ".select_columns",
+})  # fmt: skip
 DRAWING = frozenset({"randn", "rand", "randint", "normal", "uniform", "standard_normal", "integers"})
 
 
@@ -166,9 +171,9 @@ def _loader(
 
 
 def _of_frameworks(index: Index, settings: SettingsTree) -> Iterator[TrainingLoader]:
-    """What `train_dataloader` hooks give back."""
+    """What `train_dataloader` hooks give back, and what a Hugging Face Trainer is told to train on."""
     for cls in index.classes:
-        method = cls.methods.get("train_dataloader")
+        method = cls.methods.get("train_dataloader") or cls.methods.get("get_train_dataloader")
         if method is None:
             continue
         run = Execution(index, settings, TRACE_STEPS // 4, tracing=True)
@@ -188,6 +193,11 @@ def is_map_style(index: Index, dataset: Value | None) -> bool:
             bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
             is_indexed = index.method(cls, "__getitem__") is not None
             return is_indexed and not bases & {"IterableDataset", "IterDataPipe"}
+        case Applied(callee=callee, args=[joined, *_]) if callee.endswith("ConcatDataset"):
+            parts = joined.items if isinstance(joined, Items) else []
+            return bool(parts) and all(is_map_style(index, part) for part in parts)
+        case Applied() | Part() if _is_stored_table(dataset):
+            return True
         case Applied(callee=callee):
             home, _, last = callee.rpartition(".")
             return "torchvision.datasets" in home or last in {"TensorDataset", "ImageFolder", "random_split"}
@@ -196,6 +206,23 @@ def is_map_style(index: Index, dataset: Value | None) -> bool:
         case Choice(options=options):
             return all(is_map_style(index, option) for option in options)
     return False
+
+
+def _is_stored_table(value: Value) -> bool:
+    """Whether a value is a split of `datasets.load_dataset(...)`, mapped or not, that nothing has mixed."""
+    while True:
+        match value:
+            case Part(base=base):
+                value = base
+            case Applied(callee="[]", args=[base, *_]):
+                value = base
+            case Applied(callee=callee, args=[base, *_]) if callee in TABLE_STEPS:
+                value = base
+            case Applied(callee=callee, keywords=keywords):
+                is_loaded = callee in {"datasets.load_dataset", "datasets.load_from_disk"}
+                return is_loaded and is_off(keywords.get("streaming"))
+            case _:
+                return False
 
 
 def mixes_by_itself(index: Index, dataset: Value | None) -> bool:
@@ -236,6 +263,11 @@ def is_off(value: Value | None) -> bool:
     return value is None or (isinstance(value, Constant) and not value.value)
 
 
+def is_parsed(value: Part) -> bool:
+    """Whether a value is an option of the command line: `parser.parse_args().shuffle`."""
+    return isinstance(value.base, Applied) and value.base.callee.endswith(("parse_args", "parse_known_args"))
+
+
 def goes_in_order(sampler: Value | None) -> bool:
     """Whether a sampler gives the stored order: a sequential one, or a distributed one without shuffling."""
     match sampler:
@@ -256,4 +288,27 @@ def repeats(loader: TrainingLoader) -> bool:
     if loop is None:
         return False
     around = [scope for scope in loop.loops if not any(_is_loader(made) for made in sources(scope.value))]
+    if _is_drawn_without_end(loader, loop):
+        return True
     return any(level(loop.run, scope) in {"epoch", "step", ""} for scope in around if scope is not loop.micro)
+
+
+def _is_drawn_without_end(loader: TrainingLoader, loop: TrainingLoop) -> bool:
+    """Whether a generator that goes through what it is given again and again has the loader."""
+    return any(
+        isinstance(event, Call)
+        and isinstance(event.callee, FunctionValue)
+        and _never_ends(event.callee.function)
+        and any(loader.made in sources(given) for given in (*event.args, *event.keywords.values()))
+        for event in loop.trace.events
+    )
+
+
+@lru_cache(maxsize=512)
+def _never_ends(function: Function) -> bool:
+    """`while True: yield from batches`."""
+    return any(
+        isinstance(node, ast.While)
+        and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node))
+        for node in own_nodes(function.node)
+    )

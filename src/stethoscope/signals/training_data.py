@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from stethoscope.program.index import Index, index
 from stethoscope.program.own_batches import OrderedBatches, ordered_batches
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.training_data import TrainingLoader, training_loaders
-from stethoscope.run import Run
+from stethoscope.run import Recipe, Run, Where
 from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingLoaders:
-    """Every DataLoader that training draws from, and batches the code itself makes in a fixed order."""
+    """Every DataLoader that training draws from, and batches the code itself makes in a fixed order.
+
+    `left_off` are the flags that the script which starts the run could set and does not, with their places.
+    """
 
     index: Index
     loaders: tuple[TrainingLoader, ...]
     in_order: tuple[OrderedBatches, ...] = ()
+    left_off: Mapping[str | int, Where] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[TrainingLoader]:
         return iter(self.loaders)
@@ -34,4 +38,10 @@ def measure(run: Run) -> TrainingLoaders | Missing:
     found, in_order = training_loaders(names, settings), ordered_batches(names, settings)
     if not found and not in_order:
         return Missing("no DataLoader of the training data was found")
-    return TrainingLoaders(names, found, in_order)
+    return TrainingLoaders(names, found, in_order, _left_off(run.recipe))
+
+
+def _left_off(recipe: Recipe | None) -> dict[str | int, Where]:
+    if recipe is None or not any(file.origin == "launcher" for file in recipe.files):
+        return {}
+    return {one.key[-1]: one.where for one in recipe.defaults if one.value is False}

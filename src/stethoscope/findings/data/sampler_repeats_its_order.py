@@ -18,6 +18,7 @@ themselves. A sampler of another kind need not know the epoch.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
@@ -34,7 +35,8 @@ RULE = Rule(code="DAT102", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
     """Report each distributed sampler whose epoch is never set."""
     for loader in loaders:
-        sampler = _distributed(loader.options.get("sampler"))
+        given = (loader.options.get(name) for name in ("sampler", "batch_sampler"))
+        sampler = next((one for value in given if (one := _distributed(value)) is not None), None)
         if sampler is None or not repeats(loader) or _is_told(loader):
             continue
         if "shuffle" in sampler.keywords and is_off(sampler.keywords["shuffle"]):
@@ -48,15 +50,19 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
 
 def _distributed(value: Value | None) -> Applied | None:
     options = value.options if isinstance(value, Choice) else (value,)
-    made = (option for option in options if isinstance(option, Applied))
-    return next((one for one in made if one.callee.rpartition(".")[2] == "DistributedSampler"), None)
+    for one in options:
+        if isinstance(one, Applied) and one.callee.rpartition(".")[2] == "DistributedSampler":
+            return one
+        if isinstance(one, Applied) and one.callee.rpartition(".")[2] == "BatchSampler":
+            return _distributed(one.args[0] if one.args else one.keywords.get("sampler"))
+    return None
 
 
 def _is_told(loader: TrainingLoader) -> bool:
     """Whether the epoch is set, or a framework that does so has the loader."""
     for event in loader.run.events:
         if isinstance(event, Call):
-            if event.name == "set_epoch":
+            if event.name == "set_epoch" and not _is_told_a_number(event):
                 return True
             if (
                 event.name in {"prepare", "setup_dataloaders"}
@@ -64,3 +70,9 @@ def _is_told(loader: TrainingLoader) -> bool:
             ):
                 return True
     return False
+
+
+def _is_told_a_number(event: Call) -> bool:
+    """`sampler.set_epoch(0)` says the same in every epoch."""
+    node = event.site.node
+    return isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.Constant)

@@ -2,7 +2,9 @@
 
 ## What it checks
 The DataLoader that a training loop, or a `train_dataloader` hook, draws from: whether it shuffles, has a
-sampler or a batch sampler. The data set must be known to be one whose order the loader decides.
+sampler or a batch sampler. The data set must be known to be one whose order the loader decides. A flag that
+the script of the run leaves off counts as off. Batches that the code cuts out of arrays by itself are read
+too: inputs and labels, at the same places in every epoch.
 
 ## Why it matters
 Stored order is rarely random: classes, scenes or documents stand together. Each batch then shows one side of
@@ -23,8 +25,14 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.training_data import goes_in_order, is_map_style, is_off, mixes_by_itself
-from stethoscope.program.values import Applied, Site, span_of
+from stethoscope.program.training_data import (
+    goes_in_order,
+    is_map_style,
+    is_off,
+    is_parsed,
+    mixes_by_itself,
+)
+from stethoscope.program.values import Applied, Part, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_data import TrainingLoaders
 
@@ -35,23 +43,29 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
     """Report each loader of training data that keeps the stored order."""
     for loader in loaders:
         sampler = loader.options.get("sampler")
-        keeps_order = all(is_off(loader.options.get(name)) for name in ("shuffle", "batch_sampler"))
+        shuffle = loader.options.get("shuffle")
+        left = loaders.left_off.get(shuffle.key) if isinstance(shuffle, Part) and is_parsed(shuffle) else None
+        keeps_order = is_off(loader.options.get("batch_sampler")) and (is_off(shuffle) or left is not None)
         keeps_order = keeps_order and (is_off(sampler) or goes_in_order(sampler))
-        if not (keeps_order and loader.options_known and is_map_style(loaders.index, loader.dataset)):
+        is_ordered = goes_in_order(sampler) or is_map_style(loaders.index, loader.dataset)
+        if not (keeps_order and loader.options_known and is_ordered):
             continue
         if mixes_by_itself(loaders.index, loader.dataset):
             continue
         ordering = sampler.site if isinstance(sampler, Applied) else None
+        first = (ordering.where,) if ordering else ()
         yield Finding(
-            where=(ordering.where, loader.site.where) if ordering else loader.site.where,
+            where=(*first, loader.site.where, *((left,) if left else ())),
             message=f"the loader of the training data does not shuffle: {_in_short(ordering or loader.site)}",
             evidence={"loader": loader.site.text},
-            fix=None if ordering else _fix(loader.site),
+            fix=None if ordering or left else _fix(loader.site),
         )
     for batches in loaders.in_order:
+        short = _in_short(batches.site)
+        made = f"made without {batches.switch}" if batches.switch else "cut in the stored order"
         yield Finding(
             where=batches.site.where,
-            message=f"the batches of training are made without {batches.switch}: {_in_short(batches.site)}",
+            message=f"the batches of training are {made}: {short}",
             evidence={"batches": batches.site.text},
         )
 
