@@ -11,6 +11,7 @@ from stethoscope.program import calls
 from stethoscope.program.batches import batch_parts, collated, drawn, drawn_from, entry, is_loader
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.fitted_loaders import fitted_loaders
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
@@ -18,9 +19,11 @@ from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.own_losses import opened
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.trainer_labels import labels_as_made
 from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.program.values import (
     Applied,
+    Choice,
     Constant,
     Delayed,
     FunctionValue,
@@ -55,6 +58,7 @@ PAD = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 MARKED = re.compile(r"ignor|void|unlabel|invalid|(?<![a-z])pad|255", re.IGNORECASE)
 MARKED_NAME = re.compile(r"ignor|label", re.IGNORECASE)
 IGNORED = -100  # what a cross entropy ignores where it is not told otherwise
+JOINING = frozenset({"cat", "concat", "concatenate"})
 SETTING = frozenset({"where", "masked_fill", "masked_fill_", "[]="})
 MOST_MASKS = 60  # values looked at in search of a mask beside a loss
 
@@ -95,6 +99,12 @@ def padding_in_loss(index: Index, settings: SettingsTree) -> Padding:
         followed += 1
         if labels is not None:
             found.setdefault((labels.kind, id(labels.made.node)), labels)
+    for run, made, trainer in labels_as_made(index, settings):
+        followed += 1
+        at = next((site for kind, site in _paddings(run, made) if kind == TOKENS), None)
+        if at is not None:
+            written = made.site if isinstance(made, Applied) else at
+            found.setdefault((TOKENS, id(at.node)), PaddedLoss(TOKENS, at, written, trainer))
     return Padding(followed, tuple(found.values()))
 
 
@@ -219,7 +229,13 @@ class _Objective:
     def _is_masked(self) -> bool:
         """Whether something on the way to the loss may take the padding out."""
         held = {id(part) for part in self.parts}
-        return any(_may_mask(self.run, value, held) for value in self.values)
+        if any(_may_mask(self.run, value, held) for value in self.values):
+            return True
+        beside = [part for part in self.parts if not self._is_padded(part)]
+        return any(_picks_by(value, beside) for value in self.values if beside)
+
+    def _is_padded(self, part: Part) -> bool:
+        return any(True for run, value in self._drawn(part) for _ in _paddings(run, value))
 
     def _is_masked_above(self, value: Value) -> bool:
         """Whether something between a value and the backward pass takes part of it out."""
@@ -308,7 +324,9 @@ def _framework_loader(one: Minimised, settings: SettingsTree) -> tuple[str, Trai
     hook = one.sink.within[-1] if one.sink.within else None
     if hook is None or hook.name != "training_step" or len(hook.parameters) < 2:
         return None
-    loaders = [loader for loader in training_loaders(one.run.index, settings) if loader.loop is None]
+    index = one.run.index
+    loaders = [loader for loader in training_loaders(index, settings) if loader.loop is None]
+    loaders = loaders or list(fitted_loaders(index, settings))
     return (hook.parameters[1], loaders[0]) if len(loaders) == 1 else None
 
 
@@ -403,7 +421,9 @@ def _filler(value: Applied) -> Value | None:
         case "fill_" if len(args) > 1:
             return args[1]
         case "pad":
-            return value.keywords.get("value", Constant(0))
+            return value.keywords.get("value", value.keywords.get("constant_values", Constant(0)))
+        case "cat" | "concat" | "concatenate":
+            return Constant(0)
         case "where" if len(args) > 2:
             plain = [arg for arg in args[1:] if isinstance(arg, Constant | Leaf)]
             return plain[0] if plain else None
@@ -437,7 +457,7 @@ def _unless_taken_out(value: Value) -> Iterable[Value]:
 
     What is only asked, as in `where(ids != PAD, ...)`, puts no pads into a value.
     """
-    if is_loader(value):
+    if is_loader(value) or (isinstance(value, Choice) and any(map(_is_below_zero, value.options))):
         return ()
     if isinstance(value, Applied):
         if _is_comparison(value):
@@ -480,6 +500,8 @@ def _pads_tokens(value: Applied) -> bool:
     named = bool(PAD.search(value.site.text.partition("(")[2] or value.site.text))
     if last in {"full", "full_like", "new_full", "fill_"}:
         return named
+    if last in {"pad", *JOINING} and _fills_gap(value):
+        return True
     if last == "pad" and value.callee != ".pad":
         return "value" in value.keywords and bool(PAD.search(value.site.text.rpartition("value")[2]))
     if value.callee == "[]=":
@@ -503,7 +525,7 @@ def _repeats_pad(value: Applied) -> bool:
 
 
 def _fills_rows(value: Applied) -> bool:
-    """`ids[i, :len(row)] = row` in a tensor of zeros that holds integers."""
+    """`ids[i, :len(row)] = row` in a tensor of zeros: integers, or a row up to its own length."""
     base, key = value.args[0], value.args[1]
     while isinstance(base, Applied) and base.callee == "[]=":
         base = base.args[0]
@@ -515,7 +537,46 @@ def _fills_rows(value: Applied) -> bool:
     begins = all(_is_nothing(start) or _is_zero(start) for start, *_ in slices)
     # A region of a picture that gets the number of its class is no row.
     is_row = begins and len(slices) == 1 and not isinstance(value.args[2], Constant)
-    return is_whole and is_row and not isinstance(slices[0][1], Constant)
+    if not is_row or isinstance(slices[0][1], Constant):
+        return False
+    is_own_length = _is_length_of(slices[0][1], value.args[2]) and not _fills_channels(value)
+    return is_whole or is_own_length
+
+
+def _fills_gap(value: Applied) -> bool:
+    """`pad(row, (0, longest - len(row)))`, `cat([row, zeros(longest - len(row))])`: not with marks."""
+    first = value.args[0] if value.args else None
+    if value.callee.rpartition(".")[2] in JOINING:
+        joined = first.items if isinstance(first, Items) else []
+        zeros = [one for one in joined if isinstance(one, Applied) and _is_zeros(one)]
+        sizes = [size for one in zeros for arg in one.args for size in _flat(arg)]
+        rows = [one for one in joined if not any(one is other for other in zeros)]
+    else:
+        fill = value.keywords.get("value", value.keywords.get("constant_values"))
+        if fill is not None and not _is_zero(fill):
+            return False
+        sizes = list(_flat(value.args[1])) if len(value.args) > 1 else []
+        rows = [first] if first is not None else []
+    gaps = [size.args[1] for size in sizes if isinstance(size, Applied) and size.callee == "-"]
+    return any(_is_length_of(gap, row) for gap in gaps for row in rows)
+
+
+def _flat(value: Value) -> Iterator[Value]:
+    if isinstance(value, Items):
+        for item in value.items:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+def _is_length_of(end: Value, row: Value) -> bool:
+    """`len(row)`, `row.shape[0]`, `row.size(0)`."""
+    match end:
+        case Applied(callee="len" | ".size", args=[of, *_]):
+            return peeled(of) is peeled(row)
+        case Part(base=Part(base=of, key="shape"), key=0):
+            return peeled(of) is peeled(row)
+    return False
 
 
 def _pads_channels(value: Applied) -> bool:
@@ -525,7 +586,7 @@ def _pads_channels(value: Applied) -> bool:
         return _pads_first_axis(value)
     if value.callee == "[]=":
         return _fills_channels(value)
-    if last not in {"cat", "concat", "concatenate"} or not value.args:
+    if last not in JOINING or not value.args:
         return False
     joined = value.args[0].items if isinstance(value.args[0], Items) else []
     dim = value.keywords.get(
@@ -623,6 +684,21 @@ def _takes_out(loss: Applied) -> bool:
     return bool(_options(loss) & {"ignore_index", "mask", "weight"})
 
 
+def _picks_by(value: Value, parts: list[Part]) -> bool:
+    """`loss * part`, `loss[part]`: a part of the batch that has no pads in it says what counts."""
+    if not isinstance(value, Applied) or len(value.args) < 2:
+        return False
+    is_weighing = value.callee in {"*", "[]", "/"} or value.callee.rpartition(".")[2] in {"where", "mul"}
+    return is_weighing and any(_without_signs(arg) is part for arg in value.args for part in parts)
+
+
+def _without_signs(value: Value) -> Value:
+    value = peeled(value)
+    while isinstance(value, Applied) and value.callee in {"~", "invert", ".bool"} and value.args:
+        value = peeled(value.args[0])
+    return value
+
+
 def _may_mask(run: Execution, value: Value, parts: set[int]) -> bool:
     match value:
         case Applied(args=args) if _is_comparison(value):
@@ -668,13 +744,21 @@ def _replaced_mark(target: Value) -> Site | None:
         case "[]=" | "masked_fill" | "masked_fill_", [_, condition, fill]:
             pass
         case "where", [condition, one, other]:
-            fill = one if isinstance(one, Constant) else other
+            fill = one if isinstance(one, Constant) or _is_zeros(one) else other
+        case "clamp" | "clamp_" | "clamp_min" | "clamp_min_" | "clip" | "relu" | "maximum", _:
+            return target.site if _is_lifted(target, last) else None
         case _:
             return None
     is_mark = isinstance(condition, Applied) and condition.callee in {"==", "!=", "<"}
-    if not (is_mark and _is_zero(fill)) or not isinstance(condition, Applied):
+    if not (is_mark and (_is_zero(fill) or _is_zeros(fill))) or not isinstance(condition, Applied):
         return None
     marks = [arg for arg in condition.args if isinstance(arg, Constant)]
     if MARKED.search(condition.site.text) or any(_is_below_zero(mark) for mark in marks):
         return target.site
     return None
+
+
+def _is_lifted(labels: Applied, how: str) -> bool:
+    """Whether labels below zero, which are marks and no classes, become the first class."""
+    lowest = labels.keywords.get("min", labels.args[1] if len(labels.args) > 1 else None)
+    return how == "relu" or (lowest is not None and _is_zero(lowest))
