@@ -79,7 +79,7 @@ def effects(index: Index) -> Effects:
             name.endswith(("no_grad", "inference_mode")) for name in function.decorators
         )
         is_named = names & TELLING or any(name.lower().endswith(NETWORKS) for name in names)
-        if is_evaluation or is_named or _calls_back(function, nodes):
+        if is_evaluation or is_named or _calls_back(function, nodes) or _clears_by_hand(nodes):
             telling.append(function)
         if _has_backward(nodes):
             minimising.add(function)
@@ -157,6 +157,16 @@ def _calls_back(function: Function, nodes: list[ast.AST]) -> bool:
         return False
     own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return bool(called & (own | set(function.parameters)))
+
+
+def _clears_by_hand(nodes: list[ast.AST]) -> bool:
+    """`p.grad.zero_()`, `p.grad = None`."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "grad"
+        and (node.ctx.__class__ is ast.Store or "zero_" in _called_names(nodes))
+        for node in nodes
+    )
 
 
 def _has_backward(nodes: list[ast.AST]) -> bool:
