@@ -17,11 +17,13 @@ from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import part_path
 from stethoscope.program.likenesses import words
+from stethoscope.program.transformed_ranges import range_after, transform_of
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, FunctionValue, Part, Site, Value
 
 DEPTH = 24  # operations looked through for a bound
 FITS = (0.8, 1.25)  # of the peak to the width of the range: 255 for 256 levels is no mistake
 
+MOST_DECIBELS = 100.0  # of a peak: sixteen bits have 96
 METRIC_WORDS = frozenset({"psnr", "ssim", "msssim", "mssim"})
 PEAK_KEYWORDS = ("data_range", "max_val", "max_value", "max_pixel", "peak", "L")
 # fmt: off
@@ -32,6 +34,7 @@ LEAVING = frozenset({
 })
 # fmt: on
 Range = tuple[float, float]
+ENDING: dict[str, Range] = {"Sigmoid": (0.0, 1.0), "Tanh": (-1.0, 1.0)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,13 +67,18 @@ def _fits(peak: float, known: Range) -> bool:
 
 
 def _spoken(call: Call) -> str:
-    return next((word.upper() for word in _metric_words(call)), call.name)
+    named = "PSNR" if call.name == "log10" else call.name
+    return next((word.upper() for word in _metric_words(call)), named)
 
 
 def _metric_words(call: Call) -> list[str]:
-    name = call.name
     if isinstance(call.callee, Applied):
-        name = call.callee.callee.rpartition(".")[2]
+        return _named_metrics(call.callee.callee.rpartition(".")[2])
+    metric = _metric_of(call)
+    return _named_metrics(metric.callee.rpartition(".")[2] if metric is not None else call.name)
+
+
+def _named_metrics(name: str) -> list[str]:
     parts = words(name)
     if "peak" in parts and "noise" in parts:
         return ["psnr"]
@@ -81,12 +89,17 @@ def _metric_words(call: Call) -> list[str]:
 
 def _assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
     """The peak that a call assumes, and the pictures it compares."""
-    if not _metric_words(call):
+    if call.name == "log10":
+        inside = call.args[0] if call.args else call.receiver
+        yield from _ratio(run, inside, call.site)
+        return
+    metric = _metric_of(call)
+    if not _metric_words(call) and metric is None:
         return
     if isinstance(call.callee, FunctionValue) and call.receiver is None:
         yield from _formulas(run, Delayed(call.callee, call.args, call.keywords, call.site))
         return
-    maker = call.callee if isinstance(call.callee, Applied) else None
+    maker = metric or (call.callee if isinstance(call.callee, Applied) else None)
     given = {**(maker.keywords if maker is not None else {}), **call.keywords}
     for name in PEAK_KEYWORDS:
         peak = given.get(name)
@@ -95,18 +108,72 @@ def _assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, .
             return
 
 
+def _metric_of(call: Call) -> Applied | None:
+    """The metric object of `psnr.update(output, target)`."""
+    made = call.receiver
+    if call.name not in {"update", "forward", "add_batch"} or not isinstance(made, Applied):
+        return None
+    return made if _named_metrics(made.callee.rpartition(".")[2]) else None
+
+
 def _formulas(run: Execution, metric: Delayed) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
-    """`10 * log10(peak ** 2 / mse)` and `20 * log10(peak / sqrt(mse))` inside a function."""
+    """`10 * log10(peak ** 2 / mse)`, `20 * log10(peak / sqrt(mse))` and `20 * log10(peak) - 10 * log10(mse)`
+    inside a function."""
     result = quietly(run, metric)
     for value in ancestry(run, result):
-        if not isinstance(value, Applied) or not value.callee.endswith("log10") or not value.args:
+        if not isinstance(value, Applied):
             continue
-        ratio = value.args[0]
-        match ratio:
-            case Applied(callee="/", args=(Constant(value=int() | float() as top), bottom)):
-                is_root = any(_is_root(inner) for inner in _near(bottom))
-                peak = float(top) if is_root else math.sqrt(abs(float(top)))
-                yield peak, tuple(_compared(run, bottom)), value.site
+        if value.callee.endswith("log10") and value.args:
+            yield from _ratio(run, value.args[0], value.site)
+        elif value.callee == "-" and len(value.args) == 2:
+            yield from _difference(run, value)
+        elif value.callee == "*" and isinstance(value.args[0], Constant) and value.args[0].value == -10:
+            error = value.args[1]  # `-10 * log10(mse)` is for a peak of 1
+            if isinstance(error, Applied) and error.callee.endswith("log10") and error.args:
+                yield 1.0, tuple(_compared(run, error.args[0])), value.site
+
+
+def _ratio(
+    run: Execution, ratio: Value | None, site: Site
+) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
+    match ratio:
+        case Applied(callee="/", args=(Constant(value=int() | float() as top), bottom)):
+            is_root = any(_is_root(inner) for inner in _near(bottom))
+            peak = float(top) if is_root else math.sqrt(abs(float(top)))
+            yield peak, tuple(_compared(run, bottom)), site
+
+
+def _difference(run: Execution, value: Applied) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
+    """`20 * log10(peak) - 10 * log10(mse)`: decibels of the peak less those of the error."""
+    of_error = value.args[1]
+    if not (isinstance(of_error, Applied) and of_error.callee in {"*", ".mul"}):
+        return
+    logs = [one for one in of_error.args if isinstance(one, Applied) and one.callee.endswith("log10")]
+    decibels = _decibels(value.args[0])
+    if logs and logs[0].args and decibels is not None and 0 <= decibels <= MOST_DECIBELS:
+        yield 10 ** (decibels / 20), tuple(_compared(run, logs[0].args[0])), value.site
+
+
+def _decibels(value: Value) -> float | None:
+    """What `20 * log10(peak)` comes to."""
+    match value:
+        case Constant(value=int() | float() as number):
+            return float(number)
+        case (
+            Applied(callee="*", args=(Constant(value=int() | float() as factor), inner))
+            | Applied(callee="*", args=(inner, Constant(value=int() | float() as factor)))
+        ):
+            logarithm = _decibels(inner)
+            return factor * logarithm if logarithm is not None else None
+        case Applied(callee=callee, args=(Constant(value=int() | float() as number), *_)) if (
+            callee.endswith("log10") and number > 0
+        ):
+            return math.log10(number)
+        case Applied(
+            callee=callee, args=(Applied(args=(Constant(value=int() | float() as number), *_)), *_)
+        ) if callee.endswith("log10") and number > 0:
+            return math.log10(number)  # torch.log10(torch.tensor(255.0))
+    return None
 
 
 def _near(value: Value) -> Iterator[Value]:
@@ -158,6 +225,9 @@ def _of_part(run: Execution, value: Part, depth: int) -> Range | None:
     """The range of a part: of a batch it is what the data set puts there."""
     base, keys = part_path(value)
     if is_loader(base) and keys[:1] == ("*",):
+        transform = transform_of(run, base, keys[1:])
+        if transform is not None:
+            return range_after(transform)
         found = {range_of(run, one, depth - 1) for one in drawn(run, value)}
         return found.pop() if len(found) == 1 else None
     return range_of(run, value.base, depth - 1) if isinstance(value.key, int) else None
@@ -175,6 +245,8 @@ def _is_centred(operation: str, left: Value, number: float) -> bool:
 
 
 def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
+    if value.maker is not None:
+        return _of_made(value.maker)
     last = value.callee.removesuffix("()").rpartition(".")[2] or value.callee
     if last in {"clamp", "clip", "clamp_", "clip_"}:
         return _bounds(value)
@@ -188,6 +260,16 @@ def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
     if operation in {"*", "/", "+", "-"} and len(value.args) == 2:
         return _scaled(run, operation, value.args[0], value.args[1], depth)
     return None
+
+
+def _of_made(maker: Applied) -> Range | None:
+    """The range of what a layer, the last layer of a chain, or a chain of transforms gives."""
+    last = maker.callee.rpartition(".")[2]
+    if last == "Sequential" and maker.args and isinstance(maker.args[-1], Applied):
+        return _of_made(maker.args[-1])
+    if last in ENDING:
+        return ENDING[last]
+    return range_after(maker) if last == "Compose" else None
 
 
 def _bounds(value: Applied) -> Range | None:

@@ -2,12 +2,14 @@
 
 ## What it checks
 PSNR and SSIM, written by hand or from a library: whether the peak in the formula, or the `data_range` that
-is given, fits the range to which the pictures were clamped, squashed or scaled before.
+is given, fits the range to which the pictures were clamped, squashed or scaled before. Outputs of a network
+whose loss takes logits: whether they are held against 0.5 as if they were probabilities.
 
 ## Why it matters
 A peak of 255 for pictures in [0, 1] adds 48 dB to every PSNR; a peak of 1 for pictures in [-1, 1] takes 6
 dB away and changes the constants of SSIM. The curve keeps its shape, so the mistake shows only beside other
-people's numbers, or in a comparison with the trivial baseline.
+people's numbers, or in a comparison with the trivial baseline. A logit of 0.5 is a probability of 0.62, so
+that an F1 or an accuracy misses a share of what the network has found.
 
 ## When it is harmless
 Pictures that are brought to 0..255 right before. Where nothing in the source bounds the pictures, their
@@ -24,6 +26,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.metric_ranges import Mismatch, mismatches
+from stethoscope.program.thresholds_on_logits import thresholds_on_logits
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA105", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -44,6 +47,15 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 f" [{low:g}, {high:g}]{_worth(mismatch)}",
                 evidence={"peak": mismatch.peak, "low": low, "high": high},
             )
+    for found in thresholds_on_logits(evaluations.index):
+        if found.comparison.node in seen:
+            continue
+        seen.add(found.comparison.node)
+        yield Finding(
+            (found.comparison.where, found.run.where),
+            "outputs that the loss takes as logits are held against the probability 0.5 here",
+            evidence={"compared": found.comparison.text, "output": found.run.text},
+        )
 
 
 def _worth(mismatch: Mismatch) -> str:
