@@ -11,6 +11,7 @@ from enum import StrEnum
 from stethoscope.program import calls
 from stethoscope.program.events import Assignment, Call, Event, Jump
 from stethoscope.program.execution import Execution
+from stethoscope.program.gradient_edits import changed_by
 from stethoscope.program.index import Function, dotted
 from stethoscope.program.roles import Role, derived_role, role_by_name, role_of
 from stethoscope.program.values import (
@@ -72,6 +73,7 @@ CLIPPING = frozenset(
     {"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_", "dispatch_clip_grad"}
     | {"clip_gradients", "clip_master_grads", "clip_grad_by_norm"}
 )
+EDITING = frozenset({"mul_", "div_", "copy_", "_foreach_mul_", "_foreach_div_"})
 WAITING = frozenset({"item", "cpu", "numpy", "tolist"})
 BACKWARD = frozenset({"backward", "manual_backward", "backward_pass"})
 
@@ -115,6 +117,8 @@ def _moves(run: Execution, event: Event) -> Iterator[Move]:
     elif isinstance(event, Assignment):
         if _clears_gradient(event):
             yield Move(Kind.ZERO_GRAD, event)
+        else:
+            yield from _by_hand(run, event)
     elif isinstance(event, Call):
         yield from _of_call(run, event)
 
@@ -172,10 +176,19 @@ def _of_call(run: Execution, call: Call) -> Iterator[Move]:
         yield Move(Kind.SYNC, call, call.args[0])
     elif name in {"clamp_", "clip_"} and _is_of_gradient(call):
         yield Move(Kind.CLIP, call)
+    elif name in EDITING:
+        yield from _by_hand(run, call)
     elif role is Role.SCALER and _is_object(call) and call.args:
         yield from _scaler_object(call)
     elif is_forward(run, call):
         yield Move(Kind.FORWARD, call, call.receiver or call.callee)
+
+
+def _by_hand(run: Execution, event: Call | Assignment) -> Iterator[Move]:
+    """Gradients that are multiplied with a factor: made from their norm, or from the loss scale."""
+    changed = changed_by(run, event)
+    if changed:
+        yield Move(Kind.CLIP if changed == "clip" else Kind.UNSCALE, event)
 
 
 def _as_method(call: Call) -> Call:
