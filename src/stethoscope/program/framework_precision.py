@@ -21,9 +21,10 @@ from stethoscope.program.autocast import (
 )
 from stethoscope.program.execution import Execution, Exhausted, Frame
 from stethoscope.program.index import Class, Function, Index, Module, dotted
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated, stated_option
-from stethoscope.program.values import Choice, Constant, Instance, Leaf, Part, Value
+from stethoscope.program.values import Choice, Constant, Instance, Leaf, Part, Site, Value
 
 ARGUMENTS = frozenset({"SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig", "ORPOConfig"})
 TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer"})
@@ -39,6 +40,13 @@ class FrameworkPrecision:
 
     region: Autocast
     weights: DType | None = None
+    site: Site | None = None  # where it was told, if in the source
+
+
+@remembered
+def told_precision(index: Index, settings: SettingsTree) -> FrameworkPrecision | None:
+    """What a framework of the program was told, looked up once."""
+    return framework_precision(index, settings, Execution(index, settings, 0))
 
 
 def framework_precision(index: Index, settings: SettingsTree, run: Execution) -> FrameworkPrecision | None:
@@ -51,12 +59,13 @@ def framework_precision(index: Index, settings: SettingsTree, run: Execution) ->
         for node in ast.walk(module.source.tree):
             cast = _of_deepspeed(node) if "deepspeed" in text else None
             if cast is not None:
-                return FrameworkPrecision(Autocast(frozenset({cast})), cast)
+                return FrameworkPrecision(Autocast(frozenset({cast})), cast, Site(module.source, node))
             found = _told(node, module, settings, run)
             if found is None or found.is_off:
                 continue
             if found.known:
-                return FrameworkPrecision(found)
+                weights = _weights(node, module, settings, run)
+                return FrameworkPrecision(found, weights, Site(module.source, node))
             uncertain = uncertain or found
     in_settings = _in_settings(index, settings)
     if in_settings is not None:
@@ -74,10 +83,19 @@ def _told(node: ast.AST, module: Module, settings: SettingsTree, run: Execution)
     if name == "dict" or name == WRAPPER:
         return _of_wrapper(words if name == "dict" else {"type": ast.Constant(WRAPPER), **words})
     if name == "Trainer" and "precision" in words:
-        return precision_autocast(_known(words["precision"], module, settings, run))
+        return precision_autocast(known_value(words["precision"], module, settings, run))
     if name.endswith("TrainingArguments") or name in ARGUMENTS:
         return _of_arguments(words, module, settings, run)
     return None
+
+
+def _weights(node: ast.AST, module: Module, settings: SettingsTree, run: Execution) -> DType | None:
+    """The half type that a trainer casts the weights to: `Trainer(precision="bf16-true")`."""
+    words = {word.arg: word.value for word in node.keywords} if isinstance(node, ast.Call) else {}
+    asked = words.get("precision")
+    value = known_value(asked, module, settings, run) if asked is not None else None
+    known = PRECISIONS.get(str(value.value).lower()) if isinstance(value, Constant) else None
+    return known[0] if known is not None and known[1] else None
 
 
 def _of_arguments(
@@ -87,7 +105,7 @@ def _of_arguments(
         switch = words.get(word)
         if switch is None:
             continue
-        value = _known(switch, module, settings, run)
+        value = known_value(switch, module, settings, run)
         # `fp16=torch.cuda.is_available()` is on wherever it matters.
         if (isinstance(value, Constant) and value.value is True) or "is_available" in ast.dump(switch):
             return Autocast(frozenset({dtype}))
@@ -142,9 +160,9 @@ def _in_settings(index: Index, settings: SettingsTree) -> FrameworkPrecision | N
     return None
 
 
-def _known(node: ast.expr, module: Module, settings: SettingsTree, run: Execution) -> Value:
+def known_value(node: ast.expr, module: Module, settings: SettingsTree, run: Execution) -> Value:
     """What an expression of constants, settings and options stands for."""
-    value = _evaluated(node, module, run)
+    value = evaluated(node, module, run)
     if isinstance(value, Leaf):
         return stated_option(run.index, settings, value.name) or value
     if isinstance(value, Part | Choice):
@@ -152,9 +170,8 @@ def _known(node: ast.expr, module: Module, settings: SettingsTree, run: Executio
     return value
 
 
-def _evaluated(
-    node: ast.expr, module: Module, run: Execution, names: dict[str, Value] | None = None
-) -> Value:
+def evaluated(node: ast.expr, module: Module, run: Execution, names: dict[str, Value] | None = None) -> Value:
+    """What an expression among a module's names stands for."""
     run.steps = STEPS
     try:
         return run.force(run.evaluate(node, Frame(module, names or {})))
@@ -175,10 +192,10 @@ def made_somewhere(index: Index, run: Execution, cls: Class) -> Instance | None:
             makers = {
                 one.id: made[0]
                 for one in given
-                if isinstance(one, ast.Name) and (made := list(_assigned(nodes, one.id)))
+                if isinstance(one, ast.Name) and (made := list(assigned(nodes, one.id)))
             }
-            names = {name: _evaluated(maker, module, run) for name, maker in makers.items()}
-            made_here = _evaluated(node, module, run, names)
+            names = {name: evaluated(maker, module, run) for name, maker in makers.items()}
+            made_here = evaluated(node, module, run, names)
             if isinstance(made_here, Instance):
                 return made_here
     return None
@@ -226,9 +243,9 @@ def _handed_over(index: Index, run: Execution) -> Iterator[Called]:
                 continue
             words = {word.arg: word.value for word in node.keywords}
             given = words.get("model", node.args[0] if node.args else None)
-            made = [given, *(_assigned(nodes, given.id) if isinstance(given, ast.Name) else ())]
+            made = [given, *(assigned(nodes, given.id) if isinstance(given, ast.Name) else ())]
             for call in (one for one in made if isinstance(one, ast.Call)):
-                network = _evaluated(call, module, run)
+                network = evaluated(call, module, run)
                 if isinstance(network, Instance):
                     forward = index.method(network.cls, "forward")
                     if forward is not None:
@@ -240,7 +257,8 @@ def _trains(call: ast.Call) -> bool:
     return full.endswith(("Trainer", "Runner")) or full == "deepspeed.initialize"
 
 
-def _assigned(nodes: list[ast.AST], name: str) -> Iterator[ast.expr]:
+def assigned(nodes: list[ast.AST], name: str) -> Iterator[ast.expr]:
+    """What a name is assigned, one after the other."""
     for node in nodes:
         if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets):
             yield node.value

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.apex import initialised, is_scaled_by_apex
-from stethoscope.program.autocast import Autocast, autocast_of
+from stethoscope.program.autocast import Autocast, autocast_of, engine_autocast
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.framework_precision import told_precision
+from stethoscope.program.framework_scaling import engine_scales, hook_scales
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
@@ -21,6 +23,7 @@ from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import (
     Applied,
     Choice,
+    Constant,
     Delayed,
     FunctionValue,
     Instance,
@@ -31,6 +34,7 @@ from stethoscope.program.values import (
     choice,
     inputs,
 )
+from stethoscope.program.wrapped_regions import wrapped_region
 
 MORE_STEPS = 4_000  # for looking at what a walk met, beyond what the walk itself took
 WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
@@ -68,7 +72,24 @@ def _precision(loop: TrainingLoop) -> LoopPrecision:
     loop.run.steps = max(loop.run.steps, MORE_STEPS)
     regions = {id(region.site.node): region for region in _regions(loop)}
     scalers = tuple(_scalers(loop))
-    return LoopPrecision(loop, tuple(regions.values()), scalers, _is_scaled(loop))
+    found = tuple(regions.values()) or tuple(_of_engine(loop))
+    return LoopPrecision(loop, found, scalers, _is_scaled(loop, scalers))
+
+
+def _of_engine(loop: TrainingLoop) -> Iterator[Region]:
+    """The region that accelerate, Fabric or Lightning opens around the network, where nothing else does."""
+    if loop.hook is not None:
+        precision = told_precision(loop.run.index, loop.run.settings)
+        if precision is not None and precision.site is not None and precision.weights is None:
+            yield Region(precision.region, precision.site)
+        return
+    for move in loop.of(Kind.BACKWARD):
+        engine = move.event.receiver if move.by_engine and isinstance(move.event, Call) else None
+        while isinstance(engine, Part):
+            engine = engine.base
+        region = engine_autocast(stated(loop.run.index, loop.run.settings, engine))
+        if region is not None and not region.is_off and isinstance(engine, Applied):
+            yield Region(region, engine.site)
 
 
 def _regions(loop: TrainingLoop) -> Iterator[Region]:
@@ -119,7 +140,10 @@ def entered_value(run: Execution, scope: Scope) -> Value | None:
     Where a function of the repository makes it: what that gives.
     """
     value = scope.value
-    if isinstance(value, Delayed | Choice):
+    inside = wrapped_region(run, value)
+    if inside is not None:
+        value = inside
+    elif isinstance(value, Delayed | Choice):
         run.steps = max(run.steps, MORE_STEPS)
         try:
             options = value.options if isinstance(value, Choice) else (value,)
@@ -208,15 +232,38 @@ def _made(value: Value | None) -> Iterator[Applied]:
         yield value
 
 
-def _is_scaled(loop: TrainingLoop) -> bool:
+def _is_scaled(loop: TrainingLoop, scalers: tuple[Applied, ...]) -> bool:
     backward = loop.of(Kind.BACKWARD)
-    if loop.hook is not None or any(move.scaled or move.by_engine for move in backward):
+    index, settings = loop.run.index, loop.run.settings
+    if loop.hook is not None:
+        if hook_scales(index, settings).get(loop.hook.name) is not False:
+            return True
+    elif any(
+        move.by_engine and engine_scales(index, settings, _engine(move)) is not False for move in backward
+    ):
+        return True
+    if _are_off(loop, scalers):
+        return False
+    if any(move.scaled for move in backward):
         return True
     if loop.of(Kind.SCALER_STEP, Kind.SCALER_UPDATE, Kind.UNSCALE):
         return True
     if any(is_scaled_by_apex(move.event) for move in backward):
         return True
     return any(_is_multiplied(loop, move) for move in backward) or any(map(_is_unfollowed, backward))
+
+
+def _engine(move: Move) -> Value | None:
+    return move.event.receiver if isinstance(move.event, Call) else None
+
+
+def _are_off(loop: TrainingLoop, scalers: tuple[Applied, ...]) -> bool:
+    """Whether every scaler of the loop is switched off by a plain word."""
+    switches = [scaler.keywords.get("enabled") for scaler in scalers]
+    steps = [move.event for move in loop.of(Kind.SCALER_STEP)]
+    are_seen = all(isinstance(event, Call) and any(_made(event.receiver)) for event in steps)
+    are_off = all(isinstance(switch, Constant) and switch.value is False for switch in switches)
+    return bool(scalers) and are_seen and are_off
 
 
 def _is_unfollowed(move: Move) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.half_sections import HalfSections, half_sections
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.settings_tree import SettingsTree, settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 
@@ -16,10 +16,12 @@ class HalfPrecision:
     """The functions that run in half precision, with the type of each value in them."""
 
     sections: HalfSections
+    settings: SettingsTree
 
 
 def measure(run: Run) -> HalfPrecision | Missing:
     """Follow the half-precision regions of the run's program."""
     if run.program is None or not run.program.sources:
         return NO_SOURCE
-    return HalfPrecision(half_sections(index(run.program), settings_tree(run.recipe)))
+    settings = settings_tree(run.recipe)
+    return HalfPrecision(half_sections(index(run.program), settings), settings)

@@ -24,40 +24,63 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.autocast import DType
+from stethoscope.program.effects import own_nodes
+from stethoscope.program.framework_scaling import unscaled_trainers
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind
 from stethoscope.program.precision import LoopPrecision, Region
-from stethoscope.program.values import span_of
+from stethoscope.program.values import Site, span_of
 from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.loop_precisions import LoopPrecisions
 
 RULE = Rule(code="PRC106", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
+def examine(precisions: LoopPrecisions | None, half: HalfPrecision) -> Iterator[Finding]:
     """Report each loop that trains in float16 without a scale."""
+    trainers = list(unscaled_trainers(half.sections.index))
+    if precisions is None and not trainers:
+        raise InsufficientData("no backward pass was found in the source")
+    for site in trainers:
+        yield Finding(
+            where=site.where,
+            message="the trainer runs in float16, and the loss is not scaled: small gradients become 0",
+            evidence={"trainer": site.text},
+            strength=0.9,
+        )
     told: set[tuple[int, int]] = set()
-    for precision in precisions:
+    for precision in precisions or ():
         loop = precision.loop
         region = next((one for one in precision.regions if one.autocast.may_be(DType.FLOAT16)), None)
-        updates = [move for move in loop.moves if move.updates]
-        if region is None or precision.scaled or not updates or any(move.by_engine for move in updates):
+        is_updated = loop.hook is not None or any(move.updates for move in loop.moves)
+        if region is None or precision.scaled or not is_updated:
             continue
         certain = region.autocast.only(DType.FLOAT16)
-        backward = loop.of(Kind.BACKWARD)[0]
-        if (id(region.site.node), id(backward.event.site.node)) in told:
+        backward = _backward(precision)
+        if (id(region.site.node), id(backward.node)) in told:
             continue
-        told.add((id(region.site.node), id(backward.event.site.node)))
+        told.add((id(region.site.node), id(backward.node)))
         when = "float16" if certain else "float16 under some settings"
         yield Finding(
-            where=(region.site.where, backward.event.site.where),
+            where=(region.site.where, backward.where),
             message=f"the forward pass runs in {when}, and the loss is not scaled: small gradients become 0",
-            evidence={"region": region.site.text, "backward": backward.event.site.text},
+            evidence={"region": region.site.text, "backward": backward.text},
             strength=0.9 if certain else 0.5,
             fix=_fix(precision, region) if certain else None,
         )
+
+
+def _backward(precision: LoopPrecision) -> Site:
+    """The backward pass, or where a framework makes it: the hook that gives the loss."""
+    loop = precision.loop
+    moves = loop.of(Kind.BACKWARD)
+    if moves or loop.hook is None:
+        return moves[0].event.site
+    returned = [node for node in own_nodes(loop.hook.node) if isinstance(node, ast.Return)]
+    return Site(loop.hook.source, returned[-1] if returned else loop.hook.node)
 
 
 def _fix(precision: LoopPrecision, region: Region) -> Fix | None:

@@ -26,15 +26,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType, named_dtype
+from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.framework_precision import told_precision
+from stethoscope.program.framework_scaling import outside_name
 from stethoscope.program.half_sections import half_made, may_stay_single, weights_cast
 from stethoscope.program.moves import full_name, same_object
 from stethoscope.program.precision import networks
+from stethoscope.program.recast_weights import loaded_for_trainers, recast
 from stethoscope.program.roles import Role, role_of
+from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, ClassValue, Constant, Instance, Part, Value, inputs
+from stethoscope.program.values import Applied, ClassValue, Constant, Instance, Part, Site, Value, inputs
+from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="PRC109", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -49,10 +55,16 @@ ADAPTING = ("peft", "lora", "adapter")
 COPYING = frozenset({".float", ".clone", ".type", ".double", "copy.deepcopy"})
 
 
-def examine(loops: TrainingLoops) -> Iterator[Finding]:
+def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Finding]:
     """Report each optimizer of torch that trains half weights."""
+    loaded = list(loaded_for_trainers(half.sections.index, half.settings))
+    if loops is None and not loaded:
+        raise InsufficientData("no backward pass was found in the source")
+    for one in loaded:
+        yield _finding(one.loaded, one.dtype, one.trainer, "the trainer", False)
     reported: set[ast.AST] = set()
-    for loop in loops:
+    for loop in loops or ():
+        yield from _cast_by_trainer(loop, half.settings, reported)
         updates = [move for move in loop.moves if move.updates and not move.by_engine]
         if not updates or _keeps_copies(loop):
             continue
@@ -62,21 +74,44 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             for where, dtype in _half_networks(loop, made):
                 if where.site.node not in reported:
                     reported.add(where.site.node)
-                    yield _finding(where, dtype, made, may_stay_single(where, loop.run))
+                    is_open = isinstance(where, Call) and may_stay_single(where, loop.run)
+                    yield _finding(where.site, dtype, made.site, made.name, is_open)
 
 
-def _finding(cast: Call, dtype: DType, made: Call, open_: bool) -> Finding:
-    adaptive = "adam" in made.name.lower() and dtype is DType.FLOAT16
+def _cast_by_trainer(loop: TrainingLoop, settings: SettingsTree, reported: set[ast.AST]) -> Iterator[Finding]:
+    """Weights that Lightning casts: `Trainer(precision="bf16-true")`."""
+    told = told_precision(loop.run.index, settings) if loop.hook is not None else None
+    if told is None or told.weights is None or told.site is None or loop.hook is None:
+        return
+    call, owner = told.site.node, loop.hook.owner
+    if not isinstance(call, ast.Call) or owner is None or call in reported:
+        return  # deepspeed, which keeps copies, is told by a table
+    around = f"{ast.unparse(call)} {loop.hook.source.text}".lower()
+    if any(word in around for word in (*ADAPTING, *KEEPING)):
+        return
+    method = loop.run.index.method(owner, "configure_optimizers")
+    home = loop.run.index.module_of(method.source) if method is not None else None
+    for node in own_nodes(method.node) if method is not None and home is not None else ():
+        name = outside_name(loop.run.index, home, node) if isinstance(node, ast.Call) and home else ""
+        if name.startswith("torch.optim.") and "lr_scheduler" not in name and method is not None:
+            reported.add(call)
+            made = Site(method.source, node)
+            yield _finding(told.site, told.weights, made, name.rpartition(".")[2], False)
+            return
+
+
+def _finding(cast: Site, dtype: DType, made: Site, name: str, open_: bool) -> Finding:
+    adaptive = "adam" in name.lower() and dtype is DType.FLOAT16
     lost = (
         "Adam's epsilon and squared gradients are 0 there, and the weights become inf or NaN"
         if adaptive
         else "updates much smaller than a weight are rounded away"
     )
     return Finding(
-        where=(cast.site.where, made.site.where),
-        message=f"the weights are {dtype}{' under some settings' if open_ else ''} and {made.name} trains "
+        where=(cast.where, made.where),
+        message=f"the weights are {dtype}{' under some settings' if open_ else ''} and {name} trains "
         f"them without a float32 copy: {lost}",
-        evidence={"cast": cast.site.text, "optimizer": made.site.text},
+        evidence={"cast": cast.text, "optimizer": made.text},
         strength=0.9 if dtype is DType.FLOAT16 else 0.7,
         severity=Severity.NOTE if open_ else Severity.CRITICAL if adaptive else None,
     )
@@ -100,16 +135,22 @@ def _result(loop: TrainingLoop, made: Call) -> Value | None:
     return None
 
 
-def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Call, DType]]:
+def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Event, DType]]:
     trained = _tree(made.args[0])
     if any(isinstance(value, Applied) and value.callee in COPYING for value in trained):
         return
     yield from _made_half(loop, made, trained)
+    parts = [*trained, *_parts(trained)]
     for event in loop.trace.events:
+        found = recast(event, loop.run)
+        if found is not None and any(one is value for one in found[1] for value in trained):
+            if not _is_adapted_after(loop, event, made):
+                yield event, found[0]
+            continue
         if not isinstance(event, Call):
             continue
         dtype = weights_cast(event, loop.run)
-        if dtype is not None and _is_network(loop, event.receiver) and _is_trained(event.receiver, trained):
+        if dtype is not None and _is_network(loop, event.receiver) and _is_trained(event.receiver, parts):
             if not _is_undone(loop, event) and not _is_adapted_after(loop, event, made):
                 yield event, dtype
         elif event.name.startswith("from_"):
@@ -146,6 +187,18 @@ def _tree(value: Value) -> list[Value]:
         if depth < DEEPEST and not isinstance(current, Instance):
             waiting.extend((one, depth + 1) for one in inputs(current))
     return found
+
+
+def _parts(trained: list[Value], depth: int = 3) -> list[Value]:
+    """The parts of the networks that are trained: `model.encoder`."""
+    inside = [
+        part
+        for value in trained
+        if isinstance(value, Instance)
+        for part in value.attributes.values()
+        if _is_part(part)
+    ]
+    return [*inside, *(_parts(inside, depth - 1) if depth and inside else ())]
 
 
 def _is_network(loop: TrainingLoop, receiver: Value | None) -> bool:
@@ -207,7 +260,7 @@ def _adapts(event: Call) -> bool:
     return any(word in written for word in ADAPTING)
 
 
-def _is_adapted_after(loop: TrainingLoop, cast: Call, made: Call) -> bool:
+def _is_adapted_after(loop: TrainingLoop, cast: Event, made: Call) -> bool:
     """Whether adapters are put into a half network later: they are made in float32, and they alone train."""
     events = loop.trace.events
     between = events[events.index(cast) : events.index(made)]

@@ -23,21 +23,25 @@ is not reported.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import DType, engine_precision, precision_autocast
 from stethoscope.program.events import Call
+from stethoscope.program.execution import Execution
+from stethoscope.program.framework_scaling import engine_scales, hook_scales
+from stethoscope.program.infinite_bounds import is_infinite
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.precision import LoopPrecision
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Constant, Outside, Value, span_of
+from stethoscope.program.update_hooks import update_hooks
+from stethoscope.program.values import Applied, Constant, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.loop_precisions import LoopPrecisions
 
 RULE = Rule(code="PRC110", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
 
+CLIPS = frozenset({"clip_grad_norm_", "clip_gradients"})
 CHECKS = frozenset({"isfinite", "isnan", "isinf"})
 
 
@@ -48,17 +52,32 @@ def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
         loop = precision.loop
         for clip in loop.of(Kind.CLIP):
             call = clip.event
-            if (
-                not isinstance(call, Call)
-                or call.site.node in reported
-                or clip.by_engine
-                or not _measures(call)
-            ):
+            if not isinstance(call, Call) or call.site.node in reported or not _measures(loop.run, call):
                 continue
             reach = _reach(precision, clip)
             if reach and not _is_checked(loop, call):
                 reported.add(call.site.node)
                 yield _finding(loop, call, reach)
+    yield from _in_hooks(precisions, reported)
+
+
+def _in_hooks(precisions: LoopPrecisions, reported: set[ast.AST]) -> Iterator[Finding]:
+    """Clips in the methods that Lightning's and Hugging Face's loops call before they update."""
+    loop = next((one.loop for one in precisions if one.loop.hook is not None), None)
+    if loop is None:
+        return
+    index, settings = loop.run.index, loop.run.settings
+    scales = hook_scales(index, settings).get("training_step")
+    for hook, run in update_hooks(index, settings):
+        for call in run.events:
+            if not isinstance(call, Call) or call.site.node in reported or not _measures(run, call):
+                continue
+            # Before an update Lightning has unscaled, and a step with an infinite gradient is skipped.
+            if scales and hook.name != "on_after_backward":
+                continue
+            if not _decides(call):
+                reported.add(call.site.node)
+                yield _finding(loop, call, "scaled" if scales else "plain")
 
 
 def _finding(loop: TrainingLoop, call: Call, reach: str) -> Finding:
@@ -78,24 +97,16 @@ def _finding(loop: TrainingLoop, call: Call, reach: str) -> Finding:
     )
 
 
-def _measures(call: Call) -> bool:
-    if call.name != "clip_grad_norm_":
+def _measures(run: Execution, call: Call) -> bool:
+    if call.name not in CLIPS or (call.name != "clip_grad_norm_" and not isinstance(call.receiver, Applied)):
         return False
     certain = call.keywords.get("error_if_nonfinite")
     if isinstance(certain, Constant) and certain.value is True:
         return False
-    return _is_infinite(call.argument(1, "max_norm"))
-
-
-def _is_infinite(value: Value | None) -> bool:
-    match value:
-        case Constant(value=float() as number):
-            return math.isinf(number)
-        case Applied(callee="float", args=[Constant(value=str() as text)]):
-            return text.strip().lower().lstrip("+") in {"inf", "infinity"}
-        case Outside(name=name):
-            return name.rpartition(".")[2].lower() in {"inf", "infty", "infinity"}
-    return False
+    given = call.keywords.get("max_norm", call.keywords.get("gradient_clip_val"))
+    if given is None and call.name == "clip_grad_norm_":
+        given = call.argument(1, "max_norm")
+    return is_infinite(run.index, run.settings, given)
 
 
 def _reach(precision: LoopPrecision, clip: Move) -> str:
@@ -106,6 +117,8 @@ def _reach(precision: LoopPrecision, clip: Move) -> str:
             continue
         at = path.moves.index(clip)
         before, after = path.moves[:at], path.moves[at + 1 :]
+        if clip.by_engine and _unscales(precision.loop, clip):
+            continue
         scaled = any(move.kind is Kind.BACKWARD and move.scaled for move in before)
         unscaling = [move for move in before if move.kind is Kind.UNSCALE]
         if unscaling:
@@ -119,6 +132,13 @@ def _reach(precision: LoopPrecision, clip: Move) -> str:
                 found = "scaled" if scaled else found or "plain"
                 break
     return found
+
+
+def _unscales(loop: TrainingLoop, clip: Move) -> bool:
+    """Whether an engine clips what it has unscaled: in float16, where its step is skipped then."""
+    event = clip.event
+    engine = event.receiver if isinstance(event, Call) else None
+    return engine_scales(loop.run.index, loop.run.settings, engine) is True
 
 
 def _has_scaler(unscaling: Move) -> bool:
@@ -141,6 +161,11 @@ def _is_checked(loop: TrainingLoop, call: Call) -> bool:
     checks = [event for event in loop.events if isinstance(event, Call) and event.name in CHECKS]
     if any(_is_in_round(loop, check, call) for check in checks):
         return True
+    return _decides(call)
+
+
+def _decides(call: Call) -> bool:
+    """Whether something is decided by the norm in the function that measures it."""
     home = call.within[-1].node if call.within else call.site.source.tree
     names = {
         target.id

@@ -1,0 +1,71 @@
+"""Bounds that are infinite: `float("inf")`, `math.inf`, and options whose default is that."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from stethoscope.program.index import Index, dotted
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.stated_options import stated_option
+from stethoscope.program.values import Applied, Constant, Outside, Part, Value
+
+NAMES = frozenset({"inf", "infty", "infinity"})
+
+
+def is_infinite(index: Index, settings: SettingsTree, value: Value | None) -> bool:
+    """Whether a value is infinite as the program stands."""
+    match value:
+        case Constant(value=float() as number):
+            return math.isinf(number)
+        case Constant(value=str() as text):
+            return _spells_infinity(text)
+        case Applied(callee="float", args=[Constant(value=str() as text)]):
+            return _spells_infinity(text)
+        case Outside(name=name):
+            return name.rpartition(".")[2].lower() in NAMES
+        case Part(key=str() as name):
+            if settings.values_named(name):
+                return is_infinite(index, settings, stated_option(index, settings, name))
+            return name in _infinite_options(index)
+    return False
+
+
+def is_written_infinite(node: ast.expr | None) -> bool:
+    """Whether an expression spells infinity."""
+    match node:
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as text)]):
+            return _spells_infinity(text)
+        case ast.Constant(value=str() as text):
+            return _spells_infinity(text)
+        case ast.Constant(value=float() as number):
+            return math.isinf(number)
+        case ast.Attribute() | ast.Name():
+            return (dotted(node) or "").rpartition(".")[2].lower() in NAMES
+    return False
+
+
+def _spells_infinity(text: str) -> bool:
+    return text.strip().lower().lstrip("+.") in NAMES
+
+
+@remembered
+def _infinite_options(index: Index) -> frozenset[str]:
+    """The options that have an infinite default and no other: flags of parsers and fields of records."""
+    infinite: set[str] = set()
+    others: set[str] = set()
+    for source in index.program:
+        if "inf" not in source.text.lower():
+            continue
+        for node in ast.walk(source.tree):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="add_argument"), args=args, keywords=keywords):
+                    texts = [one.value for one in args if isinstance(one, ast.Constant)]
+                    name = next((str(text) for text in texts if str(text).startswith("--")), "")
+                    default = next((word.value for word in keywords if word.arg == "default"), None)
+                    known = infinite if is_written_infinite(default) else others
+                    known.add(name.lstrip("-").replace("-", "_"))
+                case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
+                    (infinite if is_written_infinite(value) else others).add(name)
+    return frozenset(infinite - others)

@@ -1,0 +1,116 @@
+"""Weights that become half in ways other than a cast of the whole network.
+
+Parameter by parameter (`p.data = p.data.half()`), module by module (`for m in model.modules(): m.half()`), by
+Fabric ("bf16-true"), and by loading a half network for a trainer of Hugging Face.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.autocast import HALVES, DType, engine_weights, named_dtype
+from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.execution import Execution
+from stethoscope.program.framework_precision import assigned, evaluated
+from stethoscope.program.half_sections import half_made, weights_cast
+from stethoscope.program.index import Class, External, Index, Module, dotted
+from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.stated_options import stated
+from stethoscope.program.values import Applied, Choice, Part, Site, Value, inputs
+
+SETTING_UP = frozenset({"setup", "setup_module", "setup_model"})
+VISITING = frozenset({"modules", "children", "parameters", "named_modules", "named_parameters"})
+CASTS = {".half": DType.FLOAT16, ".bfloat16": DType.BFLOAT16}
+# Words of what trains other weights than those that are loaded, or keeps copies of them.
+OTHERWISE = ("peft", "lora", "adapter", "deepspeed", "fsdp", "requires_grad", "8bit", "4bit", "quantiz")
+DEEPEST = 8  # values looked through from a cast to the network
+
+
+def recast(event: Event, run: Execution) -> tuple[DType, list[Value]] | None:
+    """The half type that an event gives the parts of a network, and all that these parts come from."""
+    if isinstance(event, Assignment) and getattr(event.target, "attr", "") == "data":
+        dtype = _cast_to(event.value)
+        return (dtype, _tree(event.value)) if dtype is not None else None
+    if not isinstance(event, Call) or event.receiver is None:
+        return None
+    if event.name in SETTING_UP:
+        weights = engine_weights(stated(run.index, run.settings, event.receiver))
+        return (weights, list(event.args)) if weights in HALVES and weights is not None else None
+    dtype = weights_cast(event, run)
+    if dtype is None or not isinstance(event.receiver, Part):
+        return None
+    origin = _tree(event.receiver)
+    return (dtype, origin) if any(_visits(value) for value in origin) else None
+
+
+def _cast_to(value: Value) -> DType | None:
+    if not isinstance(value, Applied):
+        return None
+    if value.callee in CASTS:
+        return CASTS[value.callee]
+    named = [named_dtype(one) for one in (*value.args[1:], *value.keywords.values())]
+    found = [dtype for dtype in named if dtype in HALVES]
+    return found[0] if value.callee in {".to", ".type"} and found else None
+
+
+def _visits(value: Value) -> bool:
+    if isinstance(value, Part):
+        return value.key in VISITING
+    return isinstance(value, Applied) and value.callee.removeprefix(".") in VISITING
+
+
+def _tree(value: Value) -> list[Value]:
+    found: list[Value] = []
+    waiting = [(value, 0)]
+    while waiting:
+        current, depth = waiting.pop()
+        found.append(current)
+        if depth < DEEPEST and isinstance(current, Applied | Part | Choice):
+            waiting.extend((one, depth + 1) for one in inputs(current))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedHalf:
+    """A network that is loaded in half and given to a trainer that updates it so."""
+
+    dtype: DType
+    loaded: Site
+    trainer: Site
+
+
+def loaded_for_trainers(index: Index, settings: SettingsTree) -> Iterator[LoadedHalf]:
+    """The half networks that trainers of Hugging Face get and train as a whole."""
+    run = Execution(index, settings, 0)
+    modules = [module for module in index.modules.values() if _may_train(module)]
+    for module in modules if modules and not _trains_otherwise(index) else ():
+        nodes = list(ast.walk(module.source.tree))
+        for node in nodes:
+            if not isinstance(node, ast.Call) or not _is_trainer(index, module, node):
+                continue
+            words = {word.arg: word.value for word in node.keywords}
+            given = words.get("model", node.args[0] if node.args else None)
+            makers = list(assigned(nodes, given.id)) if isinstance(given, ast.Name) else [given]
+            values = [evaluated(maker, module, run) for maker in makers if maker is not None]
+            dtype = half_made(values[0]) if len(values) == 1 else None
+            if dtype is not None and isinstance(values[0], Applied):
+                yield LoadedHalf(dtype, values[0].site, Site(module.source, node))
+
+
+def _may_train(module: Module) -> bool:
+    return "Trainer(" in module.source.text and ".train(" in module.source.text
+
+
+def _trains_otherwise(index: Index) -> bool:
+    return any(word in source.text.lower() for source in index.program for word in OTHERWISE)
+
+
+def _is_trainer(index: Index, module: Module, call: ast.Call) -> bool:
+    target = index.resolve(module, dotted(call.func) or "")
+    if isinstance(target, Class):
+        names = tuple(index.outside_bases(target))
+    else:
+        names = (target.name,) if isinstance(target, External) else ()
+    return any(name.startswith(("transformers", "trl")) and name.endswith("Trainer") for name in names)
