@@ -19,6 +19,7 @@ from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.index import Function
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, full_name, receiver_role
+from stethoscope.program.rank_numbers import compares_with_rank
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Leaf, Part, Value, inputs
 
@@ -89,7 +90,7 @@ class Ranks:
         """The conditions around an event that ask for the rank, and whether the first rank meets them."""
         for scope in event.scopes():
             if scope.kind == "if":
-                asks = asks_for_rank(scope.node)
+                asks = _asks(scope)
                 if asks is not None:
                     yield scope, asks is scope.arm
         yield from self._after_jumps(event)
@@ -110,7 +111,7 @@ class Ranks:
         for event in self.walk.trace.events:
             if isinstance(event, Jump) and event.kind in {"return", "continue", "break"}:
                 scope = next((s for s in event.scopes() if s.kind == "if"), None)
-                asks = asks_for_rank(scope.node) if scope is not None else None
+                asks = _asks(scope) if scope is not None else None
                 if scope is not None and asks is not None:
                     found.append((event, scope, asks is scope.arm))
         return tuple(found)
@@ -161,6 +162,12 @@ def _gathers_state(call: Call, home: str, last: str) -> bool:
 
 def _is_none(value: Value) -> bool:
     return isinstance(value, Constant) and value.value is None
+
+
+def _asks(scope: Scope) -> bool | None:
+    """Whether a condition holds on the first rank, or on some ranks alone, which are then taken as it."""
+    asks = asks_for_rank(scope.node)
+    return True if asks is None and compares_with_rank(scope.value) else asks
 
 
 def asks_for_rank(node: ast.AST) -> bool | None:
