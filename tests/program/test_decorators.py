@@ -86,3 +86,41 @@ def test_a_decorator_from_outside_leaves_its_function_as_it_is(tmp_path: Path) -
 
 def test_a_wrapper_of_a_method_gets_the_object(tmp_path: Path) -> None:
     assert _named(tmp_path, METHOD, "eval", "predict", "backward") == ["eval", "predict", "backward"]
+
+
+REGISTERED = """
+class Signals:
+    def __init__(self):
+        self.heard = {}
+
+    def when(self, name):
+        def keep(listener):
+            self.heard.setdefault(name, []).append(listener)
+            return listener
+
+        return keep
+
+    def send(self, name):
+        for listener in self.heard[name]:
+            listener()
+
+
+def main(model, optimizer, loader):
+    signals = Signals()
+
+    @signals.when("end")
+    def check():
+        model.eval()
+
+    for batch in loader:
+        model(batch).backward()
+        optimizer.step()
+    signals.send("end")
+
+
+main(None, None, None)
+"""
+
+
+def test_a_function_that_a_method_registers_is_followed_where_it_is_called(tmp_path: Path) -> None:
+    assert _named(tmp_path, REGISTERED, "backward", "send", "eval") == ["backward", "send", "eval"]

@@ -40,8 +40,11 @@ def decorated(run: Execution, plain: FunctionValue, frame: Frame) -> Value:
 
 
 def _is_own(run: Execution, decorator: ast.expr, frame: Frame) -> bool:
-    """Whether a decorator is a function or class of the repository."""
-    name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
+    """Whether a decorator is a function or class of the repository, or a method: `@engine.on("end")`."""
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = dotted(target)
     if name is None or name in frame.names:
         return False
+    if name.partition(".")[0] in frame.names:
+        return isinstance(run.force(run.evaluate(target, frame)), FunctionValue)
     return isinstance(run.index.resolve(frame.module, name), Function | Class)

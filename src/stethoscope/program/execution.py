@@ -694,9 +694,10 @@ class Execution:
         if known is None:
             return Leaf(node.name)
         if frame.function is None:
-            return self._decorated(FunctionValue(known))
+            return self._decorated(FunctionValue(known), frame)
         # The names around a function are looked up when it is called, so the live mapping is kept.
-        return FunctionValue(known, None, _Around(frame))
+        plain = FunctionValue(known, None, _Around(frame))
+        return decorated(self, plain, frame) if self.tracing else plain
 
     # Expressions
 
@@ -883,15 +884,18 @@ class Execution:
                 return self.evaluate(ancestor.variables[name], Frame(self._module(ancestor.source), {}))
         return None
 
-    def _decorated(self, plain: FunctionValue) -> Value:
-        """A function of a module or class behind the decorators of the repository; a trace follows them."""
+    def _decorated(self, plain: FunctionValue, frame: Frame | None = None) -> Value:
+        """A function of a module or class behind the decorators of the repository; a trace follows them.
+
+        `frame` is that of the module, where its statements are being followed.
+        """
         function = plain.function
         if not self.tracing or not function.node.decorator_list:
             return plain
         if function not in self._wrapped:
             self._wrapped[function] = plain  # while it is being decorated
-            frame = Frame(self._module(function.source), {})
-            self._wrapped[function] = decorated(self, plain, frame)
+            around = frame or Frame(self._module(function.source), {})
+            self._wrapped[function] = decorated(self, plain, around)
         return self._wrapped[function]
 
     def _set_up(self, instance: Instance, name: str) -> bool:
