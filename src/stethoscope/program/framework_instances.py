@@ -25,12 +25,23 @@ MOST_STARTS = 3  # places from which the making of an object is looked for
 # The sections of settings from which Hydra and Lightning's command line make modules and data.
 SECTIONS = ("model", "data", "datamodule", "module", "lightning_module", "task", "system", "net")
 CLASS_KEYS = ("_target_", "class_path")
+HOOK_NAMES = frozenset({"training_step", "compute_loss"})
 NO_ARGUMENTS = frozenset({*CLASS_KEYS, "init_args", "_convert_", "_recursive_", "_partial_"})
 
 
 def made_for_hooks(run: Execution, cls: Class) -> Instance:
     """The object of a class as the program makes it; one that nothing is known of where that is not seen."""
-    return made_in_program(run, cls) or made_from_settings(run, cls) or run.make(cls)
+    made = made_in_program(run, cls) or made_from_settings(run, cls)
+    heir = _heir(run.index, cls) if made is None else None
+    if heir is not None:
+        made = made_in_program(run, heir) or run.make(heir)
+    return made or run.make(cls)
+
+
+def _heir(index: Index, cls: Class) -> Class | None:
+    """The one class that takes over the hooks of a base of which the program makes no object."""
+    heirs = [one for one in index.classes if one is not cls and cls in index.lineage(one)]
+    return heirs[0] if len(heirs) == 1 and not HOOK_NAMES & heirs[0].methods.keys() else None
 
 
 def made_in_program(run: Execution, cls: Class) -> Instance | None:
