@@ -12,16 +12,13 @@ from dataclasses import dataclass
 
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
+from stethoscope.program.filled_channels import CHANNEL_WORDS, fills_channels
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.values import Site
 
 # fmt: off
-CHANNEL_WORDS = frozenset({
-    "channel", "channels", "chan", "chans", "ch", "band", "bands", "rgb", "plane", "planes", "spectral",
-    "colour", "color", "stain", "stains", "modality", "modalities",
-})
 # Zeros that say something by themselves, and names under which code keeps which channels are real.
 MEANT = frozenset({
     "mask", "masks", "alpha", "condition", "cond", "coords", "flow", "onehot", "hint", "label", "labels",
@@ -112,6 +109,24 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
             continue
         if any(_adds_channels(zero, kept, spoken) for zero in zeros):
             yield MadeChannels(Site(function.source, join), Site(function.source, zeros[0]))
+    for target, value in _written(function):
+        zeros_made = _zeros(target.value, given)
+        if zeros_made is None or isinstance(value, ast.Constant) or _bare(zeros_made) == "zeros_like":
+            continue
+        if MEANT.intersection(_words_of(target.value)) or not fills_channels(zeros_made, target):
+            continue
+        yield MadeChannels(Site(function.source, target), Site(function.source, zeros_made))
+
+
+def _written(function: Function) -> Iterator[tuple[ast.Subscript, ast.expr]]:
+    """What is written into part of an array, and where: `out[:n] = x`."""
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=False))
+                yield from ((one, value) for one, value in pairs if isinstance(one, ast.Subscript))
 
 
 def _zeros(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:

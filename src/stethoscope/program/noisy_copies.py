@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
+from stethoscope.program.filled_channels import CHANNEL_WORDS
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.made_channels import MadeChannels
@@ -22,12 +23,6 @@ from stethoscope.program.values import Site
 from stethoscope.run import Source
 
 # fmt: off
-CHANNEL_WORDS = frozenset({
-    "channel", "channels", "chan", "chans", "ch", "band", "bands", "rgb", "plane", "planes", "spectral",
-    "colour", "color", "stain", "stains", "modality", "modalities", "mic", "mics", "microphones", "lead",
-    "leads", "electrode", "electrodes", "sensor", "sensors", "coil", "coils", "antenna", "antennas",
-    "wavelengths", "polarisations", "polarizations", "stereo", "contrasts", "exposures",
-})
 # What is copied to be many samples, or what is drawn to be random and nothing else.
 SAMPLING_WORDS = frozenset({
     "view", "views", "sample", "samples", "candidate", "candidates", "ensemble", "particle", "particles",

@@ -11,6 +11,7 @@ from stethoscope.program import calls
 from stethoscope.program.batches import batch_parts, collated, drawn, drawn_from, entry, is_loader
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.filled_channels import fills_channels
 from stethoscope.program.fitted_loaders import fitted_loaders
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
@@ -90,7 +91,7 @@ def padding_in_loss(index: Index, settings: SettingsTree) -> Padding:
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
             objective = _Objective(one, settings)
-            followed += objective.is_followed
+            followed += objective.is_followed or any(True for _ in objective.widened())
             for padded in objective.padded():
                 found.setdefault((padded.kind, id(padded.made.node)), padded)
         except (Exhausted, RecursionError):
@@ -129,11 +130,19 @@ class _Objective:
             yield PaddedLoss(TOKENS, made, loss, self.sink)
         if self._is_masked():
             return
+        for joined in self.widened():
+            yield PaddedLoss(CHANNELS, joined.site, self._loss_of(self.parts[0]), self.sink)
         for part in self.parts:
             for run, value in self._drawn(part):
                 for kind, site in _paddings(run, value):
                     if kind != CHANNELS or not self._is_cut(part):
                         yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
+
+    def widened(self) -> Iterator[Applied]:
+        """Data that is widened by channels of zeros on its way into the loss, as many as it lacks."""
+        for one in self.values if self.parts else ():
+            if isinstance(one, Applied) and _lacks_channels(one) and not self._is_cut(one):
+                yield one
 
     def _padded_labels(self) -> Iterator[tuple[Site, Site]]:
         """Pads among the labels of a cross entropy that are none of those it is told to ignore."""
@@ -383,7 +392,8 @@ def _padded_labels(run: Execution, collate: Value, site: Site) -> PaddedLoss | N
 def _paddings(run: Execution, value: Value) -> Iterator[tuple[str, Site]]:
     for one in ingredients(run, value, leading=_unless_taken_out):
         if isinstance(one, Applied):
-            if _pads_tokens(one):
+            is_plane = one.callee.rpartition(".")[2] == "pad" and _pads_first_axis(one)
+            if not is_plane and _pads_tokens(one):
                 yield TOKENS, one.site
             elif _pads_channels(one):
                 yield CHANNELS, one.site
@@ -597,14 +607,40 @@ def _pads_channels(value: Applied) -> bool:
     return along in {0, 1, -3} and bool(zeros) and len(zeros) < len(joined)
 
 
+def _lacks_channels(value: Applied) -> bool:
+    """`cat([x, zeros(n, wanted - c, h, w)], dim=1)`."""
+    if value.callee.rpartition(".")[2] not in JOINING or not _pads_channels(value):
+        return False
+    joined = value.args[0].items if isinstance(value.args[0], Items) else []
+    zeros = [one for one in map(peeled, joined) if isinstance(one, Applied) and _is_zeros(one)]
+    for one in zeros:
+        given = one.args[1:] if one.callee == ".new_zeros" else one.args
+        sizes = [size for arg in given for size in _flat(arg)]
+        if len(sizes) > 2 and any(isinstance(size, Applied) and size.callee == "-" for size in sizes[:2]):
+            return True
+    return False
+
+
 def _fills_channels(value: Applied) -> bool:
-    """`image[:channels] = grey` in a picture of zeros."""
-    base, key = value.args[0], value.args[1]
+    """`image[:channels] = grey` in a picture of zeros; a number that is written there marks what is real."""
+    base, key, filling = value.args[0], value.args[1], value.args[2]
     if not (isinstance(base, Applied) and base.callee.rpartition(".")[2] in {"zeros", "new_zeros"}):
         return False
+    if isinstance(filling, Constant):
+        return False
+    made, written = base.site.node, _subscript(value.site.node)
+    if isinstance(made, ast.Call) and written is not None and fills_channels(made, written):
+        return True
     sizes = base.args[0].items if len(base.args) == 1 and isinstance(base.args[0], Items) else base.args
     is_part = isinstance(key, Applied) and key.callee == "slice" and not _is_nothing(key.args[1])
     return len(sizes) == 3 and is_part
+
+
+def _subscript(node: ast.AST) -> ast.Subscript | None:
+    """What a statement writes to, where that is one part of an array."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        node = node.targets[0]
+    return node if isinstance(node, ast.Subscript) else None
 
 
 def _is_nothing(value: Value) -> bool:
