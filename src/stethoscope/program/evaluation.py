@@ -129,9 +129,19 @@ class Walk:
             self._known_calls[id(scope)] = self._call_into(scope)
         return self._known_calls[id(scope)]
 
+    @cached_property
+    def _begins(self) -> dict[int, int]:
+        """The place of the first event within each scope."""
+        found: dict[int, int] = {}
+        for place, event in enumerate(self.trace.events):
+            for scope in event.scopes():
+                if id(scope) in found:
+                    break  # and so are those around it
+                found[id(scope)] = place
+        return found
+
     def _call_into(self, scope: Scope) -> Call | None:
-        first = next((e for e in self.trace.events if any(s is scope for s in e.scopes())), None)
-        end = self.place(first) if first is not None else 0
+        end = self._begins.get(id(scope), 0)
         name = getattr(scope.node, "name", "")
         for event in reversed(self.trace.events[:end]):
             if isinstance(event, Call) and event.scope is scope.outer and _leads_into(event, name):

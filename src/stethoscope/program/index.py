@@ -159,11 +159,22 @@ class Index:
             full = _joined(module.imports[head], rest)
             # A module that is here may still lack the name: part of the source was not kept.
             return self._absolute(full, module, left) or External(full)
-        for star in module.stars:
-            home = self._find_module(star, module)
-            found = self._resolve(home, name, left - 1) if home and left else None
-            if found is not None:
-                return found
+        return self._starred(module, name, left) if module.stars and left else None
+
+    def _starred(self, module: Module, name: str, left: int) -> Target | None:
+        """What one of the modules has, of which everything is imported; each is asked once."""
+        head = name.partition(".")[0]
+        seen = {module.source.file}
+        waiting = [(module, left)]
+        while waiting:
+            current, further = waiting.pop()
+            if head in current.names or head in current.imports:
+                return self._resolve(current, name, further)
+            homes = [self._find_module(star, current) for star in current.stars] if further else []
+            for home in reversed(homes):
+                if home is not None and home.source.file not in seen:
+                    waiting.append((home, further - 1))
+            seen.update(home.source.file for home in homes if home is not None)
         return None
 
     def _member(self, target: Function | Class | Variable, rest: str) -> Target | None:

@@ -11,17 +11,20 @@ from collections.abc import Iterator
 
 from stethoscope.program.mentions import Mentions, called, text_of, texts_of
 from stethoscope.program.overwritten_settings import Overwritten, given_kind, last_given, statement_of
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_objects import PARSING
 from stethoscope.program.syntax import walk
 from stethoscope.run import Source
 
 
-def outvoted_options(code: Mentions) -> Iterator[Overwritten]:
+@remembered
+def outvoted_options(code: Mentions) -> tuple[Overwritten, ...]:
     """Every option without a default that is put into a mapping over which a loaded file is then poured."""
-    for source in code.index.program:
-        flags = set(_flags_without_default(source, code))
-        if not flags:
-            continue
+    return tuple(_outvoted(code))
+
+
+def _outvoted(code: Mentions) -> Iterator[Overwritten]:
+    for source, flags in _flags_without_default(code).items():
         for first, then, node in _merges(source.tree, source, code):
             if given_kind(then, source, code) != "loaded":
                 continue
@@ -30,10 +33,12 @@ def outvoted_options(code: Mentions) -> Iterator[Overwritten]:
                 yield Overwritten((name,), statement, then, source, "parsed")
 
 
-def _flags_without_default(source: Source, code: Mentions) -> Iterator[str]:
+def _flags_without_default(code: Mentions) -> dict[Source, set[str]]:
+    """The flags of each file that declares any."""
+    found: dict[Source, set[str]] = {}
     for spot in code.calls.get("add_argument", ()):
         call = spot.node
-        if spot.source is not source or not isinstance(call, ast.Call):
+        if not isinstance(call, ast.Call):
             continue
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         default = given.get("default", ast.Constant(None))
@@ -42,7 +47,8 @@ def _flags_without_default(source: Source, code: Mentions) -> Iterator[str]:
         flags = [text for arg in call.args if (text := text_of(arg)) is not None and text.startswith("--")]
         dest = text_of(given.get("dest"))
         if flags:
-            yield dest or flags[0].lstrip("-").replace("-", "_")
+            found.setdefault(spot.source, set()).add(dest or flags[0].lstrip("-").replace("-", "_"))
+    return found
 
 
 def _merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:

@@ -68,7 +68,8 @@ def dropped_loads(walk: Walk) -> Iterator[Call]:
     for event in walk.trace.events[: max(begins, 0)]:
         if not isinstance(event, Call) or full_name(event) != "torch.load" or not _says_resume(event):
             continue
-        if not any(_takes(walk, other, event) for other in walk.trace.events):
+        known: dict[int, bool] = {}
+        if not any(_takes(walk, other, event, known) for other in walk.trace.events):
             yield event
 
 
@@ -77,17 +78,21 @@ def _says_resume(call: Call) -> bool:
     return any(RESUME_WORDS & set(words(name)) for node in nodes for name in names_in(node) if len(name) < 60)
 
 
-def _takes(walk: Walk, other: object, load: Call) -> bool:
-    """Whether an event does something with what was loaded."""
+def _takes(walk: Walk, other: object, load: Call, known: dict[int, bool]) -> bool:
+    """Whether an event does something with what was loaded; `known` is what was found of other values."""
     if isinstance(other, Call) and other is not load and other.name not in PRINTING:
         receiver = () if other.receiver is None else (other.receiver,)
         given = (*other.args, *other.keywords.values(), *receiver)
-        return any(_comes_from(walk, value, load) for value in given)
-    if isinstance(other, Assignment) and _comes_from(walk, other.value, load):
+        return any(_comes_from(walk, value, load, known) for value in given)
+    if isinstance(other, Assignment) and _comes_from(walk, other.value, load, known):
         return other.site.node is not load.site.node
     return False
 
 
-def _comes_from(walk: Walk, value: object, load: Call) -> bool:
-    found = ancestry(walk.trace.run, value)  # type: ignore[arg-type]
-    return any(is_loaded(v) and isinstance(v, Applied) and v.site.node is load.site.node for v in found)
+def _comes_from(walk: Walk, value: object, load: Call, known: dict[int, bool]) -> bool:
+    if id(value) not in known:  # the walk keeps its values, so an identity stays its own
+        found = ancestry(walk.trace.run, value)  # type: ignore[arg-type]
+        known[id(value)] = any(
+            is_loaded(v) and isinstance(v, Applied) and v.site.node is load.site.node for v in found
+        )
+    return known[id(value)]

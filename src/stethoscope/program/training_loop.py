@@ -208,24 +208,30 @@ def _is_inside(event: Event, scope: Scope) -> bool:
 
 
 def _paths(known: Sequence[Move], body: Scope | None) -> Iterator[Path]:
-    conditions = list(dict.fromkeys(key for move in known for key, _ in _conditions(move.event, body)))
+    asked = [tuple(_conditions(move.event, body)) for move in known]
+    conditions = list(dict.fromkeys(key for questions in asked for key, _ in questions))
     told = conditions[:MOST_CONDITIONS]
     seen: set[tuple[Move, ...]] = set()
     for arms in itertools.product((True, False), repeat=len(told)):
-        path = _path(known, body, dict(zip(told, arms, strict=True)))
+        path = _path(known, asked, body, dict(zip(told, arms, strict=True)))
         if path.moves not in seen:
             seen.add(path.moves)
             yield path
 
 
-def _path(known: Sequence[Move], body: Scope | None, arms: dict[str, bool]) -> Path:
+def _path(
+    known: Sequence[Move],
+    asked: Sequence[tuple[tuple[str, bool], ...]],
+    body: Scope | None,
+    arms: dict[str, bool],
+) -> Path:
     met: list[Move] = []
     left_scopes: list[Scope] = []
     left: Move | None = None
-    for move in known:
-        if any(arms.get(key, arm) is not arm for key, arm in _conditions(move.event, body)):
+    for move, questions in zip(known, asked, strict=True):
+        if any(arms.get(key, arm) is not arm for key, arm in questions):
             continue
-        if any(scope in left_scopes for scope in move.event.scopes()):
+        if left_scopes and any(scope in left_scopes for scope in move.event.scopes()):
             continue
         met.append(move)
         if isinstance(move.event, Jump):
