@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.begun_averages import begun_average_of
 from stethoscope.program.events import Assignment, Call, Event, Scope
+from stethoscope.program.likenesses import words
 from stethoscope.program.values import Applied, Choice, Constant, Items, Value
 
 GROWING = frozenset({"append", "appendleft", "add", "insert"})
@@ -192,3 +194,47 @@ def _each(event: Assignment | Call, value: Value, name: str, written: ast.expr) 
     if isinstance(value, Items):
         for item in value.items:
             yield Kept(event, item, name, written, value)
+
+
+def ends_with_epoch(kept: Kept) -> bool:
+    """Whether what is kept goes into a list of one epoch: a variable that is begun between the epochs' loop
+    and the batches', or by a function of one epoch.
+    """
+    function = kept.event.within[-1] if kept.event.within else None
+    if not isinstance(kept.event, Call) or not kept.name.isidentifier():
+        return False
+    inside = list(itertools.takewhile(lambda scope: scope.kind != "call", kept.event.scopes()))
+    loops = [scope.node for scope in inside if scope.kind == "loop"]
+    begun = _begun_at(kept.name, function.node if function is not None else kept.event.site.source.tree)
+    around = [loop for loop in loops if begun is not None and _holds(loop, begun)]
+    if begun is None or len(loops) - len(around) < 1:
+        return False
+    if function is not None and any("epoch" in words(name) for name in (function.name, *function.parameters)):
+        return True
+    if len(loops) - len(around) > 1:
+        return False  # the epochs and their batches, or parts that nobody can tell
+    further = list(kept.event.scopes())[len(inside) :]
+    return bool(around) or any(scope.kind == "loop" for scope in further)
+
+
+def _begun_at(name: str, within: ast.AST) -> ast.stmt | None:
+    """The one statement that begins a list under a name."""
+    found = [
+        node
+        for node in ast.walk(within)
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and any(_is_named(target, name) for target in _targets(node))
+    ]
+    return found[0] if found else None
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _is_named(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Name) and target.id == name
+
+
+def _holds(loop: ast.AST, statement: ast.stmt) -> bool:
+    return any(node is statement for node in ast.walk(loop))

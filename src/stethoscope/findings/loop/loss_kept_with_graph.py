@@ -13,7 +13,8 @@ dies of memory late in an epoch, far from the line at fault.
 
 ## When it is harmless
 A sum that is itself what `backward()` is called on (several terms, several time steps). A sum or list that
-each round begins anew. Values kept under `no_grad`. A bounded queue.
+each round begins anew. Values kept under `no_grad`. A bounded queue. A list that ends with the epoch is
+only noted: backward has freed the activations, and what remains of the graphs goes with the list.
 
 ## References
 - PyTorch FAQ: My model reports "cuda runtime error(2): out of memory"
@@ -34,7 +35,14 @@ from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import has_graph
 from stethoscope.program.index import Function
 from stethoscope.program.keeping_losses import kept_by_losses
-from stethoscope.program.kept_values import GROWING, Kept, collected, gathered, kept_values
+from stethoscope.program.kept_values import (
+    GROWING,
+    Kept,
+    collected,
+    ends_with_epoch,
+    gathered,
+    kept_values,
+)
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.statements import is_name_chain
@@ -56,7 +64,9 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         for kept in (*_in_training(loop), *_given_out(loop), *_by_criteria(loop)):
             if id(kept.event.site.node) not in told:
                 told.add(id(kept.event.site.node))
-                yield _finding(kept, "every batch")
+                ends = ends_with_epoch(kept) and not _retains(loop)
+                what = "every batch until the epoch ends" if ends else "every batch"
+                yield _finding(kept, what, Severity.NOTE if ends else None)
     for trace in dict.fromkeys(loop.trace for loop in loops):
         for kept in _in_evaluation(trace):
             if id(kept.event.site.node) not in told:
@@ -64,7 +74,13 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 yield _finding(kept, "every batch of the evaluation, which runs with gradients on")
 
 
-def _finding(kept: Kept, what: str) -> Finding:
+def _retains(loop: TrainingLoop) -> bool:
+    """Whether a backward pass leaves in the graph what the network computed."""
+    calls = (move.event for move in loop.of(Kind.BACKWARD))
+    return any(isinstance(call, Call) and "retain_graph" in call.keywords for call in calls)
+
+
+def _finding(kept: Kept, what: str, severity: Severity | None = None) -> Finding:
     site = kept.event.site
     written = ast.unparse(kept.written)
     splices = _detached(kept)
@@ -72,6 +88,8 @@ def _finding(kept: Kept, what: str) -> Finding:
         where=site.where,
         message=f"{kept.name} keeps {written} with its graph, for {what}",
         evidence={"kept in": kept.name, "value": written},
+        strength=0.0 if severity is Severity.NOTE else 1.0,  # a note is no evidence of harm
+        severity=severity,
         fix=Fix("keep the number without its graph", _level(kept), splices) if splices else None,
     )
 
