@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from stethoscope.program.declared_options import field_names, is_record_class
@@ -19,6 +19,7 @@ _KEY_LIST = re.compile(
     r"(?:known|valid|allowed|accepted|expected|supported)_?(?:keys|options|settings|args|params|fields|names)",
     re.IGNORECASE,
 )
+_CLASS_IN_TEXT = re.compile(r"[\"']((?:\w+\.)+[A-Z]\w*)[\"']")
 _OPEN_BASES = frozenset(
     {"TrainingArguments", "Seq2SeqTrainingArguments", "PretrainedConfig", "dict", "UserDict"}
 )
@@ -50,8 +51,21 @@ def option_schemas(program: Program) -> tuple[Schema, ...]:
     """Every closed set of option names that a program declares."""
     known = index(program)
     classes = [cls for cls in known.classes if is_record_class(cls, known) and not _is_open(cls, known)]
-    found = [_schema(cls, known, ()) for cls in classes]
+    joining = _joining(known)
+    schemas = (_schema(cls, known, ()) for cls in classes)
+    found = [replace(schema, derived=schema.derived | joining) for schema in schemas]
     return (*found, *(schema for source in program for schema in _key_lists(source)))
+
+
+def _joining(known: Index) -> frozenset[str]:
+    """The fields of records that the source names in a text: "plugins.pruning.PruningArgs".
+
+    Who imports one by its name puts it together with others at run time, and nothing here says with which.
+    """
+    spoken = {name for source in known.program for name in _CLASS_IN_TEXT.findall(source.text)}
+    named = (known.named(name) for name in sorted(spoken))
+    records = [one for one in named if isinstance(one, Class) and is_record_class(one, known)]
+    return frozenset(name for one in records for cls in known.lineage(one) for name in field_names(cls))
 
 
 def matching(schemas: Sequence[Schema], keys: Collection[str]) -> Schema | None:
