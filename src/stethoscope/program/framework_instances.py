@@ -18,7 +18,17 @@ from stethoscope.program.execution import Execution, Exhausted, Made
 from stethoscope.program.framework_bases import is_trainer
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
-from stethoscope.program.values import Choice, Constant, Instance, Settings, Value
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Instance,
+    Items,
+    Settings,
+    Table,
+    Value,
+    choice,
+)
 
 HIGHEST = 4  # callers looked through, from the making of an object up to a script
 MOST_STARTS = 3  # places from which the making of an object is looked for
@@ -180,3 +190,20 @@ def hook_arguments(run: Execution, instance: Instance, method: Function) -> dict
     if network is None or isinstance(network, Constant | Choice) or len(method.parameters) < 2:
         return {}
     return {method.parameters[1]: network}
+
+
+def loss_in(run: Execution, result: Value) -> Value | None:
+    """The loss in what a hook gives back: alone, first in a row, or under its name."""
+    result = run.force(result)
+    match result:
+        case Table(entries=entries):
+            return entries.get("loss")
+        case Items(items=[first, *_]):
+            return first
+        case Applied():
+            return result
+    options = getattr(result, "options", None)
+    if options:
+        inner = [value for option in options if (value := loss_in(run, option)) is not None]
+        return choice(*inner) if inner else None
+    return result

@@ -23,7 +23,8 @@ def left_out_behind(
     if forward is None:
         return
     parts = {name: value for name, value in network.attributes.items() if has_weights(run, value)}
-    held = {name for name, value in parts.items() if is_held(value)}
+    # A network from elsewhere has weights too, where an optimizer got them.
+    held = {name for name, value in network.attributes.items() if is_held(value)}
     left = parts.keys() - held
     if not held or not left:
         return

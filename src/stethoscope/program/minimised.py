@@ -10,11 +10,11 @@ from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import training_entries, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
-from stethoscope.program.framework_instances import hook_arguments, made_for_hooks
+from stethoscope.program.framework_instances import hook_arguments, loss_in, made_for_hooks
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.values import Applied, Items, Site, Table, Value, choice
+from stethoscope.program.values import Site
 
 ALL_STEPS = 120_000  # for all walks together: one or two seconds
 FRAMEWORK_STEPS = 60_000  # for all that frameworks minimise together
@@ -61,7 +61,7 @@ def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised
                 continue
             finally:
                 left -= min(STEPS, left) - max(run.steps, 0)
-            value = _loss_in(run, result)
+            value = loss_in(run, result)
             if value is not None:
                 yield Minimised(run, Sink(value, Site(method.source, _return_of(method)), (method,)))
 
@@ -77,19 +77,3 @@ def _loss_methods(index: Index, cls: Class) -> Iterator[Function]:
     bases = [base.rpartition(".")[2] for base in index.outside_bases(cls)]
     if "compute_loss" in cls.methods and any(base.endswith("Trainer") for base in bases):
         yield cls.methods["compute_loss"]
-
-
-def _loss_in(run: Execution, result: Value) -> Value | None:
-    result = run.force(result)
-    match result:
-        case Table(entries=entries):
-            return entries.get("loss")
-        case Items(items=[first, *_]):
-            return first
-        case Applied():
-            return result
-    options = getattr(result, "options", None)
-    if options:
-        inner = [value for option in options if (value := _loss_in(run, option)) is not None]
-        return choice(*inner) if inner else None
-    return result

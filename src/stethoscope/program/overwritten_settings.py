@@ -25,7 +25,10 @@ DEEPEST = 3  # callers looked through from the overwriting statement back to the
 _LOADING = frozenset(
     {"safe_load", "full_load", "load", "loads", "fromfile", "compose", "merge", "merge_from_file"}
 )
-_CLASSES = frozenset({"parse_args_into_dataclasses", "cli", "structured"})
+_CLASSES = frozenset(
+    {"parse_args_into_dataclasses", "parse_args_and_config", "parse_json_file", "parse_yaml_file"}
+    | {"cli", "structured"}
+)
 # What holds the settings it is given: `SimpleNamespace(**loaded)`, `EasyDict(loaded)`, `cls(**loaded)`.
 _HOLDING = frozenset(
     {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "Box", "AttrDict", "DotDict", "DictConfig"}
@@ -215,6 +218,10 @@ def _origin(
         made = _maker(statement, holder)
         if made is not None:
             return _kind(made, source, code, holder, path, left)
+        arms = _made_in_arms(statement, holder, path, code)
+        if arms:
+            kinds = [_kind(one, source, code, holder, path, left) for one in arms]
+            return kinds[0] if None not in kinds else None
         if _touches(statement, holder, path, code) or (own_calls and _is_kept(statement, holder)):
             return None
         own_calls = own_calls or _calls_own(statement)
@@ -267,6 +274,28 @@ def _maker(statement: ast.stmt, holder: str) -> ast.expr | None:
         if any(isinstance(name, ast.Name) and name.id == holder for name in names):
             return statement.value
     return None
+
+
+def _made_in_arms(statement: ast.stmt, holder: str, path: tuple[str, ...], code: Mentions) -> list[ast.expr]:
+    """What each arm of a condition gives to the variable, where all of them do and none reads the setting.
+
+    `if path.endswith(".json"): args = parser.parse_json_file(path)`, and else from the command line.
+    """
+    if not isinstance(statement, ast.If) or not statement.orelse:
+        return []
+    found: list[ast.expr] = []
+    for arm in (statement.body, statement.orelse):
+        for position in range(len(arm) - 1, -1, -1):
+            made = _maker(arm[position], holder)
+            inner = [made] if made is not None else _made_in_arms(arm[position], holder, path, code)
+            if inner:
+                found.extend(inner)
+                break
+            if _touches(arm[position], holder, path, code):
+                return []
+        else:
+            return []
+    return found
 
 
 def _kind(

@@ -10,11 +10,12 @@ from stethoscope.program.effects import effects
 from stethoscope.program.entries import Entry, training_entries, walk
 from stethoscope.program.events import Event
 from stethoscope.program.execution import Execution, Exhausted
-from stethoscope.program.framework_instances import hook_arguments, made_for_hooks
+from stethoscope.program.framework_instances import hook_arguments, loss_in, made_for_hooks
 from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.manual_optimization import is_by_hand, walk_by_hand
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.values import Instance, Value
 
 TRACE_STEPS = 40_000  # expressions and statements followed from one entry: about half a second
 ALL_STEPS = 160_000  # for all entries together
@@ -27,7 +28,8 @@ class Trace:
     """One walk. `complete` is false where its budget ended before the program did.
 
     `hook` is the method that a framework calls for every batch, where the walk is of one; `by_hand` says
-    that the framework leaves all of a round to the hooks that were walked.
+    that the framework leaves all of a round to the hooks that were walked. `module` is the object of the
+    hook, and `loss` what the hook gives back to be minimised.
     """
 
     start: Function | Module
@@ -36,6 +38,8 @@ class Trace:
     complete: bool
     hook: Function | None = None
     by_hand: bool = False
+    module: Instance | None = None
+    loss: Value | None = None
 
 
 @remembered
@@ -81,17 +85,18 @@ def _hooks(index: Index, settings: SettingsTree) -> Iterator[Trace]:
         for method in hook_methods(index, cls) if left > 0 else ():
             run = Execution(index, settings, min(TRACE_STEPS, left), tracing=True)
             complete, by_hand = True, False
+            module, loss = None, None
             try:
                 module = made_for_hooks(run, cls)
                 by_hand = method.name == "training_step" and is_by_hand(run, module)
                 if by_hand:
                     walk_by_hand(run, method, module)
                 else:
-                    run.enter(method, module, hook_arguments(run, module, method))
+                    loss = loss_in(run, run.enter(method, module, hook_arguments(run, module, method)))
             except (Exhausted, RecursionError):
                 complete = False
             left -= min(TRACE_STEPS, left) - max(run.steps, 0)
-            yield Trace(method, run, tuple(run.events), complete, method, by_hand)
+            yield Trace(method, run, tuple(run.events), complete, method, by_hand, module, loss)
 
 
 def hook_methods(index: Index, cls: Class) -> Iterator[Function]:

@@ -123,14 +123,17 @@ def _in_training(loop: TrainingLoop) -> Iterator[Kept]:
     if loop.hook is None and not any(move.updates for move in loop.moves):
         return  # a loop over the micro-batches of one update, which begins its sums anew
     losses = [move.subject for move in loop.of(Kind.BACKWARD) if move.subject is not None]
+    if not losses and loop.trace.loss is not None:
+        losses = [loop.trace.loss]  # what a hook gives back, its framework minimises
     # What a module begins when it is made, a framework calls its hook on for a whole run.
     events = [event for event in loop.events if loop.hook is None or not _is_making(event)]
     for kept in kept_values(events):
         if isinstance(kept.event, Assignment) and without_gradients(kept.event):
             continue
-        if losses and _is_with_gradient(loop, kept, losses) and not _is_minimised(loop, kept, losses):
-            yield kept
-        if not losses and loop.hook is not None and _is_kept_loss(loop.trace, kept):
+        if _is_minimised(loop, kept, losses):
+            continue
+        is_hook = loop.hook is not None and not loop.of(Kind.BACKWARD)
+        if (is_hook and _is_kept_loss(loop.trace, kept)) or _is_with_gradient(loop, kept, losses):
             yield kept
 
 
