@@ -9,6 +9,7 @@ What asks whether it trains, and what is only printed or logged, is left alone.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,6 +52,7 @@ OTHER_RAMPS = frozenset({
     "lr", "decay", "momentum", "ema", "eta", "tau", "temp", "temperature", "alpha", "gamma", "patience",
     "eps", "epsilon", "wd", "rate", "percent", "pct", "elapsed", "speed", "time",
 })
+SPOKEN_PROGRESS = re.compile(r"self\.\w*(?:epoch|step|iter|progress)")
 BOUNDING = frozenset({"min", "max", "clamp", "clip", "cos", "exp", "sin", "minimum", "maximum"})
 # fmt: on
 
@@ -99,6 +101,7 @@ class _Search:
 
     def __init__(self, index: Index) -> None:
         self.index = index
+        self._counted: dict[int, frozenset[str]] = {}
 
     # From an evaluation to the functions that it calls
 
@@ -133,8 +136,8 @@ class _Search:
     ) -> Iterator[_Ramp]:
         skipped = _under_question(nodes) | _spoken(nodes, known)
         live = [node for node in nodes if id(node) not in skipped]
-        for node in _ramps(live, known, self._counters(cls)):
-            yield _Ramp(Site(source, node.node), node.progress, at or Site(source, node.node))
+        for ramp in _ramps(live, known, self._counters(cls)):
+            yield _Ramp(Site(source, ramp.node), ramp.progress, at or Site(source, ramp.node))
         for node in live if depth else ():
             for function, given in self._asked(node, cls, known):
                 key = (id(function.node), given)
@@ -181,9 +184,11 @@ class _Search:
     @cached_property
     def _made(self) -> dict[str, Class]:
         """The classes of the objects that names are given: `self.criterion = HardestFirst(...)`."""
-        classes = {cls.name: cls for cls in self.index.classes}
+        classes = {cls.name: cls for cls in self.index.classes if _is_called_with_progress(cls)}
         found: dict[str, Class] = {}
-        for module in self.index.modules.values():
+        for module in self.index.modules.values() if classes else ():
+            if not any(f"{name}(" in module.source.text for name in classes):
+                continue
             for node in ast.walk(module.source.tree):
                 for target, value in _pairs(node):
                     made = classes.get(_called(value))
@@ -204,17 +209,9 @@ class _Search:
         """The attributes of a class that one of its methods counts up, step by step."""
         if cls is None:
             return frozenset()
-        return frozenset(
-            node.target.attr
-            for name, method in cls.methods.items()
-            if name not in {"__init__", "forward"}
-            for node in ast.walk(method.node)
-            if isinstance(node, ast.AugAssign)
-            and isinstance(node.op, ast.Add)
-            and isinstance(node.target, ast.Attribute)
-            and isinstance(node.value, ast.Constant)
-            and node.value.value == 1
-        )
+        if id(cls) not in self._counted:
+            self._counted[id(cls)] = frozenset(_counted_up(cls))
+        return self._counted[id(cls)]
 
     # From the loop that trains to what evaluation is given
 
@@ -325,6 +322,27 @@ def _progress_names(nodes: list[ast.AST]) -> set[str]:
             case ast.AugAssign(target=ast.Name(id=name)) if PROGRESS.match(name):
                 found.add(name)
     return found
+
+
+def _counted_up(cls: Class) -> Iterator[str]:
+    for name, method in cls.methods.items():
+        for node in ast.walk(method.node) if name not in {"__init__", "forward"} else ():
+            match node:
+                case ast.AugAssign(
+                    op=ast.Add(), target=ast.Attribute(attr=attribute), value=ast.Constant(value=1)
+                ):
+                    yield attribute
+
+
+def _is_called_with_progress(cls: Class) -> bool:
+    """Whether what an object does when it is called goes by epochs or steps that it keeps."""
+    called = cls.methods.get("forward") or cls.methods.get("__call__")
+    if called is None or not SPOKEN_PROGRESS.search(called.source.text):
+        return False
+    return any(
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and PROGRESS.match(node.attr)
+        for node in own_nodes(called.node)
+    )
 
 
 def _parameters(start: Function | Module) -> tuple[str, ...]:

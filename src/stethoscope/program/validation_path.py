@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from stethoscope.program import calls
 from stethoscope.program.budget import budget
@@ -168,6 +169,7 @@ class EvaluationEntry:
     lines: tuple[tuple[int, int], ...] = ()
 
 
+@lru_cache(maxsize=4)
 def evaluation_entries(names: Index) -> list[EvaluationEntry]:
     """The functions that evaluate by their name or role, and the evaluating parts of training loops."""
     training = effects(names).minimising
