@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry, quietly
@@ -143,6 +143,8 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
                 is_known = is_known and bool(passed)
             case Constant():
                 pass
+            case Applied(callee=callee) if callee.rpartition(".")[2] == "Parameter":
+                owners.append(value)
             case _:
                 is_known = False
                 owners.append(value)
@@ -175,27 +177,42 @@ def unwrapped(value: Value) -> Iterator[Value]:
 
 def is_inside(run: Execution, part: Value, whole: Value, depth: int = DEPTH) -> bool:
     """Whether an object is part of another: an attribute, an element, a layer of a sequence."""
+    while True:
+        if _is_within(run, part, whole, depth, {}):
+            return True
+        if not isinstance(part, Part) or depth == 0:
+            return False
+        part, depth = part.base, depth - 1  # an attribute that is not known, of something that is inside
+
+
+def _is_within(
+    run: Execution, part: Value, whole: Value, depth: int, met: dict[int, tuple[int, Value]]
+) -> bool:
+    """The same of what is known; `met` has the objects that were looked into, and how deep."""
     if part is whole:
         return True
-    if depth == 0:
+    if depth == 0 or met.get(id(whole), (0, whole))[0] >= depth:
         return False
+    met[id(whole)] = (depth, whole)
+    inner: Iterable[Value]
     match whole:
         case Instance(attributes=attributes):
             _initialised(run, whole)
-            return any(is_inside(run, part, one, depth - 1) for one in list(attributes.values()))
+            inner = list(attributes.values())
         case Items(items=items):
-            return any(is_inside(run, part, one, depth - 1) for one in items)
+            inner = items
         case Table(entries=entries, rest=rest):
-            return any(is_inside(run, part, one, depth - 1) for one in (*entries.values(), *rest))
+            inner = (*entries.values(), *rest)
         case Choice(options=options):
-            return any(is_inside(run, part, one, depth - 1) for one in options)
+            inner = options
         case Delayed(args=args):  # what a factory makes, and what it is given
             made = quietly(run, whole)
             inner = args if made is whole else (made, *args)
-            return any(is_inside(run, part, one, depth - 1) for one in inner)
         case Applied(args=args):
-            return any(is_inside(run, part, one, depth - 1) for one in args)
-    return isinstance(part, Part) and is_inside(run, part.base, whole, depth - 1)
+            inner = args
+        case _:
+            return False
+    return any(_is_within(run, part, one, depth - 1, met) for one in inner)
 
 
 def _initialised(run: Execution, instance: Instance) -> None:

@@ -30,6 +30,7 @@ from stethoscope.program.ancestry import cuts_gradient, quietly
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import met_passes
+from stethoscope.program.left_out_beside import left_out_beside
 from stethoscope.program.left_out_parts import left_out_behind
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
@@ -45,6 +46,7 @@ from stethoscope.program.parameter_owners import (
     unwrapped,
 )
 from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.unregistered_layers import unregistered_layers
 from stethoscope.program.values import Applied, Delayed, Instance, Outside, Value
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -58,6 +60,8 @@ KEPT = frozenset(
         *("gaussian", "blur", "kernel", "filter", "ssim", "dct", "stft", "mel", "resize", "degradation"),
     }
 )
+# Parts that stay as they are beside what is trained, such as adapters.
+BESIDE = frozenset({"base", "backbone", "original", "prior", "body", "trunk", "stem", "features"})
 FREEZING = ("requires_grad", "no_grad", "pretrained", ".eval()", "inference_mode", "from_pretrained")
 
 
@@ -95,6 +99,7 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 continue
             told.append(module)
             if any(one.holds(loop.run, module) for one in held):
+                yield from _unregistered(held, loop, module)
                 continue
             if any(is_inside(loop.run, module, owner) for owner in extra):
                 continue
@@ -115,6 +120,23 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
             )
 
 
+def _unregistered(held: list[Holder], loop: TrainingLoop, module: Value) -> Iterator[Finding]:
+    """Layers in a plain list, which `parameters()` does not give."""
+    for found in unregistered_layers(loop.run, module):
+        if any(any(owner is layer for layer in found.layers) for one in held for owner in one.owners):
+            continue
+        if KEPT.intersection(words(found.name)):
+            continue
+        first = held[0].call
+        yield Finding(
+            where=(found.made, found.used, first.site.where),
+            message=f"{name_of(module)} keeps layers in {found.name}, where parameters() does not see them: "
+            "no optimizer has them",
+            evidence={"network": name_of(module), "part": found.name, "optimizer": first.site.text},
+            proof="a module registers layers that are attributes of it, and none inside a list or dictionary",
+        )
+
+
 def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list[Value]) -> Iterator[Finding]:
     """The parts of a network that learn behind the one part that an optimizer has."""
 
@@ -125,14 +147,18 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
 
     if not isinstance(module, Instance) or extra or _is_kept(loop, module):
         return
-    for name, part, where in left_out_behind(loop.run, module, is_held):
-        if _is_kept(loop, part) or KEPT.intersection(words(name)):
+    forward = loop.run.index.method(module.cls, "forward")
+    found = list(left_out_behind(loop.run, module, is_held))
+    beside = left_out_beside(loop.run, module, forward, is_held) if forward is not None else ()
+    found.extend(one for one in beside if one[0] not in {name for name, _, _ in found})
+    for name, part, where in found:
+        if _is_kept(loop, part) or BESIDE.union(KEPT).intersection(words(name)):
             continue
         first = held[0].call
         yield Finding(
             where=(first.site.where, where),
             message=f"{first.name} has other parts of {name_of(module)}, and not {name}, which the loss goes "
-            "through behind them",
+            "through as well",
             evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
         )
 
