@@ -9,10 +9,12 @@ from functools import lru_cache
 
 from stethoscope.program.calls import is_network_pass
 from stethoscope.program.effects import own_nodes
+from stethoscope.program.evaluation import DATA_WORDS
 from stethoscope.program.events import Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.ingredients import ingredients, part_path
+from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -89,7 +91,8 @@ def sources(value: Value | None) -> Iterator[Applied]:
                 yield from sources(option)
         case Items(items=items):
             for item in items[:4]:
-                yield from sources(item)
+                if not _is_called_held_out(item):
+                    yield from sources(item)
         case Part(base=base, key="*"):
             yield from sources(base)
         case Applied(callee=callee, args=[first, *_]) if not _is_loader(value) and _passes_on(callee):
@@ -99,6 +102,12 @@ def sources(value: Value | None) -> Iterator[Applied]:
                 yield from (made for made in sources(given) if _is_loader(made))
         case Applied():
             yield value
+
+
+def _is_called_held_out(item: Value) -> bool:
+    """`("test", test_loader)`, in a loop that trains with one of its rows and measures with another."""
+    texts = [one.value for one in item.items if isinstance(one, Constant)] if isinstance(item, Items) else []
+    return any(isinstance(text, str) and DATA_WORDS & set(words(text)) for text in texts)
 
 
 def _behind_losses(loop: TrainingLoop) -> Iterator[Applied]:
