@@ -68,6 +68,13 @@ UNCHANGED = frozenset(
 WRAPPERS = (
     "torch.compile",
     "torch.jit.script",
+    "torch.jit.trace",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.nn.utils.spectral_norm",
+    "torch.nn.utils.weight_norm",
+    "torch.nn.utils.parametrizations.spectral_norm",
+    "torch.nn.utils.parametrizations.weight_norm",
+    "torch.nn.utils.parametrizations.orthogonal",
     "copy.deepcopy",
     "copy.copy",
     "torch.nn.DataParallel",
@@ -596,7 +603,8 @@ def _call_outside(
         return _copied(run, args[0], site)
     if name in WRAPPERS or name.endswith(("DistributedDataParallel", "DataParallel")):
         empty = Items([]) if name.endswith("ModuleList") else Table({})  # filled later
-        return args[-1] if args else empty
+        given = args[-1:] if name == "typing.cast" else args[:1]  # `DataParallel(model, [0, 1])`
+        return given[0] if given else keywords.get("module", empty)
     if name == "apex.amp.initialize" and (args or "models" in keywords):  # casts what it gets in place
         given = (*args[:2], *(keywords[key] for key in ("models", "optimizers") if key in keywords))
         return given[0] if len(given) == 1 else Items(list(given))
