@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from stethoscope.program.ancestry import quietly
 from stethoscope.program.batches import batch_parts, batches, datasets, entry, is_loader, items
 from stethoscope.program.calls import is_model_call
 from stethoscope.program.effects import own_nodes
-from stethoscope.program.events import Assignment, Event
+from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.fitted_loaders import fitted_loaders
 from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
+from stethoscope.program.item_scales import affine, chains, normalised
 from stethoscope.program.likenesses import TARGET_WORDS, words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -34,6 +37,7 @@ from stethoscope.program.values import (
     Site,
     Table,
     Value,
+    inputs,
 )
 
 # fmt: off
@@ -55,6 +59,7 @@ HOW_WORDS = frozenset({
     "args",
 })
 # fmt: on
+READING = frozenset({"read_image", "imread", "open", "load", "read", "loadtxt", "read_csv", "decode_image"})
 SAME_DEPTH = 6
 MOST_LOADERS = 12
 ROUNDING = 0.02  # numbers that differ by less were rounded
@@ -122,7 +127,8 @@ def data_scaling(index: Index, settings: SettingsTree) -> DataScaling:
     compared = 0
     found: dict[int, ScaledApart] = {}
     alike: set[int] = set()  # evaluations that fit one of several trainings
-    for pair in (*_in_walks(index, settings), *_in_hooks(index, settings)):
+    pairs = (*_in_walks(index, settings), *_in_hooks(index, settings), *_in_fits(index, settings))
+    for pair in pairs:
         pair.run.steps = max(pair.run.steps, STEPS // 4)
         try:
             verdict = _compared(pair)
@@ -143,15 +149,17 @@ def _in_walks(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
     trained = [loader for loader in training_loaders(index, settings) if loader.loop is not None]
     own = {id(loader.site.node) for loader in trained}
     for loader in trained:
-        names = _names_by_value(loader.run.events)
+        names = _names_by_value(loader.run)
         judging = _judging(loader.run)
         count = 0
         for record in loader.run.records:
             made = record.value
-            if not (isinstance(made, Applied) and is_loader(made)) or id(made.site.node) in own:
+            if not (isinstance(made, Applied) and is_loader(made)) or made is loader.made:
                 continue
             around = record.within[-1].name if record.within else ""
-            texts = (made.site.text, around, *names.get(id(made), ()))
+            spoken = names.get(id(made), ())
+            # One place may make all loaders: then only what each is called tells them apart.
+            texts = spoken if id(made.site.node) in own else (made.site.text, around, *spoken)
             is_judging = id(made) in judging or _is_for_evaluation(texts)
             if is_judging and count < MOST_LOADERS and _is_counterpart(loader, made, trained):
                 count += 1
@@ -187,11 +195,16 @@ def _classes(run: Execution, loader: Applied) -> set[Class]:
     return {one.cls for one in behind if isinstance(one, Instance)}
 
 
-def _names_by_value(events: Sequence[Event]) -> dict[int, list[str]]:
+def _names_by_value(run: Execution) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
-    for event in events:
+    for event in list(run.events):
         if isinstance(event, Assignment):
-            found.setdefault(id(event.value), []).append(dotted(event.target) or "")
+            name = dotted(event.target) or ""
+            values = [event.value]
+            if isinstance(event.value, Delayed) and "load" in ast.unparse(event.value.site.node).lower():
+                values.append(quietly(run, event.value))
+            for value in values:
+                found.setdefault(id(value), []).append(name)
     return found
 
 
@@ -223,6 +236,20 @@ def _in_hooks(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
         yield from (_Pair(run, run.events, trained[0], made) for made in judged if trained)
 
 
+def _in_fits(index: Index, settings: SettingsTree) -> Iterator[_Pair]:
+    """The loaders that a Lightning trainer is given side by side."""
+    if _hooks_scale(index):
+        return
+    for loader in fitted_loaders(index, settings):
+        for event in list(loader.run.events):
+            if not isinstance(event, Call) or event.name != "fit":
+                continue
+            given = event.argument(2, "val_dataloaders")
+            for made in sources(loader.run.force(given)) if given is not None else ():
+                if is_loader(made) and made is not loader.made:
+                    yield _Pair(loader.run, loader.run.events, loader.made, made)
+
+
 def _hooks_scale(index: Index) -> bool:
     """Whether a step of evaluation standardises its batch by itself."""
     return any(
@@ -244,6 +271,9 @@ def _computes_scale(function: Function) -> bool:
 
 def _compared(pair: _Pair) -> list[ScaledApart] | None:
     """What sets the evaluation apart; None where the items could not be followed."""
+    by_steps = _transformed_apart(pair)
+    if by_steps is not None:
+        return by_steps
     drawn = items if _are_collated_alike(pair) else batches
     ours = [_input(pair.run, one) for one in drawn(pair.run, pair.trained)]
     theirs = [_input(pair.run, one) for one in drawn(pair.run, pair.judged)]
@@ -251,8 +281,10 @@ def _compared(pair: _Pair) -> list[ScaledApart] | None:
         return None
     trained = [one for value in ours for one in _standardisations(pair.run, value)]
     common = [one for value in ours for one in _unknown_calls(pair.run, value)]
-    if not trained or any(_is_open(pair.run, value, common) for value in theirs):
+    if any(_is_open(pair.run, value, common) for value in theirs):
         return []
+    if not trained:
+        return _moved_apart(pair, ours, theirs)
     judged = [
         replace(one, kind=Kind.OWN) if _is_computed_anew(pair, one, trained) else one
         for value in theirs
@@ -265,6 +297,50 @@ def _compared(pair: _Pair) -> list[ScaledApart] | None:
     return [
         ScaledApart(trained[0], one, place, pair.judged.site) for one in judged if _differs(one, trained)
     ][:1]
+
+
+def _moved_apart(pair: _Pair, ours: Sequence[Value], theirs: Sequence[Value]) -> list[ScaledApart]:
+    """Items of one class of data set that are scaled and shifted by other numbers: `x / 255`, `2 * x - 1`."""
+    classes = _classes(pair.run, pair.trained) & _classes(pair.run, pair.judged)
+    if not classes or len(ours) != 1 or len(theirs) != 1:
+        return []
+    one, other = affine(ours[0]), affine(theirs[0])
+    if one is None or other is None:
+        return []
+    (scale, shift, trained), (other_scale, other_shift, judged) = one, other
+    if trained is None:
+        return []
+    is_apart = abs(scale / other_scale - 1) > ROUNDING if other_scale else True
+    if not is_apart and abs(shift - other_shift) <= ROUNDING:
+        return []
+    place = _place_of_dataset(pair)
+    first = Standardised(trained, Kind.GIVEN, (scale, shift))
+    if judged is None:
+        is_later = _is_scaled_later(pair)
+        return [] if is_later else [ScaledApart(first, None, place, pair.judged.site)]
+    second = Standardised(judged, Kind.GIVEN, (other_scale, other_shift))
+    return [ScaledApart(first, second, place, pair.judged.site)]
+
+
+def _transformed_apart(pair: _Pair) -> list[ScaledApart] | None:
+    """What sets chains of transforms apart that the data sets are given; None where there are none."""
+    found = []
+    for loader in (pair.trained, pair.judged):
+        options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
+        given = list(chains(pair.run, options["dataset"])) if "dataset" in options else []
+        steps = normalised(pair.run, given[0]) if len(given) == 1 else None
+        if steps is None or any(numbers is None for _, numbers in steps):
+            return None
+        found.append((given[0], steps))
+    (chain, ours), (other, theirs) = found
+    if chain.site.node is not other.site.node or len(ours) != 1 or len(theirs) != 1:
+        return None  # chains that are written apart are compared by what is written there
+    (trained, numbers), (judged, other_numbers) = ours[0], theirs[0]
+    if numbers is None or other_numbers is None or not _apart(numbers, other_numbers):
+        return []
+    first = Standardised(trained, Kind.GIVEN, numbers)
+    second = Standardised(judged, Kind.GIVEN, other_numbers)
+    return [ScaledApart(first, second, _place_of_dataset(pair), pair.judged.site)]
 
 
 def _are_collated_alike(pair: _Pair) -> bool:
@@ -307,9 +383,17 @@ def _standardisations(run: Execution, value: Value) -> Iterator[Standardised]:
             above = peeled(one.args[0])
             if isinstance(above, Applied) and above.callee == "-" and len(above.args) == 2:
                 data, mean = above.args
-                if not isinstance(data, Constant):
-                    numbers = _numbers(mean, one.args[1])
+                numbers = _numbers(mean, one.args[1])
+                if not isinstance(data, Constant) and not _changes_nothing(numbers):
                     yield Standardised(one, _kind(run, data, mean), numbers, _asked(run, asked, one.site))
+
+
+def _changes_nothing(numbers: tuple[float, ...] | None) -> bool:
+    """`(x - 0) / 1`, as defaults have it."""
+    if numbers is None:
+        return False
+    half = len(numbers) // 2
+    return not any(numbers[:half]) and all(one == 1 for one in numbers[half:])
 
 
 def _asked(run: Execution, calls: Sequence[Delayed], site: Site) -> Site | None:
@@ -477,7 +561,7 @@ def _is_same_call(one: Applied, other: Applied) -> bool:
 
 def _unknown_calls(run: Execution, value: Value) -> Iterator[Applied]:
     """Calls on the way of an item that might normalise it."""
-    for one in ingredients(run, value):
+    for one in ingredients(run, value, leading=_up_to_files):
         if isinstance(one, Applied):
             last = one.callee.rpartition(".")[2]
             is_layer = one.callee.startswith("torch.nn.")
@@ -485,6 +569,12 @@ def _unknown_calls(run: Execution, value: Value) -> Iterator[Applied]:
             normalises = "norm" in last.lower() and last not in {"normal", "norm", "standard_normal"}
             if is_open or normalises:
                 yield one
+
+
+def _up_to_files(value: Value) -> Iterable[Value]:
+    """What a value is made of; of a file that is read, nothing: how its name came about scales no item."""
+    last = value.callee.rpartition(".")[2] if isinstance(value, Applied) else ""
+    return () if last in READING else inputs(value)
 
 
 def _is_scaled_later(pair: _Pair) -> bool:
@@ -508,5 +598,9 @@ def _place_of_dataset(pair: _Pair) -> Site:
     held = {id(dataset)}
     if isinstance(dataset, Delayed):
         held.add(id(pair.run.expand(dataset)))
-    named = [event for event in pair.events if isinstance(event, Assignment) and id(event.value) in held]
+    given = [event for event in pair.events if isinstance(event, Assignment)]
+    named = [event for event in given if id(event.value) in held]
+    if not named:  # a function makes the loader: where that is called
+        calls = (event for event in given if isinstance(event.value, Delayed))
+        named = [event for event in calls if quietly(pair.run, event.value) is pair.judged]
     return named[-1].site if named else pair.judged.site
