@@ -167,6 +167,13 @@ def walks(index: Index, settings: SettingsTree) -> tuple[Walk, ...]:
     return tuple(found)
 
 
+@remembered
+def hook_walks(index: Index, settings: SettingsTree) -> tuple[Walk, ...]:
+    """The walks of what frameworks call for every batch of training."""
+    hooked = (trace for trace in traces(index, settings) if trace.hook is not None)
+    return tuple(Walk(trace, moves(trace.run, trace.events)) for trace in hooked)
+
+
 def called_network(forward: Move) -> Value | None:
     """The network that a forward pass runs: `self.net(x)` runs an attribute of its receiver."""
     call = forward.event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.evaluation import Evaluation, Walk, walks
+from stethoscope.program.evaluation import Evaluation, Walk, hook_walks, walks
 from stethoscope.program.index import Index, index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.run import Run
@@ -14,10 +14,14 @@ from stethoscope.signals.missing import NO_SOURCE, Missing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluations:
-    """The walks through the training source, each with the runs of networks on held-out data."""
+    """The walks through the training source, each with the runs of networks on held-out data.
+
+    `hooks` are the walks of what frameworks call for every batch.
+    """
 
     index: Index
     walks: tuple[Walk, ...]
+    hooks: tuple[Walk, ...] = ()
 
     def __iter__(self) -> Iterator[Evaluation]:
         return (evaluation for walk in self.walks for evaluation in walk.evaluations)
@@ -28,4 +32,5 @@ def measure(run: Run) -> Evaluations | Missing:
     if run.program is None or not run.program.sources:
         return NO_SOURCE
     known = index(run.program)
-    return Evaluations(known, walks(known, settings_tree(run.recipe)))
+    settings = settings_tree(run.recipe)
+    return Evaluations(known, walks(known, settings), hook_walks(known, settings))

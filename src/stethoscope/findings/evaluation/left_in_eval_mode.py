@@ -38,7 +38,7 @@ from stethoscope.program.events import Event, Scope
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind, Move
-from stethoscope.program.networks import has_two_modes, networks, trained_by
+from stethoscope.program.networks import has_two_modes, holds, networks, trained_by
 from stethoscope.program.spent_gradients import runs_only_looked_at
 from stethoscope.program.statements import blocks_around, is_name_chain, put_before
 from stethoscope.program.values import Value
@@ -66,6 +66,32 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 evidence={"switch": switch.event.site.text, "trained_by": forward.event.site.text},
                 fix=_fix(switch, forward),
             )
+    for walk in evaluations.hooks:
+        yield from _left_by_hook(walk)
+
+
+def _left_by_hook(walk: Walk) -> Iterator[Finding]:
+    """What a step of a framework's training switches for a look at its output, and leaves so."""
+    runs = [move for move in walk.moves if move.kind is Kind.FORWARD]
+    for switch in walk.moves:
+        if switch.kind is not Kind.EVAL_MODE or is_open_mode(switch):
+            continue
+        here = walk.place(switch.event)
+        later = [m for m in mode_moves(walk, switch.subject) if walk.place(m.event) > here]
+        if any(m.kind is Kind.TRAIN_MODE or is_open_mode(m) for m in later):
+            continue
+        reached = [m for m in runs if holds(switch.subject, called_network(m))]
+        trained = [m for m in reached if not without_gradients(m.event)]
+        # Without a look at its output right after, it is frozen on purpose.
+        after = [m for m in reached if walk.place(m.event) > here]
+        is_look = bool(after) and without_gradients(after[0].event)
+        if trained and is_look and has_two_modes(walk.trace.run, called_network(trained[0])):
+            yield Finding(
+                (switch.event.site.where, trained[0].event.site.where),
+                f"{_name(trained[0])} is put into evaluation mode here and trained further without .train()",
+                evidence={"switch": switch.event.site.text, "trained_by": trained[0].event.site.text},
+            )
+            return
 
 
 def _name(forward: Move) -> str:
