@@ -32,7 +32,7 @@ def left_out_beside(
 
 
 def _learns(run: Execution, value: Value) -> bool:
-    is_parameter = isinstance(value, Applied) and value.callee.rpartition(".")[2] == "Parameter"
+    is_parameter = isinstance(value, Applied) and value.callee == "torch.nn.Parameter"
     return is_parameter or has_weights(run, value)
 
 

@@ -33,6 +33,7 @@ from stethoscope.program.values import (
 )
 
 GIVING = frozenset({"parameters", "named_parameters", "trainable_parameters", "get_trainable_parameters"})
+PARAMETERS = frozenset({"Parameter", "tensor", "zeros", "ones", "randn", "rand", "empty", "full", "eye"})
 DEPTH = 5  # objects inside objects that are looked through
 
 
@@ -137,14 +138,16 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
                 waiting.extend(options)
             case Part(base=base, key="*" | int()):
                 waiting.append(base)
+            case Applied(callee=callee) if (
+                callee.startswith("torch.") and callee.rpartition(".")[2] in PARAMETERS
+            ):
+                owners.append(value)  # a parameter of its own: `[model.logit_scale]`
             case Applied(callee=callee, args=args) if not callee.startswith("torch.nn."):
                 passed = [a for a in args if not isinstance(a, LambdaValue | FunctionValue | Constant)]
                 waiting.extend(passed)
                 is_known = is_known and bool(passed)
             case Constant():
                 pass
-            case Applied(callee=callee) if callee.rpartition(".")[2] == "Parameter":
-                owners.append(value)
             case _:
                 is_known = False
                 owners.append(value)

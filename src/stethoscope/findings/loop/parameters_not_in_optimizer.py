@@ -27,7 +27,9 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.ancestry import cuts_gradient, quietly
+from stethoscope.program.configured_optimizers import configured_optimizers
 from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.framework_optimizers import trainer_optimizers
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import met_passes
 from stethoscope.program.left_out_beside import left_out_beside
@@ -69,6 +71,11 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each network that learns nothing while the others do."""
     examined = False
     for loop in loops:
+        configured = () if loop.hook is None or loop.trace.by_hand else configured_optimizers(loop.trace)
+        if configured:
+            examined = True
+            yield from _left_out_of_module(loop, configured)
+            continue
         held = _known_holders(loop)
         if not held:
             continue
@@ -79,7 +86,10 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 
 
 def _known_holders(loop: TrainingLoop) -> list[Holder]:
-    """All optimizers of the walk, where each is known and those that the loop steps are among them."""
+    """All optimizers of the walk, where each is known and those that the loop steps are among them; of a
+    trainer's hook, those of the trainer."""
+    if loop.hook is not None and not loop.trace.by_hand:
+        return list(trainer_optimizers(loop.trace))
     updates = [move for move in loop.moves if move.updates]
     if not updates or not all(holder_of(loop.trace, move.subject) for move in updates):
         return []
@@ -93,8 +103,8 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
         event for event in loop.trace.events if isinstance(event, Call) and event.name == "add_param_group"
     ]
     extra = [owner for event in added for owner in owners_of(loop.run, event.argument(0, "param_group"))[0]]
-    for backward in loop.of(Kind.BACKWARD):
-        for module, _ in networks_in(loop.run, backward.subject, cuts_gradient):
+    for loss in _losses(loop):
+        for module, _ in networks_in(loop.run, loss, cuts_gradient):
             if any(module is one for one in told) or not has_weights(loop.run, module):
                 continue
             told.append(module)
@@ -118,6 +128,12 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 "its parameters",
                 evidence={"network": name_of(module), "optimizer": first.site.text},
             )
+
+
+def _losses(loop: TrainingLoop) -> list[Value | None]:
+    """What is minimised: by the loop, or by the framework that calls a hook."""
+    found = [backward.subject for backward in loop.of(Kind.BACKWARD)]
+    return found or ([loop.trace.loss] if loop.trace.loss is not None else [])
 
 
 def _unregistered(held: list[Holder], loop: TrainingLoop, module: Value) -> Iterator[Finding]:
@@ -163,6 +179,30 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
         )
 
 
+def _left_out_of_module(loop: TrainingLoop, held: tuple[Holder, ...]) -> Iterator[Finding]:
+    """The parts of a LightningModule that its step runs and `configure_optimizers` leaves out."""
+    module, hook = loop.trace.module, loop.hook
+    owners = [owner for one in held for owner in one.owners]
+    if module is None or hook is None or any(owner is module for owner in owners):
+        return
+    if _speaks_of_freezing(loop, module):
+        return
+
+    def is_held(part: Value) -> bool:
+        return any(is_inside(loop.run, owner, part) or is_inside(loop.run, part, owner) for owner in owners)
+
+    for name, part, where in left_out_beside(loop.run, module, hook, is_held):
+        if _is_kept(loop, part) or BESIDE.union(KEPT).intersection(words(name)):
+            continue
+        first = held[0].call
+        yield Finding(
+            where=(first.site.where, where),
+            message=f"configure_optimizers gives other parts of {name_of(module)} to {first.name}, and not "
+            f"{name}, which the loss goes through as well",
+            evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
+        )
+
+
 def _place(loop: TrainingLoop, module: Value) -> Call | None:
     """Where the network is run in the loop."""
     for event in loop.events:
@@ -171,8 +211,8 @@ def _place(loop: TrainingLoop, module: Value) -> Call | None:
         if any(_is_same(loop, called, module) for called in _called(event)):
             return event
     inside = {id(event) for event in loop.events}
-    for backward in loop.of(Kind.BACKWARD):
-        for given, calls in met_passes(loop.trace, backward.subject):
+    for loss in _losses(loop):
+        for given, calls in met_passes(loop.trace, loss):
             ran = [one for one, _ in networks_in(loop.run, given, lambda _: True)]
             here = [call for call in calls if id(call) in inside]
             if here and any(one is module for one in ran):
@@ -214,8 +254,10 @@ def _is_kept(loop: TrainingLoop, module: Value) -> bool:
             names.add(ast.unparse(event.target).rpartition(".")[2])
     if KEPT.intersection(word for name in names for word in words(name)):
         return True
-    if not isinstance(module, Instance):
-        return False
+    return isinstance(module, Instance) and _speaks_of_freezing(loop, module)
+
+
+def _speaks_of_freezing(loop: TrainingLoop, module: Instance) -> bool:
     texts = [ast.unparse(one.node) for one in loop.run.index.lineage(module.cls)]
     return any(word in text for text in texts for word in FREEZING)
 
