@@ -306,6 +306,9 @@ class Flow:
         for name, default in defaults.items():
             if name not in names and isinstance(default, ast.Constant):
                 names[name] = Held(DType.NUMBER, value=Constant(default.value))
+            elif name not in names and isinstance(default, ast.Name | ast.Attribute):
+                value = self.evaluate(default, self.run.index.module_of(function.source))
+                names[name] = Held(DType.NUMBER, value=value) if isinstance(value, Constant) else UNKNOWN
         for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
             if _is_open(names.get(arg.arg, UNKNOWN)) and is_number(arg):
                 names[arg.arg] = NUMBER
@@ -396,7 +399,9 @@ class _Frame:
                 # In place: the type of what is changed stays.
                 before, after = self.evaluate(target), self.evaluate(value)
                 layers = max(before.layers, after.layers)
-                self._assign(target, Held(before.dtype, layers))
+                if isinstance(node.op, ast.Mult) and DType.NUMBER not in {before.dtype, after.dtype}:
+                    layers = min(before.layers + after.layers, MOST_LAYERS)
+                self._assign(target, Held(before.dtype, layers, sure=before.sure))
             case ast.If():
                 return self._if(node)
             case ast.For() | ast.AsyncFor():
@@ -557,7 +562,24 @@ class _Frame:
         value = self.flow.evaluate(node, self.module)
         return _held(value, self.mode)
 
+    def _hyperparameter(self, node: ast.Attribute) -> Held | None:
+        """`self.hparams.eps`: the constructor's argument, which Lightning keeps."""
+        match node.value:
+            case ast.Attribute(value=ast.Name(id=name), attr="hparams") if name in self.names:
+                made = self.names[name].value
+                if not isinstance(made, Instance):
+                    return None
+                init = self.flow.run.index.method(made.cls, "__init__")
+                default = _default_of(init, node.attr) if init is not None else None
+                given = made.made_with.get(node.attr)
+                known = given if isinstance(given, Constant) else default
+                return Held(DType.NUMBER, value=known) if known is not None else None
+        return None
+
     def _attribute(self, node: ast.Attribute) -> Held:
+        kept = self._hyperparameter(node)
+        if kept is not None:
+            return kept
         base = self.evaluate(node.value)
         if node.attr == "dtype" and base.value is None:
             known = base.dtype in HALVES or base.dtype is DType.FLOAT32
@@ -574,8 +596,8 @@ class _Frame:
             if is_setting(node) or names_number(node.attr):
                 return NUMBER
             # What an object keeps of its constructor's arguments is a number, more often than not.
-            kept = isinstance(base.value, Instance) and not names_tensor(node.attr)
-            return replace(held, dtype=DType.NUMBER, sure=False) if kept else held
+            is_kept = isinstance(base.value, Instance) and not names_tensor(node.attr)
+            return replace(held, dtype=DType.NUMBER, sure=False) if is_kept else held
         if node.attr in UNARY_ATTRIBUTES:
             return replace(base, value=None)
         if node.attr in OUTPUTS and base.dtype in HALVES:
@@ -756,6 +778,18 @@ class _Frame:
         finally:
             self.flow._depth -= 1
         return joined(frame.returned) if frame.returned else NUMBER
+
+
+def _default_of(function: Function, name: str) -> Constant | None:
+    """The plain default of a parameter."""
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    pairs = [*zip(reversed(positional), reversed(spec.defaults), strict=False)]
+    pairs += [(arg, one) for arg, one in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if one]
+    for arg, default in pairs:
+        if arg.arg == name and isinstance(default, ast.Constant):
+            return Constant(default.value)
+    return None
 
 
 def _object(held: Held) -> Value | None:

@@ -316,14 +316,14 @@ def _from_engines(
                 engine = stated(index, trace.run.settings, event.receiver)
                 region, weights = engine_autocast(engine), engine_weights(engine)
                 for given in event.args if region is not None else ():
-                    yield from _networks_in(index, _forced(trace.run, given), region, weights)
+                    yield from _networks_in(index, forced(trace.run, given), region, weights)
             if isinstance(event, Call) and event.name in SHARDING and event.args:
                 sharded = sharded_weights(index, trace.run.settings, event)
                 if sharded is not None:
                     yield from _networks_in(index, event.args[0], None, sharded)
         for cast in initialised(trace.events):
             for network in cast.networks:
-                yield from _networks_in(index, _forced(trace.run, network), cast.autocast)
+                yield from _networks_in(index, forced(trace.run, network), cast.autocast)
     precision = framework_precision(index, settings, run)
     if precision is None:
         return
@@ -388,7 +388,7 @@ def _from_half_weights(index: Index, known: tuple[Trace, ...]) -> Iterator[_Root
             dtype = weights_cast(event, trace.run)
             if dtype is None:
                 continue
-            yield from _passes_of(index, _forced(trace.run, event.receiver), Mode(None, dtype))
+            yield from _passes_of(index, forced(trace.run, event.receiver), Mode(None, dtype))
 
 
 def weights_cast(event: Call, run: Execution) -> DType | None:
@@ -411,10 +411,10 @@ def _asked_of(event: Call, run: Execution) -> frozenset[DType]:
     if event.name not in {"to", "type"}:
         return frozenset()
     given = (*event.args, *(value for key, value in event.keywords.items() if key == "dtype"))
-    return frozenset[DType]().union(*(dtypes_of(_forced(run, value))[0] for value in given))
+    return frozenset[DType]().union(*(dtypes_of(forced(run, value))[0] for value in given))
 
 
-def _forced(run: Execution, value: Value) -> Value:
+def forced(run: Execution, value: Value) -> Value:
     """What a function of the repository gives: a network that it builds, a type that it chooses."""
     if not isinstance(value, Delayed):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.program.apex import initialised, is_scaled_by_apex
 from stethoscope.program.autocast import Autocast, autocast_of, engine_autocast
@@ -101,6 +101,11 @@ def _regions(loop: TrainingLoop) -> Iterator[Region]:
                     yield Region(found, Site(scope.source, scope.node))
             for function in event.within:
                 yield from decorated(loop.run, function)
+            if event.name in {"enter_context", "__enter__"}:
+                given = event.args[0] if event.args else event.receiver
+                entered = autocast_of(given)
+                if entered is not None and not entered.is_off:
+                    yield Region(entered, event.site)
     for cast in initialised(loop.trace.events):
         yield Region(cast.autocast, cast.site)
     for move in loop.of(Kind.FORWARD):
@@ -150,7 +155,25 @@ def entered_value(run: Execution, scope: Scope) -> Value | None:
             value = choice(*(run.force(option) for option in options))
         except (Exhausted, RecursionError):
             return None
-    return stated(run.index, run.settings, value) if autocast_of(value) is not None else value
+    if autocast_of(value) is None:
+        return value
+    return stated(run.index, run.settings, _with_made_options(run, value))
+
+
+def _with_made_options(run: Execution, value: Value | None) -> Value | None:
+    """A region whose options are what functions of the repository give: `autocast("cuda", best_type())`."""
+    if not isinstance(value, Applied) or not any(
+        isinstance(one, Delayed) for one in (*value.args, *value.keywords.values())
+    ):
+        return value
+    run.steps = max(run.steps, MORE_STEPS)
+    try:
+        args = tuple(run.force(one) for one in value.args)
+        return replace(
+            value, args=args, keywords={key: run.force(one) for key, one in value.keywords.items()}
+        )
+    except (Exhausted, RecursionError):
+        return value
 
 
 def called(run: Execution, event: Call) -> Value | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 
 from stethoscope.program.autocast import autocast_of
 from stethoscope.program.effects import own_nodes
@@ -22,6 +23,9 @@ def wrapped_region(run: Execution, value: Value | None) -> Value | None:
         case Delayed(callee=FunctionValue() as callee) if "contextmanager" in _decorators(callee):
             return _around_yield(run, value, callee)
         case Instance(cls=cls, attributes=attributes) if run.index.method(cls, "__enter__") is not None:
+            run.steps = max(run.steps, STEPS)
+            with suppress(Exhausted, RecursionError):
+                run.initialise(value)
             regions = [kept for kept in attributes.values() if autocast_of(kept) is not None]
             return regions[0] if len(regions) == 1 else None
     return None

@@ -43,7 +43,8 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
             for number, tensor, becomes in _lost(half.sections, body, node):
                 certain = half.sections.is_certain(tensor)
                 # Elsewhere the layers behind it have half weights and would refuse float32.
-                splice = body.upcast(tensor) if half.sections.in_autocast(tensor) else None
+                is_castable = isinstance(node, ast.expr) and half.sections.in_autocast(tensor)
+                splice = body.upcast(tensor) if is_castable else None
                 said = f"{becomes} in {half.sections.spoken(tensor)}"
                 yield Finding(
                     where=body.source.where(node),
@@ -58,6 +59,10 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
 
 def _lost(half: HalfSections, body: Body, node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, str]]:
     """The numbers that are rounded away at a node, the tensor beside each, and what they become."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        if half.is_half(node.target) and _is_lost(half, node.value):
+            yield node.value, node.target, "0"
+        return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         for number, tensor in ((node.right, node.left), (node.left, node.right)):
             if half.is_half(tensor) and _is_lost(half, number):
@@ -72,6 +77,10 @@ def _lost(half: HalfSections, body: Body, node: ast.AST) -> Iterator[tuple[ast.e
         epsilon = call.keywords.get("eps")
         if epsilon is not None and _is_lost(half, epsilon):
             yield epsilon, call.operand, "0"
+    if call.name in {"maximum", "max", "fmax"} and call.args:
+        filled = _filled(body, call.args[0])
+        if filled is not None and _is_lost(half, filled):
+            yield filled, call.operand, "0"
     if call.name not in BOUNDING:
         return
     low = call.keywords.get("min") or (call.args[0] if call.args else None)
@@ -80,6 +89,18 @@ def _lost(half: HalfSections, body: Body, node: ast.AST) -> Iterator[tuple[ast.e
         yield low, call.operand, "0"
     elif high is not None and _is_one(half, high):
         yield high, call.operand, "1"
+
+
+def _filled(body: Body, node: ast.expr) -> ast.expr | None:
+    """The number that a tensor is filled with: `torch.full_like(x, 1e-8)`, `x.new_tensor(1e-8)`."""
+    call = body.call(body.definition(node))
+    if call is None:
+        return None
+    if call.name in {"full_like", "new_full"} and call.args:
+        return call.args[-1]
+    if call.name == "tensor" and call.full == "torch.tensor":
+        return call.operand
+    return call.args[0] if call.name == "new_tensor" and call.args else None
 
 
 def _is_lost(half: HalfSections, node: ast.expr) -> bool:

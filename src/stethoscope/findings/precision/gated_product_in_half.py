@@ -47,18 +47,22 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
     for body in half.sections.bodies():
         for node in body.nodes:
             gate = _gate(half.sections, body, node)
-            if gate is None or not isinstance(node, ast.expr):
+            if gate is None or not isinstance(node, ast.expr | ast.AugAssign):
                 continue
+            at = node.target if isinstance(node, ast.AugAssign) else node
             # Elsewhere the layers behind it have half weights and would refuse float32.
             # A layer that gets the product at once casts it to half, where it overflows all the same.
-            helps = half.sections.in_autocast(node) and not _is_lowered(half.sections, body, node)
+            is_expression = isinstance(node, ast.expr)
+            helps = (
+                half.sections.in_autocast(at) and is_expression and not _is_lowered(half.sections, body, at)
+            )
             splice = body.upcast(gate) if helps else None
             yield Finding(
                 where=body.source.where(node),
                 message=f"`{body.text(node)}` multiplies two float16 activations in {body.spoken}: "
                 "beyond 65504 it is inf",
                 evidence={"product": body.text(node), "function": body.spoken},
-                strength=0.4 if half.sections.is_certain(node) and _is_far(half.sections, node) else 0.2,
+                strength=0.4 if half.sections.is_certain(at) and _is_far(half.sections, at) else 0.2,
                 fix=Fix("multiply in float32", Level.UNSAFE, (splice,)) if splice else None,
             )
 
@@ -66,14 +70,17 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
 def _gate(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:
     """The activation in a product that may overflow; the first factor where there is none."""
     factors = _factors(body, node)
-    if factors is None or not isinstance(node, ast.expr):
+    if factors is None:
         return None
     first, second = factors
     left, right = half.of(first), half.of(second)
     if left is None or right is None or not (left.layers and right.layers):
         return None  # a factor that is bounded, or no output of a layer
-    is_half = half.is_half(node) and half.is_half(first) and half.is_half(second)
-    if not (is_half or _is_lowered_at_once(half, body, node, factors)):
+    if isinstance(node, ast.expr):
+        is_half = half.is_half(node) and half.is_half(first) and half.is_half(second)
+        if not (is_half or _is_lowered_at_once(half, body, node, factors)):
+            return None
+    elif not (half.is_half(first) and half.is_half(second)):
         return None
     acted = [side for side in factors if _is_activation(body, body.definition(side))]
     if acted:
@@ -86,6 +93,8 @@ def _factors(body: Body, node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     """The two values that a node multiplies, element by element."""
     if isinstance(node, ast.BinOp):
         return (node.left, node.right) if isinstance(node.op, ast.Mult) else None
+    if isinstance(node, ast.AugAssign):
+        return (node.target, node.value) if isinstance(node.op, ast.Mult) else None
     call = body.call(node)
     if call is None:
         return None

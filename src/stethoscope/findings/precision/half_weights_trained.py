@@ -32,14 +32,24 @@ from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import outside_name
-from stethoscope.program.half_sections import half_made, may_stay_single, weights_cast
+from stethoscope.program.half_sections import forced, half_made, may_stay_single, weights_cast
 from stethoscope.program.moves import full_name, same_object
 from stethoscope.program.precision import networks
-from stethoscope.program.recast_weights import loaded_for_trainers, recast
+from stethoscope.program.recast_weights import loaded_for_trainers, made_half, recast
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, ClassValue, Constant, Instance, Part, Site, Value, inputs
+from stethoscope.program.values import (
+    Applied,
+    ClassValue,
+    Constant,
+    Delayed,
+    Instance,
+    Part,
+    Site,
+    Value,
+    inputs,
+)
 from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -136,11 +146,12 @@ def _result(loop: TrainingLoop, made: Call) -> Value | None:
 
 
 def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Event, DType]]:
-    trained = _tree(made.args[0])
+    trained = _with_built(loop, _tree(made.args[0]))
     if any(isinstance(value, Applied) and value.callee in COPYING for value in trained):
         return
     yield from _made_half(loop, made, trained)
     parts = [*trained, *_parts(trained)]
+    yield from _layers_made_half(loop, parts)
     for event in loop.trace.events:
         found = recast(event, loop.run)
         if found is not None and any(one is value for one in found[1] for value in trained):
@@ -162,6 +173,19 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Event, DTyp
                     yield event, loaded
 
 
+def _layers_made_half(loop: TrainingLoop, parts: list[Value]) -> Iterator[tuple[Event, DType]]:
+    """Layers that are made in half: `nn.Linear(width, width, dtype=torch.bfloat16)`."""
+    made = {value.site.node: dtype for value in parts if (dtype := made_half(value)) is not None}  # type: ignore[attr-defined]
+    for event in loop.trace.events if made else ():
+        is_cast = isinstance(event, Call) and event.name in {"float", "double"}
+        if is_cast and any(event.receiver is part for part in parts):  # type: ignore[attr-defined]
+            return
+    for event in loop.trace.events if made else ():
+        if isinstance(event, Call) and event.site.node in made:
+            yield event, made[event.site.node]
+            return
+
+
 def _made_half(loop: TrainingLoop, made: Call, trained: list[Value]) -> Iterator[tuple[Call, DType]]:
     """Networks that are made after `torch.set_default_dtype(torch.bfloat16)`, if that is never taken back."""
     calls = [event for event in loop.trace.events if isinstance(event, Call)]
@@ -171,7 +195,11 @@ def _made_half(loop: TrainingLoop, made: Call, trained: list[Value]) -> Iterator
         return
     classes = {value.cls for value in trained if isinstance(value, Instance)}
     after = calls[set_[0] : calls.index(made)] if made in calls[set_[0] :] else []
-    is_made = any(isinstance(event.callee, ClassValue) and event.callee.cls in classes for event in after)
+    layers = {value.site.node for value in trained if isinstance(value, Applied) and _is_part(value)}
+    is_made = any(
+        (isinstance(event.callee, ClassValue) and event.callee.cls in classes) or event.site.node in layers
+        for event in after
+    )
     is_cast = any(event.name in {"float", "double"} and event.receiver is not None for event in after)
     if is_made and not is_cast and not any(map(_adapts, calls)):
         yield calls[set_[0]], dtype
@@ -187,6 +215,12 @@ def _tree(value: Value) -> list[Value]:
         if depth < DEEPEST and not isinstance(current, Instance):
             waiting.extend((one, depth + 1) for one in inputs(current))
     return found
+
+
+def _with_built(loop: TrainingLoop, trained: list[Value]) -> list[Value]:
+    """Values together with what the functions that build them give: `net = build(options)`."""
+    built = [forced(loop.run, value) for value in trained if isinstance(value, Delayed)]
+    return [*trained, *(inner for value in built if not isinstance(value, Delayed) for inner in _tree(value))]
 
 
 def _parts(trained: list[Value], depth: int = 3) -> list[Value]:
@@ -207,7 +241,12 @@ def _is_network(loop: TrainingLoop, receiver: Value | None) -> bool:
 
 def _is_trained(receiver: Value | None, trained: list[Value]) -> bool:
     own: list[Value | None] = [*networks(receiver)] or [receiver]
-    return any(one is value for one in own for value in trained)
+    return any(one is value or _is_made_there(one, value) for one in own for value in trained)
+
+
+def _is_made_there(one: Value | None, other: Value) -> bool:
+    """Whether two values come from the same call, followed twice."""
+    return isinstance(one, Applied) and isinstance(other, Applied) and one.site.node is other.site.node
 
 
 def _is_undone(loop: TrainingLoop, cast: Call) -> bool:

@@ -287,6 +287,13 @@ def _undone_uses(
         if isinstance(parent, ast.expr) and parent in half.lowered:
             found.append(parent)
             continue
+        if isinstance(parent, ast.Assign) and depth and isinstance(parent.targets[0], ast.Name):
+            again = parent.targets[0].id  # a view of it under another name, or under its own
+            later = _undone_uses(half, body, again, parent.lineno, parent.value, known, depth - 1)
+            if later is None:
+                return None
+            found.append(later)
+            continue
         is_call = isinstance(parent, ast.Call) and depth > 0
         if not is_call or not _is_undone_inside(half, parent, outer, known, depth - 1):  # type: ignore[arg-type]
             return None
