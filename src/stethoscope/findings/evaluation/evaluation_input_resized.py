@@ -3,11 +3,12 @@
 ## What it checks
 The way into the network in training and in evaluation: a resize to a size that is written down, on the way of
 what is measured only. In data sets, a branch for training that crops and one for evaluation that squeezes the
-whole sample into a size instead.
+whole sample into a size instead. In the transforms of held-out data, a random crop.
 
 ## Why it matters
 Objects, textures and pitches have another scale than any the network was trained on. The score says how well
 it copes with that, not how well it has learned, and boxes or masks that are not resized along are wrong too.
+Random parts are another yardstick in every epoch, and none that others have measured with.
 
 ## When it is harmless
 Where training data get the same size before they are stored or elsewhere, where the size is computed from the
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.evaluation_sizes import resized_in_data_sets, resized_in_evaluation
+from stethoscope.program.random_crops_in_evaluation import random_crops
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA107", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -43,3 +45,13 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             message=f"only what is measured is resized before the network{instead}",
             evidence={"resize": found.resize.text},
         )
+    for walk in evaluations.walks:
+        for cut in random_crops(walk):
+            if id(cut.crop.node) in seen:
+                continue
+            seen.add(id(cut.crop.node))
+            yield Finding(
+                where=(cut.crop.where, cut.loader.where),
+                message="what is measured is a random part of each sample, another one every time",
+                evidence={"crop": cut.crop.text, "loader": cut.loader.text},
+            )
