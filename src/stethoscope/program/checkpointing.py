@@ -336,8 +336,8 @@ def replays(walk: Walk) -> Iterator[tuple[Move, Scope]]:
         if move.kind is not Kind.SCHEDULER_STEP:
             continue
         loop = next((s for s in move.event.scopes() if s.kind in {"loop", "comprehension"}), None)
-        if loop is None:
-            continue
+        if loop is None or any(isinstance(node, ast.Yield) for node in ast.walk(loop.node)):
+            continue  # a generator of rounds steps with each of them
         if id(loop) in walk.training_scopes:
             is_replay = _is_in_skipped_round(move.event)
         else:

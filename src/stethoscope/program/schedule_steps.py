@@ -38,6 +38,41 @@ def schedule_steps(loop: TrainingLoop) -> Iterator[ScheduleStep]:
         scope = next((one for one in move.event.scopes() if one in around), None)
         if scope is not None and _asked(move.event, scope) <= _asked(updates[0].event, scope):
             yield ScheduleStep(move, scope, position < first)
+        elif scope is None:
+            given = _round_of_generator(move.event, around)
+            if given is not None:
+                yield given_by_generator(move, given)
+
+
+def _round_of_generator(event: Event, around: list[Scope]) -> Scope | None:
+    """The loop that runs over the generator in which an event happens, with each of its rounds."""
+    function = event.within[-1] if event.within else None
+    inside = next((scope for scope in event.scopes() if scope.kind in {"if", "loop", "call"}), None)
+    if function is None or inside is None or inside.kind != "loop" or yield_in(inside.node) is None:
+        return None
+    for scope in around:
+        if isinstance(scope.node, ast.For) and function.name in _called(scope.node.iter):
+            return scope
+    return None
+
+
+def given_by_generator(move: Move, given: Scope) -> ScheduleStep:
+    """A step that a generator makes before or after it hands out a round."""
+    inside = next(scope for scope in move.event.scopes() if scope.kind == "loop")
+    handed = yield_in(inside.node)
+    assert handed is not None
+    return ScheduleStep(move, given, move.event.line < handed.lineno)
+
+
+def yield_in(node: ast.AST) -> ast.expr | None:
+    """The place where a loop of a generator hands out its rounds, where there is one."""
+    found = [inner for inner in ast.walk(node) if isinstance(inner, ast.Yield | ast.YieldFrom)]
+    return found[0] if len(found) == 1 else None
+
+
+def _called(node: ast.AST) -> set[str]:
+    calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    return {str(getattr(func, "attr", None) or getattr(func, "id", "")) for func in calls}
 
 
 def _rounds(loop: TrainingLoop) -> list[Scope]:
