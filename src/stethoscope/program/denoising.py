@@ -15,6 +15,7 @@ from stethoscope.program.ingredients import has, ingredients, is_drawn, peeled, 
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.networks import OUTSIDE_NETWORKS
+from stethoscope.program.recovered import recovered
 from stethoscope.program.remembered import remembered
 from stethoscope.program.sampling import INPUTS, NOISE_WORDS, Meaning, Reading, readings
 from stethoscope.program.settings_tree import SettingsTree
@@ -60,6 +61,7 @@ class Misread:
     read: Meaning
     compared: Site
     reading: Site
+    is_solved: bool = False  # the output itself is solved for what it is read as
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,6 +241,11 @@ def _regressed(one: Minimised, misread: list[Misread]) -> Iterator[tuple[Meaning
                 call = peeled(call.base)
             if _learns(one.run, target):
                 continue
+            solved = recovered(one.run, prediction)
+            if solved is not None and _is_of_other_kind(solved[0], one.run, peeled(target)):
+                other = Meaning.CLEAN if solved[0] is Meaning.NOISE else Meaning.NOISE
+                misread.append(Misread(other, solved[0], site, solved[1], is_solved=True))
+                continue
             if _is_scaled_to_noise(one.run, call, peeled(target)):
                 misread.append(Misread(Meaning.CLEAN, Meaning.NOISE, site, _site_of(call, site)))
             if not _is_denoiser(one.run, call):
@@ -248,6 +255,11 @@ def _regressed(one: Minimised, misread: list[Misread]) -> Iterator[tuple[Meaning
             meaning = _meaning_of(one.run, call, peeled(target))
             if meaning is not None:
                 yield meaning, site
+
+
+def _is_of_other_kind(meaning: Meaning, run: Execution, target: Value) -> bool:
+    """Whether the target of an estimate of the data is the noise, or the other way round."""
+    return is_drawn(target) if meaning is Meaning.CLEAN else not _is_noisy(run, target)
 
 
 def _is_drawn_or_loaded(value: Value) -> bool:

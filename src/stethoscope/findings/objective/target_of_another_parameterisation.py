@@ -43,7 +43,7 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
                 proof="an output that joins the noisy input with a scaled prediction estimates the data",
             )
     for misread in objective.seen.misread:
-        in_place = misread.reading.where == misread.compared.where
+        in_place = misread.is_solved or misread.reading.where == misread.compared.where
         taken = "its output is scaled to" if in_place else "sampling takes its output for"
         yield Finding(
             where=tuple(dict.fromkeys((misread.compared.where, misread.reading.where))),
