@@ -33,6 +33,39 @@ def _outvoted(code: Mentions) -> Iterator[Overwritten]:
                 yield Overwritten((name,), statement, then, source, "parsed")
 
 
+def buried_settings(code: Mentions) -> Iterator[Overwritten]:
+    """Every setting over which a table is poured that the code has written out: `loaded.update(DEFAULTS)`."""
+    for source in code.index.program:
+        if not any(word in source.text for word in ("update", "**", "|", "merge")):
+            continue
+        for first, then, node in _merges(source.tree, source, code):
+            table = _written_out(then, source, code)
+            kind = given_kind(first, source, code) if table is not None else None
+            if table is None or kind is None:
+                continue
+            for key, value in zip(table.keys, table.values, strict=True):
+                name = text_of(key) if key is not None else None
+                if name is not None and isinstance(value, ast.Constant):
+                    yield Overwritten((name,), statement_of(node, code), value, source, kind)
+
+
+def _written_out(then: ast.expr, source: Source, code: Mentions) -> ast.Dict | None:
+    """The table that an expression is, where it stands in the code: a literal, or a name of one."""
+    match then:
+        case ast.Dict():
+            return then
+        case ast.Name(id=name):
+            made = last_given(then, source, code)
+            found = made or code.index.resolve(code.index.module_of(source), name)
+            value = getattr(found, "value", found)
+            return value if isinstance(value, ast.Dict) else None
+        case ast.Call(args=[inner]) if called(then).rpartition(".")[2] in {"create", "dict", "deepcopy"}:
+            return _written_out(inner, source, code)
+        case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
+            return _written_out(inner, source, code)
+    return None
+
+
 def _flags_without_default(code: Mentions) -> dict[Source, set[str]]:
     """The flags of each file that declares any."""
     found: dict[Source, set[str]] = {}
@@ -68,6 +101,8 @@ def _merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast
                 called(node) == "dict"
             ):
                 yield first, then, node
+            case ast.Call(func=ast.Attribute(attr="merge"), args=[first, then], keywords=[]):
+                yield first, then, node  # OmegaConf: the last one wins
 
 
 def _typed(first: ast.expr, flags: set[str], source: Source, code: Mentions) -> Iterator[str]:

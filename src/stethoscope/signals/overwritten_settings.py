@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Index
 from stethoscope.program.option import Option, literal
-from stethoscope.program.outvoted_options import outvoted_options
+from stethoscope.program.outvoted_options import buried_settings, outvoted_options
 from stethoscope.program.overwritten_settings import (
     Overwritten,
     overwritten_parameters,
     overwritten_settings,
 )
 from stethoscope.program.setting_uses import setting_uses
+from stethoscope.program.undone_parameters import undone_parameters
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import asks_for_something, is_exempt, speaks_of_training
@@ -53,14 +54,23 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
         return Missing("the program is too large to follow its settings")
     options = [option for option in uses.options if not is_exempt(option.name)]
     written = [s for s in run.recipe or () if s.leaf and not is_exempt(s.leaf)]
-    if not options and not written:
+    undone = tuple(
+        OverwrittenSetting(one.replaced, (one.taken,), None, True)
+        for one in undone_parameters(uses.code)
+        if speaks_of_training(one.replaced.name)
+    )
+    if not options and not written and not undone:
         return Missing("the source declares no settings and reads no settings file")
     names = sorted({option.name for option in options} | {setting.leaf for setting in written})
     plain = [option for option in options if option.kind in {"parameter", "constant"}]
     found = [*overwritten_settings(uses.code, names), *overwritten_parameters(uses.code, plain)]
     found += [one for one in outvoted_options(uses.code) if any(_in_files(one, written))]
+    found += buried_settings(uses.code)
     judged = (_judged(one, options, written, uses.code.index) for one in found)
-    return OverwrittenSettings(tuple(one for one in judged if one is not None))
+    known = [one for one in judged if one is not None]
+    told = {id(one.statement.statement) for one in known}
+    known += (one for one in undone if id(one.statement.statement) not in told)
+    return OverwrittenSettings(tuple(known))
 
 
 def _judged(
