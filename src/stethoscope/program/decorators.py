@@ -43,8 +43,8 @@ def _is_own(run: Execution, decorator: ast.expr, frame: Frame) -> bool:
     """Whether a decorator is a function or class of the repository, or a method: `@engine.on("end")`."""
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     name = dotted(target)
-    if name is None or name in frame.names:
+    if name is None or (name in frame.names and frame.function is not None):
         return False
-    if name.partition(".")[0] in frame.names:
+    if "." in name and name.partition(".")[0] in frame.names:
         return isinstance(run.force(run.evaluate(target, frame)), FunctionValue)
     return isinstance(run.index.resolve(frame.module, name), Function | Class)
