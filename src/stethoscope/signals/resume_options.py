@@ -9,16 +9,20 @@ from stethoscope.program.events import Call
 from stethoscope.program.index import index
 from stethoscope.program.resume_options import IdleOption, dropped_loads, idle_options
 from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.trainer_resumes import untold_starts
+from stethoscope.program.values import Site
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResumeOptions:
-    """Options that reach no checkpoint, and checkpoints that are read and dropped."""
+    """Options that reach no checkpoint, checkpoints that are read and dropped, and trainers that are started
+    without the one that was asked for."""
 
     idle: tuple[IdleOption, ...]
     dropped: tuple[Call, ...]
+    untold: tuple[Site, ...] = ()
 
 
 def measure(run: Run) -> ResumeOptions | Missing:
@@ -27,7 +31,9 @@ def measure(run: Run) -> ResumeOptions | Missing:
         return NO_SOURCE
     found = walks(index(run.program), settings_tree(run.recipe))
     dropped = tuple(call for walk in found for call in dropped_loads(walk))
-    return ResumeOptions(tuple(idle_options(run.program, _written(run))), dropped)
+    written = _written(run)
+    untold = tuple(untold_starts(index(run.program), written))
+    return ResumeOptions(tuple(idle_options(run.program, written)), dropped, untold)
 
 
 def _written(run: Run) -> frozenset[str]:

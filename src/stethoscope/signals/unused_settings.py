@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from stethoscope.program.index import Index, index
 from stethoscope.program.option import Option
 from stethoscope.program.setting_uses import SettingUses, Usage, Use, setting_uses
+from stethoscope.program.void_arguments import void_arguments
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
@@ -123,12 +125,13 @@ def measure(run: Run) -> UnusedSettings | Missing:
     if uses is None:
         return Missing("the program is too large to follow its settings")
     wanted = list(_wanted(run, uses))
-    if not wanted:
+    void = tuple(_void(run, index(run.program)))
+    if not wanted and not void:
         return Missing("the source declares no settings and reads no settings file")
     judged = {name: _judged(name, places, uses) for name, places in _grouped(wanted).items()}
-    found = tuple(one for one in judged.values() if isinstance(one, UnusedSetting))
+    found = (*void, *(one for one in judged.values() if isinstance(one, UnusedSetting)))
     escapes = [one for one in judged.values() if isinstance(one, Where)]
-    if escapes and len(escapes) == sum(one is not None for one in judged.values()):
+    if escapes and not void and len(escapes) == sum(one is not None for one in judged.values()):
         if uses.flow.is_spent:
             return Missing("the program is too large to follow its settings")
         if len(escapes) == len(judged):
@@ -136,6 +139,15 @@ def measure(run: Run) -> UnusedSettings | Missing:
                 f"the settings as a whole are handed on at {escapes[0]}, where they cannot be followed"
             )
     return UnusedSettings(found, len(judged) - len(escapes))
+
+
+def _void(run: Run, known: Index) -> Iterator[UnusedSetting]:
+    """The arguments of a framework's trainer that the program's own trainer leaves aside."""
+    for void in void_arguments(known):
+        for setting in run.recipe or ():
+            if setting.key == (void.name,) and setting.value:
+                places = (setting.where, void.method.source.where(void.method.node))
+                yield UnusedSetting(void.name, places, setting.value, (), True, True)
 
 
 def _written(run: Run) -> frozenset[str]:

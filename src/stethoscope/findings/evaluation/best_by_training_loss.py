@@ -36,6 +36,7 @@ from stethoscope.program.choosing import (
 )
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.index import Index
+from stethoscope.program.measured_on_training import measured_on_training
 from stethoscope.run import Where
 from stethoscope.signals.evaluations import Evaluations
 from stethoscope.signals.settings import Settings
@@ -73,9 +74,24 @@ def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Fin
     for monitor in monitors(evaluations.index):
         if _is_training_monitor(evaluations.index, monitor.name):
             yield _monitoring(monitor.name, monitor.source.where(monitor.call))
+    named = (
+        frozenset(one.leaf for one in settings.recipe if one.value) if settings is not None else frozenset()
+    )
+    for same in measured_on_training(evaluations.index, named):
+        yield Finding(
+            same.site.where,
+            f"the best is chosen by what is measured on {same.written}, the data that are trained on",
+            evidence={"data": same.written},
+        )
     for setting in written_monitors(evaluations.index, settings.recipe) if settings is not None else ():
         if _is_training_monitor(evaluations.index, str(setting.value)):
             yield _monitoring(str(setting.value), setting.where)
+
+
+def _switched_on(settings: Settings | None) -> frozenset[str]:
+    return (
+        frozenset(one.leaf for one in settings.recipe if one.value) if settings is not None else frozenset()
+    )
 
 
 def _monitoring(name: str, where: Where) -> Finding:

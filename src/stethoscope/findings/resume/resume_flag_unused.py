@@ -39,6 +39,13 @@ def examine(options: ResumeOptions) -> Iterator[Finding]:
             evidence={"option": idle.option.name, "mentions": len(idle.mentions)},
             proof="every path of the value through the source ends in a print-out, a check or nowhere",
         )
+    for start in options.untold:
+        yield Finding(
+            start.where,
+            "resume_from_checkpoint can be asked for, and train() is not told of it: the run starts anew",
+            evidence={"option": "resume_from_checkpoint", "started_by": start.text},
+            proof="the Trainer does not read this argument by itself, and nothing in the source does",
+        )
     seen: set[object] = set()
     for call in options.dropped:
         if call.site.node not in seen:
