@@ -2,8 +2,9 @@
 
 ## What it checks
 In training loops of programs that wrap their model in DistributedDataParallel or FSDP, by hand or by
-Accelerate, Fabric or DeepSpeed: a `continue` or `return` before the backward pass, or a condition around
-it, that asks whether this rank's loss is finite, where no collective call made the ranks agree first.
+Accelerate, Fabric or DeepSpeed: a `continue` or `return` before the backward pass, or a condition around it,
+or an error that the loop catches, that asks whether this rank's loss is finite, where no collective call made
+the ranks agree first.
 
 ## Why it matters
 `backward()` averages gradients over all ranks. A rank that skips it leaves the others waiting in all_reduce
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry
+from stethoscope.program.caught_raises import caught_before
 from stethoscope.program.events import Call, Event, Jump, Scope
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.training_loop import TrainingLoop
@@ -59,13 +61,13 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         backward = next(iter(loop.of(Kind.BACKWARD)), None)
         if backward is None or not _is_distributed(loop):
             continue
-        for event, scope in _skips(loop, backward):
+        for event, asked in _skips(loop, backward):
             if not _is_agreed(loop, event):
                 yield Finding(
                     where=(event.site.where, backward.event.site.where),
-                    message=f"a rank whose own {ast.unparse(scope.node)} leaves out "
+                    message=f"a rank whose own {ast.unparse(asked)} leaves out "
                     f"{backward.event.site.text}, in which the other ranks wait for it",
-                    evidence={"condition": ast.unparse(scope.node), "backward": backward.event.site.text},
+                    evidence={"condition": ast.unparse(asked), "backward": backward.event.site.text},
                 )
                 break
 
@@ -87,20 +89,23 @@ def _name(call: Call) -> str:
     return call.name if call.name in SHARDED else str(callee)
 
 
-def _skips(loop: TrainingLoop, backward: Move) -> Iterator[tuple[Event, Scope]]:
+def _skips(loop: TrainingLoop, backward: Move) -> Iterator[tuple[Event, ast.AST]]:
     """Jumps before the backward pass, and the backward pass itself, under a question of finiteness."""
     around = {id(scope) for scope in backward.event.scopes()}
+    for raising, asked in caught_before(loop, backward.event):
+        if any(_last(node) in FINITE for node in ast.walk(asked) if isinstance(node, ast.Call)):
+            yield raising, asked
     for event in loop.events:
         if event is backward.event:
             scope = _finite_question(loop, event)
             if scope is not None and scope.arm is not _asks_for_bad(scope):
-                yield event, scope
+                yield event, scope.node
             return
         if isinstance(event, Jump) and event.kind in {"continue", "return"}:
             leaves_it = event.leaves is not None and id(event.leaves) in around
             scope = _finite_question(loop, event)
             if leaves_it and scope is not None and id(scope) not in around:
-                yield event, scope
+                yield event, scope.node
 
 
 def _finite_question(loop: TrainingLoop, event: Event) -> Scope | None:
