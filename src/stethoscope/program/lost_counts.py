@@ -8,7 +8,7 @@ by a class of the program, by one of a library, or by the loop itself.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.entries import is_test
@@ -52,16 +52,23 @@ class LostCount:
 def lost_counts(index: Index) -> tuple[LostCount, ...]:
     """Every average that comes back without the count of its updates."""
     sources = [source for source in index.program if not is_test(source)]
-    spoken = [source for source in sources if any(word in source.text.lower() for word in AVERAGING)]
-    if not any("load" in source.text for source in spoken):
-        return ()
-    pieces = list(_pieces(spoken))
+    classes = [cls for cls in index.classes if not is_test(cls.source) and _averages(cls)]
+    kept = {cls: numbers for cls in classes if (numbers := counts(cls))}
+    known = [made for made in LIBRARY if any(f"{made}(" in source.text for source in sources)]
+    pieces = list(_pieces([source for source in sources if "load" in source.text])) if kept or known else []
+    looping = [source for source in sources if "load_state_dict" in source.text and _counts_up(source)]
     found = [
-        *_of_classes(index, sources, pieces),
-        *_of_libraries(sources, pieces),
-        *(one for source in spoken for one in _of_loops(source, sources)),
+        *_of_classes(index, kept, sources, pieces),
+        *_of_libraries(sources, pieces, known),
+        *(one for source in looping for one in _of_loops(source)),
     ]
     return tuple({id(one.restored.node): one for one in reversed(found)}.values())
+
+
+def _counts_up(source: Source) -> bool:
+    text = source.text
+    blends = any(f"{name}(" in text for name in BLENDING) or "ema(" in text
+    return blends and "+= 1" in text
 
 
 # --- what is put back
@@ -156,11 +163,14 @@ def _is_set(sources: Sequence[Source], name: str, own: Class | None) -> bool:
 # --- classes of the program
 
 
-def _of_classes(index: Index, sources: Sequence[Source], pieces: Sequence[_Piece]) -> Iterator[LostCount]:
-    for cls in index.classes:
-        if is_test(cls.source) or not _averages(cls):
-            continue
-        for name, counted in counts(cls).items():
+def _of_classes(
+    index: Index,
+    kept: Mapping[Class, Mapping[str, ast.AST]],
+    sources: Sequence[Source],
+    pieces: Sequence[_Piece],
+) -> Iterator[LostCount]:
+    for cls, numbers in kept.items():
+        for name, counted in numbers.items():
             restored = _restored_without(index, cls, name, sources, pieces)
             if restored is not None and not _is_set(sources, name, cls):
                 yield LostCount(restored, Site(cls.source, counted), name, cls.name)
@@ -169,6 +179,8 @@ def _of_classes(index: Index, sources: Sequence[Source], pieces: Sequence[_Piece
 def _averages(cls: Class) -> bool:
     if AVERAGING & set(words(cls.name)):
         return True
+    if not any(f"{name}(" in cls.source.text for name in BLENDING):
+        return False
     blends = any(isinstance(n, ast.Attribute) and n.attr in BLENDING for n in ast.walk(cls.node))
     return blends and any(
         isinstance(node, ast.Attribute) and {"shadow", "ema", "averaged"} & set(words(node.attr))
@@ -305,8 +317,11 @@ def _keeps(method: Function, name: str) -> bool:
 # --- classes of libraries
 
 
-def _of_libraries(sources: Sequence[Source], pieces: Sequence[_Piece]) -> Iterator[LostCount]:
-    for made, (package, inner, numbers) in LIBRARY.items():
+def _of_libraries(
+    sources: Sequence[Source], pieces: Sequence[_Piece], known: Sequence[str]
+) -> Iterator[LostCount]:
+    for made in known:
+        package, inner, numbers = LIBRARY[made]
         using = [source for source in sources if made in source.text and package in source.text]
         holders = _holders(using, made)
         if not holders or any(_is_set(sources, number, None) for number in numbers):
@@ -324,7 +339,7 @@ def _of_libraries(sources: Sequence[Source], pieces: Sequence[_Piece]) -> Iterat
 # --- numbers that the loop itself counts
 
 
-def _of_loops(source: Source, sources: Sequence[Source]) -> Iterator[LostCount]:
+def _of_loops(source: Source) -> Iterator[LostCount]:
     for body in _bodies(source):
         nodes = [node for statement in body for node in ast.walk(statement)]
         restored = [node for node in nodes if _restores_average(node)]

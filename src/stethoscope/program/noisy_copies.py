@@ -9,6 +9,7 @@ channels by its place among four, or where the names around say so.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ KEEPING = frozenset({
     "array", "tensor", "as_tensor", "FloatTensor", "clamp", "clip",
 })
 # fmt: on
+NOISE_WORDS = frozenset({"noise", "noisy", "jitter"})
 REPEATS = frozenset({"repeat", "expand", "tile", "broadcast_to", "repeat_interleave"})
 PICTURES = 4  # sizes of a batch of pictures; with one more, of volumes
 
@@ -68,7 +70,7 @@ def noisy_copies(index: Index) -> tuple[MadeChannels, ...]:
     drawing = frozenset(
         function.name
         for function in index.functions
-        if _may_draw(function.source)
+        if NOISE_WORDS & set(words(function.name))
         and any(isinstance(node, ast.Call) and _bare(node) in DRAWS for node in own_nodes(function.node))
     )
     found: dict[int, MadeChannels] = {}
@@ -83,8 +85,16 @@ def _scopes(index: Index, drawing: frozenset[str]) -> Iterator[_Scope]:
         if not is_test(module.source) and _may_draw(module.source):
             nodes = list(_top_level(module.source.tree))
             yield _Scope(module.source, nodes, _given(nodes), frozenset(), drawing)
+    lines = {
+        module.source.file: module.source.text.splitlines()
+        for module in index.modules.values()
+        if not is_test(module.source) and _may_draw(module.source)
+    }
+    telling = re.compile("|".join((*DRAWS, *drawing)))
     for function in index.functions:
-        if is_test(function.source) or not _may_draw(function.source):
+        first, last = function.node.lineno - 1, function.node.end_lineno
+        here = lines.get(function.source.file, [])[first:last]
+        if not any(map(telling.search, here)):
             continue
         nodes = list(own_nodes(function.node))
         yield _Scope(function.source, nodes, _given(nodes), frozenset(_named(function)), drawing)
@@ -330,8 +340,7 @@ def _base(element: ast.expr, changed: set[str], scope: _Scope) -> ast.expr | Non
                 if _is_fixed(one, changed) and _is_drawn_in_place(noise, one):
                     return one
         case ast.Call(args=[one, *_]) if _bare(element) in scope.drawing | {"normal", "poisson"}:
-            is_noise = bool({"noise", "noisy", "jitter", "normal", "poisson"} & set(words(_bare(element))))
-            return one if is_noise and _is_fixed(one, changed) else None
+            return one if _is_fixed(one, changed) else None
     return None
 
 
