@@ -308,12 +308,31 @@ def _meaning_of(run: Execution, call: Value, target: Value) -> Meaning | None:
     """Noise that was drawn, or data that the noisy input was made from."""
     assert isinstance(call, Applied | Delayed)
     noisy = list(ingredients(run, _given(call)[0]))
+    if _is_rotated(target, {id(one) for one in noisy}):
+        return Meaning.VELOCITY
     if not any(one is target for one in noisy):
         return None
     if is_drawn(target):
         return Meaning.NOISE
     is_data = _is_made_data(run, target) or not _is_noisy(run, target)
     return Meaning.CLEAN if is_data and not isinstance(target, Constant) else None
+
+
+def _is_rotated(target: Value, noisy: set[int]) -> bool:
+    """`a * noise - b * data` of the noise and the data in the input, or a scheduler's `get_velocity`."""
+    if not isinstance(target, Applied):
+        return False
+    if target.callee.rpartition(".")[2] == "get_velocity":
+        return True
+    if target.callee != "-" or len(target.args) != 2:
+        return False
+    factors = []
+    for product in map(peeled, target.args):
+        if not (isinstance(product, Applied) and product.callee == "*"):
+            return False
+        factors.append([arg for arg in map(peeled, product.args) if id(arg) in noisy])
+    noises = [any(map(is_drawn, ones)) for ones in factors]
+    return noises == [True, False] and bool(factors[1])
 
 
 def _is_made_data(run: Execution, target: Value) -> bool:

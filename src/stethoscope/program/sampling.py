@@ -32,7 +32,8 @@ SAMPLING_WORDS = frozenset({
 })
 NOISE_WORDS = frozenset({"eps", "epsilon", "noise"})
 CLEAN_WORDS = frozenset({"x0", "start", "xstart", "clean", "denoised"})
-VELOCITY_WORDS = frozenset({"velocity"})
+VELOCITY_WORDS = frozenset({"velocity", "vel", "v"})
+SHORT_NOISE_WORDS = frozenset({"e", "et"})
 NETWORK_WORDS = MODEL_WORDS | {"denoiser", "unet", "dit", "eps"}
 # What a scheduler of diffusers takes the output for, by its option `prediction_type`.
 PREDICTION_TYPES = {
@@ -100,7 +101,8 @@ def _meaning(target: ast.expr) -> Meaning | None:
     spoken = {word for name in names for word in words(name)}
     if "x" in spoken and "0" in spoken:
         spoken.add("x0")
-    kinds = {Meaning.NOISE: NOISE_WORDS, Meaning.CLEAN: CLEAN_WORDS, Meaning.VELOCITY: VELOCITY_WORDS}
+    noise = NOISE_WORDS | SHORT_NOISE_WORDS
+    kinds = {Meaning.NOISE: noise, Meaning.CLEAN: CLEAN_WORDS, Meaning.VELOCITY: VELOCITY_WORDS}
     found = [meaning for meaning, kind in kinds.items() if spoken & kind]
     return found[0] if len(found) == 1 else None
 
