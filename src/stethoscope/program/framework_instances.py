@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.program.calls import bare_name
+from stethoscope.program.calls import bare_name, call_value
 from stethoscope.program.effects import effects
 from stethoscope.program.entries import is_test, statement_nodes, walk
 from stethoscope.program.execution import Execution, Exhausted, Made
@@ -22,9 +22,12 @@ from stethoscope.program.values import (
     Applied,
     Choice,
     Constant,
+    FunctionValue,
     Instance,
     Items,
+    Leaf,
     Settings,
+    Site,
     Table,
     Value,
     choice,
@@ -35,6 +38,7 @@ MOST_STARTS = 3  # places from which the making of an object is looked for
 # The sections of settings from which Hydra and Lightning's command line make modules and data.
 SECTIONS = ("model", "data", "datamodule", "module", "lightning_module", "task", "system", "net")
 CLASS_KEYS = ("_target_", "class_path")
+SAMPLES = "samples"  # what a collate function is given, which is not known
 HOOK_NAMES = frozenset({"training_step", "compute_loss"})
 NO_ARGUMENTS = frozenset({*CLASS_KEYS, "init_args", "_convert_", "_recursive_", "_partial_"})
 
@@ -190,6 +194,24 @@ def hook_arguments(run: Execution, instance: Instance, method: Function) -> dict
     if network is None or isinstance(network, Constant | Choice) or len(method.parameters) < 2:
         return {}
     return {method.parameters[1]: network}
+
+
+def collated_batch(run: Execution, instance: Instance, method: Function) -> dict[str, Value]:
+    """The batch that a trainer's own collate function makes for its hook, where that is known by its keys."""
+    if not is_trainer(run.index, instance.cls) or len(method.parameters) < 3:
+        return {}
+    run.initialise(instance)
+    collate = instance.attributes.get("data_collator")
+    if not isinstance(collate, Instance | FunctionValue):
+        return {}
+    steps, run.steps = run.steps, run.steps // 2
+    try:
+        batch = run.force(call_value(run, collate, [Leaf(SAMPLES)], {}, Site(method.source, method.node)))
+    except (Exhausted, RecursionError):
+        return {}
+    finally:
+        run.steps += steps - steps // 2
+    return {method.parameters[2]: batch} if isinstance(batch, Table) and batch.entries else {}
 
 
 def loss_in(run: Execution, result: Value) -> Value | None:

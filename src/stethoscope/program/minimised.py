@@ -10,7 +10,7 @@ from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import training_entries, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
-from stethoscope.program.framework_instances import hook_arguments, loss_in, made_for_hooks
+from stethoscope.program.framework_instances import collated_batch, hook_arguments, loss_in, made_for_hooks
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -56,7 +56,8 @@ def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised
             run = Execution(index, settings, min(STEPS, left))
             try:
                 module = made_for_hooks(run, cls)
-                result = run.enter(method, module, hook_arguments(run, module, method))
+                known = {**hook_arguments(run, module, method), **collated_batch(run, module, method)}
+                result = run.enter(method, module, known)
             except (Exhausted, RecursionError):
                 continue
             finally:

@@ -13,6 +13,7 @@ from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.filled_channels import fills_channels
 from stethoscope.program.fitted_loaders import fitted_loaders
+from stethoscope.program.framework_instances import SAMPLES
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
@@ -120,7 +121,9 @@ class _Objective:
         self.values = list(ingredients(one.run, value, leading=self._leading))
         self.above = self._parents(value)
         self.parts = self._batch_parts()
-        self.is_followed = any(True for part in self.parts for _ in self._drawn(part))
+        self.is_followed = any(True for part in self.parts for _ in self._drawn(part)) or any(
+            isinstance(value, Leaf) and value.name == SAMPLES for value in self.values
+        )
 
     def padded(self) -> Iterator[PaddedLoss]:
         """What reaches the loss and should not."""
@@ -346,6 +349,9 @@ def _by_trainers(index: Index, settings: SettingsTree) -> Iterator[PaddedLoss | 
             continue
         for node in ast.walk(module.source.tree):
             if isinstance(node, ast.Call) and calls.bare_name(node).endswith("Trainer"):
+                target = index.resolve(module, dotted(node.func) or "")
+                if isinstance(target, Class) and index.method(target, "compute_loss") is not None:
+                    continue  # its loss says itself what it leaves out
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 run = Execution(index, settings, STEPS // 4)
                 collate = _collator(run, module, given.get("data_collator"))
@@ -530,8 +536,17 @@ def _repeats_pad(value: Applied) -> bool:
     if not isinstance(node, ast.BinOp) or not any(isinstance(arg, Items) for arg in value.args):
         return False
     held = [item for arg in value.args if isinstance(arg, Items) for item in arg.items]
+    if _is_gap(value) and held and all(isinstance(item, Constant) for item in held):
+        return not any(map(_is_below_zero, held))
     lists = [side for side in (node.left, node.right) if isinstance(side, ast.List | ast.Tuple)]
     return not any(map(_is_below_zero, held)) and any(PAD.search(ast.unparse(one)) for one in lists)
+
+
+def _is_gap(value: Applied) -> bool:
+    """`[filler] * (longest - len(row))`: as often as a row is short of the longest."""
+    counts = [arg for arg in value.args if isinstance(arg, Applied) and arg.callee == "-"]
+    lengths = [count.args[1] for count in counts if len(count.args) == 2]
+    return any(isinstance(length, Applied) and length.callee == "len" for length in lengths)
 
 
 def _fills_rows(value: Applied) -> bool:
