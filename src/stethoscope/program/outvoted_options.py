@@ -25,11 +25,11 @@ def outvoted_options(code: Mentions) -> tuple[Overwritten, ...]:
 
 def _outvoted(code: Mentions) -> Iterator[Overwritten]:
     for source, flags in _flags_without_default(code).items():
-        for first, then, node in _merges(source.tree, source, code):
+        for first, then, node in merges(source.tree, source, code):
             if given_kind(then, source, code) != "loaded":
                 continue
             statement = statement_of(node, code)
-            for name in _typed(first, flags, source, code):
+            for name in typed(first, flags, source, code):
                 yield Overwritten((name,), statement, then, source, "parsed")
 
 
@@ -38,15 +38,23 @@ def buried_settings(code: Mentions) -> Iterator[Overwritten]:
     for source in code.index.program:
         if not any(word in source.text for word in ("update", "**", "|", "merge")):
             continue
-        for first, then, node in _merges(source.tree, source, code):
+        for first, then, node in merges(source.tree, source, code):
             table = _written_out(then, source, code)
             kind = given_kind(first, source, code) if table is not None else None
             if table is None or kind is None:
                 continue
-            for key, value in zip(table.keys, table.values, strict=True):
-                name = text_of(key) if key is not None else None
-                if name is not None and isinstance(value, ast.Constant):
-                    yield Overwritten((name,), statement_of(node, code), value, source, kind)
+            for path, value in _leaves(table):
+                yield Overwritten(path, statement_of(node, code), value, source, kind)
+
+
+def _leaves(table: ast.Dict, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ast.Constant]]:
+    """The plain values in a table and in those inside it, with the names that lead to them."""
+    for key, value in zip(table.keys, table.values, strict=True):
+        name = text_of(key) if key is not None else None
+        if name is not None and isinstance(value, ast.Constant):
+            yield (*above, name), value
+        elif name is not None and isinstance(value, ast.Dict):
+            yield from _leaves(value, (*above, name))
 
 
 def _written_out(then: ast.expr, source: Source, code: Mentions) -> ast.Dict | None:
@@ -58,7 +66,7 @@ def _written_out(then: ast.expr, source: Source, code: Mentions) -> ast.Dict | N
             made = last_given(then, source, code)
             found = made or code.index.resolve(code.index.module_of(source), name)
             value = getattr(found, "value", found)
-            return value if isinstance(value, ast.Dict) else None
+            return _written_out(value, source, code) if isinstance(value, ast.Dict | ast.Call) else None
         case ast.Call(args=[inner]) if called(then).rpartition(".")[2] in {"create", "dict", "deepcopy"}:
             return _written_out(inner, source, code)
         case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
@@ -84,7 +92,7 @@ def _flags_without_default(code: Mentions) -> dict[Source, set[str]]:
     return found
 
 
-def _merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+def merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """Every pair of mappings of which the second wins, and where they are put together."""
     for node in walk(tree):
         match node:
@@ -105,17 +113,17 @@ def _merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast
                 yield first, then, node  # OmegaConf: the last one wins
 
 
-def _typed(first: ast.expr, flags: set[str], source: Source, code: Mentions) -> Iterator[str]:
+def typed(first: ast.expr, flags: set[str], source: Source, code: Mentions) -> Iterator[str]:
     """The options that a mapping is made of."""
     match first:
         case ast.Name():
             made = last_given(first, source, code)
             if made is not None and not isinstance(made, ast.Name):
-                yield from _typed(made, flags, source, code)
+                yield from typed(made, flags, source, code)
         case ast.Call(args=[ast.Name() as args]) if called(first) == "vars":
             yield from sorted(flags) if _is_parsed(args, source, code) else ()
         case ast.Call(args=[inner]) if called(first) == "dict":
-            yield from _typed(inner, flags, source, code)
+            yield from typed(inner, flags, source, code)
         case ast.Attribute(value=ast.Name() as args, attr="__dict__"):
             yield from sorted(flags) if _is_parsed(args, source, code) else ()
         case ast.DictComp(
@@ -123,7 +131,7 @@ def _typed(first: ast.expr, flags: set[str], source: Source, code: Mentions) -> 
         ) if _is_parsed(args, source, code):
             yield from (name for name in texts_of(key, code) or () if name in flags)
         case ast.DictComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Attribute(value=inner)))]):
-            yield from _typed(inner, flags, source, code)  # for k, v in vars(args).items()
+            yield from typed(inner, flags, source, code)  # for k, v in vars(args).items()
         case ast.Dict(values=values):
             for value in values:
                 match value:

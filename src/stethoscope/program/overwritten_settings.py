@@ -46,6 +46,7 @@ class Overwritten:
     value: ast.expr
     source: Source
     kind: str  # "parsed" from the command line or "loaded" from a file
+    default: ast.expr | None = None  # what the value is where nobody types the flag that it comes from
 
     @property
     def name(self) -> str:
@@ -61,7 +62,7 @@ class Overwritten:
     def is_alone(self) -> bool:
         """Whether the statement does nothing but replace this one setting."""
         if isinstance(self.statement, ast.Assign):
-            names = (path[1][-1:] or (path[0],) for t in self.statement.targets if (path := _path(t)))
+            names = (path[1][-1:] or (path[0],) for t in self.statement.targets if (path := path_of(t)))
             return len(self.statement.targets) == 1 and self.path[-1:] in set(names)
         call = getattr(self.statement, "value", None)
         return isinstance(call, ast.Call) and called(call) == "setattr"
@@ -123,18 +124,18 @@ def _stores(statement: ast.Assign | ast.Expr) -> Iterator[tuple[tuple[str, tuple
     """What a statement stores in parts of a variable: `args.lr = 1`, `cfg["a"]["b"] = 1`, `setattr(...)`."""
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
-            path = _path(target)
+            path = path_of(target)
             if path is not None and path[1]:
                 yield path, statement.value
     elif isinstance(statement.value, ast.Call) and called(statement.value) == "setattr":
         given = statement.value.args
         name = text_of(given[1]) if len(given) == 3 else None
-        holder = _path(given[0]) if given else None
+        holder = path_of(given[0]) if given else None
         if name is not None and holder is not None:
             yield (holder[0], (*holder[1], name)), given[2]
 
 
-def _path(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
+def path_of(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
     """The variable and the names behind it: `cfg.train["lr"]` is cfg, (train, lr)."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute | ast.Subscript):
@@ -153,7 +154,7 @@ def _kept_as(
     for statement in _statements_before(at, source, code) or ():
         if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name)):
             continue
-        if any(_path(target) == ("self", path[:1]) for target in statement.targets):
+        if any(path_of(target) == ("self", path[:1]) for target in statement.targets):
             return statement.value.id, path[1:]
     return "self", path
 
@@ -184,7 +185,7 @@ def _part_taken(
         if made is None:
             since.append(statement)
             continue
-        base = _path(made)
+        base = path_of(made)
         if base is None or not base[1]:
             return None
         whole = (*base[1], *path)
@@ -331,7 +332,7 @@ def _from_fields(
     """The same of an object that is made from given values: `Config(**loaded)`, `Config(lr=args.lr)`."""
     named = {keyword.arg: keyword.value for keyword in made.keywords if keyword.arg is not None}
     if path[0] in named:
-        part = _path(named[path[0]])
+        part = path_of(named[path[0]])
         if part is None or not part[1] or not left:
             return None
         return _origin(part[0], part[1], statement_of(made, code), source, code, left - 1)
@@ -350,7 +351,15 @@ def _given(value: ast.expr, source: Source, code: Mentions, left: int) -> str | 
         case ast.Name(id=name):
             before = _statements_before(statement_of(value, code), source, code) or ()
             made = [one for statement in before if (one := _maker(statement, name)) is not None]
-            return _given(made[-1], source, code, left - 1) if made else None
+            if made:
+                return _given(made[-1], source, code, left - 1)
+            scope = code.scope_of(value)
+            whole = ("",)  # no part of it: whoever reads one does not matter here
+            return (
+                _from_caller(scope, name, whole, source, code, left)
+                if isinstance(scope, FunctionNode)
+                else None
+            )
         case ast.Subscript(value=base):
             return _given(base, source, code, left)
         case ast.DictComp(generators=[first, *_]):
@@ -380,6 +389,11 @@ def _fills(function: FunctionNode) -> bool:
 def _last_statement(body: Sequence[ast.stmt]) -> ast.stmt:
     last = body[-1]
     return _last_statement(last.body) if isinstance(last, ast.With) else last
+
+
+def origin_of(holder: str, path: tuple[str, ...], at: ast.stmt, source: Source, code: Mentions) -> str | None:
+    """How the settings came into a variable, "loaded" or "parsed", if nothing read the path before `at`."""
+    return _origin(holder, path, at, source, code, DEEPEST)
 
 
 def given_kind(value: ast.expr, source: Source, code: Mentions) -> str | None:
@@ -477,7 +491,7 @@ def _reads(node: ast.AST, holder: str, path: tuple[str, ...], code: Mentions) ->
             if _is_read_at(name, path, code):
                 return True
         elif isinstance(name, ast.Attribute) and name.attr == path[-1] and isinstance(name.ctx, ast.Load):
-            base = _path(name)
+            base = path_of(name)
             if (base is None or base[0] != holder) and not _is_told(name, code):
                 return True
     return False

@@ -25,8 +25,11 @@ _PRINT_METHODS = frozenset(
 # Calls that write their first argument away; the others (a path) act.
 _WRITES = re.compile(
     r"^(?:torch\.save|json\.dump|yaml\.(?:safe_)?dump|pickle\.dump|(?:\w+\.)?OmegaConf\.save|toml\.dump"
-    r"|wandb\.config\.update|(?:\w+\.)*save_config|joblib\.dump)$"
+    r"|wandb\.config\.update|(?:\w+\.)*save_config|joblib\.dump|(?:\w+\.)*accelerator\.save|xm\.save"
+    r"|(?:torch\.distributed\.checkpoint|dcp|dist_cp)\.save)$"
 )
+# The same with the path before it.
+_WRITES_TO = re.compile(r"^(?:(?:\w+\.)*_?fabric\.save|(?:np|numpy)\.savez?(?:_compressed)?)$")
 
 
 def tells(call: ast.Call, given: ast.expr | ast.keyword) -> bool:
@@ -37,6 +40,8 @@ def tells(call: ast.Call, given: ast.expr | ast.keyword) -> bool:
         return isinstance(given, ast.keyword) and given.arg == "config"
     if _WRITES.match(name):
         return given in call.args[:1] or getattr(given, "arg", None) == "obj"
+    if _WRITES_TO.match(name):
+        return given not in call.args[:1] and getattr(given, "arg", None) not in {"path", "filter", "file"}
     if base:
         return last in _PRINT_METHODS and base not in MATHS
     return bool(_PRINTS.match(last))

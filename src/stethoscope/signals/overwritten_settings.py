@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.flags_over_files import flags_over_files
 from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Index
 from stethoscope.program.option import Option, literal
@@ -66,6 +67,9 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
     found = [*overwritten_settings(uses.code, names), *overwritten_parameters(uses.code, plain)]
     found += [one for one in outvoted_options(uses.code) if any(_in_files(one, written))]
     found += buried_settings(uses.code)
+    launched = _launched(run)
+    flags = (one for one in flags_over_files(uses.code) if one.name not in launched)
+    found += [one for one in flags if any(_in_files(one, written))]
     judged = (_judged(one, options, written, uses.code.index) for one in found)
     known = [one for one in judged if one is not None]
     told = {id(one.statement.statement) for one in known}
@@ -84,13 +88,21 @@ def _judged(
     value = in_files[0].value if in_files else declared[0].default
     asked = bool(in_files) or asks_for_something(found.name, value)
     # What is replaced by the very value that the settings ask for changes nothing under these settings.
-    is_same = any(literal(found.value) == setting.value for setting in in_files)
+    replacing = literal(found.default if found.default is not None else found.value)
+    is_same = any(replacing == setting.value for setting in in_files)
     matters = speaks_of_training(found.name) and not is_same
     # What is derived from other settings stands in for one that was not given.
     if not isinstance(found.value, ast.Constant | ast.UnaryOp) and not (asked and matters):
         return None
     places = (*(setting.where for setting in in_files), *(option.where for option in declared))
     return OverwrittenSetting(found, tuple(dict.fromkeys(places)), value, matters)
+
+
+def _launched(run: Run) -> frozenset[str]:
+    """The flags that a launcher types."""
+    files = run.recipe.files if run.recipe is not None else ()
+    shells = {file.file for file in files if file.syntax == "shell"}
+    return frozenset(setting.leaf for setting in run.recipe or () if setting.where.file in shells)
 
 
 def _in_files(found: Overwritten, written: list[Setting]) -> Iterator[Setting]:

@@ -5,7 +5,8 @@ Flags, options, fields and lines of settings files whose value the code replaces
 `args.lr = 1e-3` behind `parse_args()`, `cfg.train.batch_size = 4` behind the loading of the file, a
 parameter of a click or typer command that gets a value at the top of its function, a constant that is set
 again behind the configurator that may have changed it, what `self.config` of a LightningCLI holds before the
-objects are made, and flags without a default over which a file is poured that has them too.
+objects are made, flags without a default over which a file is poured that has them too, and lines of a file
+that a flag always replaces because it has a default of its own (`cfg["lr"] = args.lr`).
 
 ## Why it matters
 Whatever is typed or written, the run uses the value in the code. It is mostly left over from an experiment,
@@ -44,9 +45,10 @@ def _finding(setting: OverwrittenSetting) -> Finding:
     found = setting.statement
     name = ".".join(found.path)
     given = f" (given as {setting.value!r})" if setting.value is not None else ""
+    untyped = f", which is {ast.unparse(found.default)} where nobody types it," if found.default else ""
     return Finding(
         (found.where, *setting.given),
-        f"{name}{given} is replaced by {ast.unparse(found.value)} before anything reads it",
+        f"{name}{given} is replaced by {ast.unparse(found.value)}{untyped} before anything reads it",
         evidence={"setting": name, "statement": found.text},
         strength=1.0 if setting.matters else 0.0,
         proof="nothing between the parser and this statement reads the value, and the statement always runs",
@@ -59,7 +61,7 @@ def _fix(setting: OverwrittenSetting) -> Fix | None:
     """Taking the statement out lets the setting act; that is another experiment."""
     found = setting.statement
     around = blocks_around(found.source, found.statement)
-    if not around or not found.is_alone:
+    if not around or not found.is_alone or found.default is not None:  # without it the flag would be dead
         return None
     splice = cut(found.source, *around[0])
     return Fix(f"let {found.name} be what was asked for", Level.UNSAFE, (splice,)) if splice else None
