@@ -30,7 +30,7 @@ from stethoscope.program.values import (
     inputs,
 )
 
-VARIANCE, DEVIATION = 2.0, 1.0  # the power of the deviation
+VARIANCE, DEVIATION, PRECISION = 2.0, 1.0, -2.0  # the power of the deviation
 LOG_NAME = re.compile(r"(?:^|_)log_?(?:(var|variance|sigma2|sigma_sq)|(std|stddev|scale|sigma))s?(?:$|_|\d)")
 # Bounds and shifts that leave a number in the form it is in.
 KEEPING = LAYOUT | {"clamp", "clip", "abs", "nan_to_num", "hardtanh", "clamp_min", "clamp_max"}
@@ -107,6 +107,16 @@ def _uses(value: Value) -> Iterator[tuple[Value, ast.AST | None, float, Site]]:
         given = value.keywords.get("scale", value.args[1] if len(value.args) > 1 else None)
         if given is not None:
             yield given, _written(value.site.node, 1, "scale"), DEVIATION, value.site
+    if value.callee in {"*", "/"} and len(value.args) == 2:
+        # A likelihood by hand: squared errors over a variance, or times its inverse.
+        wanted = VARIANCE if value.callee == "/" else PRECISION
+        first, second = value.args
+        if _is_squared_error(first):
+            yield second, getattr(value.site.node, "right", None), wanted, value.site
+        elif wanted == PRECISION and _is_squared_error(second):
+            yield first, getattr(value.site.node, "left", None), wanted, value.site
+    if value.callee == "-" and len(value.args) == 2 and _begins_divergence(value.args[0]):
+        yield value.args[1], getattr(value.site.node, "right", None), VARIANCE, value.site
     if value.callee == "+" and len(value.args) == 2:
         for product in map(peeled, value.args):
             if not (isinstance(product, Applied) and product.callee in {"*", ".mul"}):
@@ -116,6 +126,25 @@ def _uses(value: Value) -> Iterator[tuple[Value, ast.AST | None, float, Site]]:
                 for noise, given, side in ((first, second, "right"), (second, first, "left")):
                     if _is_normal(peeled(noise)):
                         yield given, getattr(product.site.node, side, None), DEVIATION, product.site
+
+
+def _is_squared_error(value: Value) -> bool:
+    match peeled(value):
+        case Applied(callee="**" | ".pow" | "torch.pow", args=[Applied(callee="-"), Constant(value=2)]):
+            return True
+        case Applied(callee=".square" | "torch.square", args=[Applied(callee="-")]):
+            return True
+    return False
+
+
+def _begins_divergence(value: Value) -> bool:
+    """`1 + log_var - mean**2`, from which the variance is taken."""
+    while isinstance(value, Applied) and value.callee == "-" and len(value.args) == 2:
+        value = value.args[0]
+    match value:
+        case Applied(callee="+", args=[Constant(value=1), _] | [_, Constant(value=1)]):
+            return True
+    return False
 
 
 def _is_normal(value: Value) -> bool:

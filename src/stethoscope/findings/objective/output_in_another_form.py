@@ -2,9 +2,10 @@
 
 ## What it checks
 The spread of a Gaussian is followed from where its author names it (`log_var`, `logstd`) through `exp`,
-halves, roots and squares to where it is used: a Gaussian likelihood needs a variance, a `Normal` and a draw
-`mean + spread * noise` need a deviation. Boxes are compared by the form that they are called or written in:
-corners (`xyxy`) or a point with an extent (`cxcywh`, `xywh`); overlaps of torchvision need corners.
+halves, roots and squares to where it is used: a Gaussian likelihood, by a class or by hand, and the
+divergence of a variational coder need a variance, a `Normal` and a draw `mean + spread * noise` a deviation.
+Boxes are compared by the form that they are called or written in: corners (`xyxy`) or a point with an extent
+(`cxcywh`, `xywh`); overlaps of torchvision need corners.
 
 ## Why it matters
 A logarithm taken for a variance is negative half of the time, and is clamped or folded: confident and unsure
@@ -25,16 +26,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.spread_forms import VARIANCE, Form
+from stethoscope.program.spread_forms import DEVIATION, PRECISION, VARIANCE, Form
 from stethoscope.signals.output_forms import OutputForms
 
 RULE = Rule(code="OBJ108", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+WANTED = {
+    VARIANCE: "a variance",
+    DEVIATION: "a standard deviation",
+    PRECISION: "the inverse of a variance",
+}
 
 
 def examine(forms: OutputForms) -> Iterator[Finding]:
     """Report each output that is taken for another form of what it stands for."""
     for spread in forms.spreads:
-        wanted = "a variance" if spread.wanted == VARIANCE else "a standard deviation"
+        wanted = WANTED[spread.wanted]
         yield Finding(
             where=tuple(dict.fromkeys((spread.used.where, spread.sink.where))),
             message=f"{wanted} is needed here, and {_spoken(spread.form)} is given",
