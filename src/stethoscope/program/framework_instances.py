@@ -157,12 +157,26 @@ def made_from_settings(run: Execution, cls: Class) -> Instance | None:
         if isinstance(inner, dict):
             key, section = (*key, "init_args"), inner
         values = Settings(key, section)
-        given = {str(one): run.part(values, one) for one in section if one not in NO_ARGUMENTS}
+        given = {str(one): _built(run, run.part(values, one)) for one in section if one not in NO_ARGUMENTS}
         init = run.index.method(cls, "__init__")
         if init is None or not set(given) <= {*init.parameters} or not given:
             continue
         return run.construct(cls, (), given)
     return None
+
+
+def _built(run: Execution, value: Value) -> Value:
+    """What a section of the settings is made into, where it names a class of the repository."""
+    if not isinstance(value, Settings) or not isinstance(value.tree, dict):
+        return value
+    named = next((str(value.tree[word]) for word in CLASS_KEYS if word in value.tree), "")
+    target = run.index.named(named) if named else None
+    if not isinstance(target, Class):
+        return value
+    inner = value.tree.get("init_args")
+    section = Settings((*value.key, "init_args"), inner) if isinstance(inner, dict) else value
+    names = [one for one in section.tree if isinstance(one, str) and one not in NO_ARGUMENTS]
+    return run.construct(target, (), {one: _built(run, run.part(section, one)) for one in names})
 
 
 @remembered

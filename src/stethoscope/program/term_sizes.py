@@ -65,6 +65,8 @@ BOUNDED = frozenset({
     "contrastive", "infonce", "charbonnier", "bce", "distill", "distillation", "alignment", "l1", "mae",
 })  # fmt: skip
 
+DISTRIBUTIONS = frozenset({"kl_div", "KLDivLoss", "softmax", "log_softmax", "Softmax", "LogSoftmax"})
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermSize:
@@ -192,7 +194,7 @@ def _sized(
     shared = shared_values([addend.value for addend in addends])
     for addend in addends:
         value = addend.value
-        if not isinstance(value, Applied | Delayed):
+        if not isinstance(value, Applied | Delayed) or _is_of_distributions(one.run, value):
             continue
         for given in (frozenset[int](), shared):
             operands = [operand for operand in operands_of(index, value, given) if not _is_layer(operand)]
@@ -218,6 +220,12 @@ def _sized(
                 in_batch = _in_batch(index, value, compared, masks, known)
                 term = replace(term, in_batch=in_batch, doublings=doublings)
             yield term
+
+
+def _is_of_distributions(run: Execution, value: Value) -> bool:
+    """Whether a term compares distributions of scores: no pictures, and they may differ by any amount."""
+    names = (one.callee.removesuffix("()") for one in _applied_in(run, value))
+    return any(name.rpartition(".")[2] in DISTRIBUTIONS for name in names)
 
 
 def _is_layer(value: Value) -> bool:
@@ -527,7 +535,12 @@ def _is_of_sound(transform: Applied) -> bool:
 
 
 def _spectrum(run: Execution, value: Value) -> Applied | None:
-    """The Fourier transform inside a value, networks not entered."""
+    """The Fourier transform inside a value."""
+    return next((one for one in _applied_in(run, value) if ".fft." in f".{one.callee}"), None)
+
+
+def _applied_in(run: Execution, value: Value) -> Iterator[Applied]:
+    """The operations inside a value, networks not entered."""
     seen: set[int] = set()
     waiting = [value]
     while waiting and len(seen) < MOST_VISITED:
@@ -535,9 +548,8 @@ def _spectrum(run: Execution, value: Value) -> Applied | None:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        if isinstance(current, Applied) and ".fft." in f".{current.callee}":
-            return current
+        if isinstance(current, Applied):
+            yield current
         if isinstance(current, Delayed) and not is_network_pass(run.index, current):
             waiting.append(run.expand(current))
         waiting.extend(inputs(current))
-    return None
