@@ -56,8 +56,9 @@ def framework_precision(index: Index, settings: SettingsTree, run: Execution) ->
         text = module.source.text
         if not any(word in text for word in ("Trainer", "TrainingArguments", "Config", WRAPPER, "deepspeed")):
             continue
+        for_deepspeed = "deepspeed" in text
         for node in ast.walk(module.source.tree):
-            cast = _of_deepspeed(node) if "deepspeed" in text else None
+            cast = _of_deepspeed(node) if for_deepspeed else None
             if cast is not None:
                 return FrameworkPrecision(Autocast(frozenset({cast})), cast, Site(module.source, node))
             found = _told(node, module, settings, run)

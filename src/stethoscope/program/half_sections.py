@@ -29,8 +29,8 @@ from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.framework_precision import (
     called_by_framework,
-    framework_precision,
     made_somewhere,
+    told_precision,
     within,
 )
 from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
@@ -324,7 +324,7 @@ def _from_engines(
         for cast in initialised(trace.events):
             for network in cast.networks:
                 yield from _networks_in(index, forced(trace.run, network), cast.autocast)
-    precision = framework_precision(index, settings, run)
+    precision = told_precision(index, settings)
     if precision is None:
         return
     seen = _instances(known)

@@ -196,6 +196,8 @@ def _as_method(call: Call) -> Call:
     callee = call.callee
     if isinstance(callee, Part) and callee.key in {"step", "zero_grad", "update", "unscale_"}:
         return replace(call, name=str(callee.key), receiver=callee.base, callee=None)
+    if isinstance(callee, Outside) and callee.name.rpartition(".")[2] in CLIPPING:
+        return replace(call, name=callee.name.rpartition(".")[2])  # imported under another name
     return call
 
 

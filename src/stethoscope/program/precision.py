@@ -242,7 +242,7 @@ def _scalers(loop: TrainingLoop) -> Iterator[Applied]:
             continue
         for value in (event.receiver, event.callee):
             for made in _made(value):
-                if made.callee.endswith("GradScaler") and id(made) not in seen:
+                if made.callee.endswith(("GradScaler", "NativeScaler")) and id(made) not in seen:
                     seen.add(id(made))
                     yield made
 

@@ -24,6 +24,7 @@ the price of these updates.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
@@ -33,7 +34,7 @@ from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import outside_name
 from stethoscope.program.half_sections import forced, half_made, may_stay_single, weights_cast
-from stethoscope.program.moves import full_name, same_object
+from stethoscope.program.moves import Move, full_name, same_object
 from stethoscope.program.precision import networks
 from stethoscope.program.recast_weights import loaded_for_trainers, made_half, recast
 from stethoscope.program.roles import Role, role_of
@@ -82,10 +83,16 @@ def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Findin
             if not any(same_object(move.subject, _result(loop, made)) for move in updates):
                 continue
             for where, dtype in _half_networks(loop, made):
-                if where.site.node not in reported:
+                if where.site.node not in reported and _is_before(loop, where, updates[-1]):
                     reported.add(where.site.node)
                     is_open = isinstance(where, Call) and may_stay_single(where, loop.run)
                     yield _finding(where.site, dtype, made.site, made.name, is_open)
+
+
+def _is_before(loop: TrainingLoop, cast: Event, update: Move) -> bool:
+    """Whether a cast comes before the last update: one after it is for saving or use."""
+    events = loop.trace.events
+    return update.event not in events or events.index(cast) < events.index(update.event)
 
 
 def _cast_by_trainer(loop: TrainingLoop, settings: SettingsTree, reported: set[ast.AST]) -> Iterator[Finding]:
@@ -189,20 +196,23 @@ def _layers_made_half(loop: TrainingLoop, parts: list[Value]) -> Iterator[tuple[
 def _made_half(loop: TrainingLoop, made: Call, trained: list[Value]) -> Iterator[tuple[Call, DType]]:
     """Networks that are made after `torch.set_default_dtype(torch.bfloat16)`, if that is never taken back."""
     calls = [event for event in loop.trace.events if isinstance(event, Call)]
-    set_ = [at for at, event in enumerate(calls) if full_name(event) == "torch.set_default_dtype"]
-    dtype = named_dtype(calls[set_[0]].argument(0, "d")) if len(set_) == 1 else None
-    if dtype not in HALVES or dtype is None:
+    if not any(full_name(event) == "torch.set_default_dtype" for event in calls):
         return
     classes = {value.cls for value in trained if isinstance(value, Instance)}
-    after = calls[set_[0] : calls.index(made)] if made in calls[set_[0] :] else []
     layers = {value.site.node for value in trained if isinstance(value, Applied) and _is_part(value)}
-    is_made = any(
-        (isinstance(event.callee, ClassValue) and event.callee.cls in classes) or event.site.node in layers
-        for event in after
-    )
-    is_cast = any(event.name in {"float", "double"} and event.receiver is not None for event in after)
-    if is_made and not is_cast and not any(map(_adapts, calls)):
-        yield calls[set_[0]], dtype
+    found: tuple[Call, DType] | None = None
+    told: Call | None = None
+    for event in itertools.takewhile(lambda event: event is not made, calls):
+        if full_name(event) == "torch.set_default_dtype":
+            told = event
+        is_own = isinstance(event.callee, ClassValue) and event.callee.cls in classes
+        dtype = named_dtype(told.argument(0, "d")) if told is not None else None
+        if (is_own or event.site.node in layers) and told is not None and dtype is not None:
+            found = (told, dtype) if dtype in HALVES else found
+        if event.name in {"float", "double"} and event.receiver is not None:
+            found = None
+    if found is not None and not any(map(_adapts, calls)):
+        yield found
 
 
 def _tree(value: Value) -> list[Value]:

@@ -25,18 +25,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.autocast import DType, engine_precision, precision_autocast
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.framework_scaling import engine_scales, hook_scales
+from stethoscope.program.index import Index
 from stethoscope.program.infinite_bounds import is_infinite
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.precision import LoopPrecision
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.update_hooks import update_hooks
-from stethoscope.program.values import Applied, Constant, span_of
+from stethoscope.program.values import Applied, Constant, Outside, span_of
 from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.loop_precisions import LoopPrecisions
 
 RULE = Rule(code="PRC110", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
@@ -45,10 +47,14 @@ CLIPS = frozenset({"clip_grad_norm_", "clip_gradients"})
 CHECKS = frozenset({"isfinite", "isnan", "isinf"})
 
 
-def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
+def examine(precisions: LoopPrecisions | None, half: HalfPrecision) -> Iterator[Finding]:
     """Report each clip to infinity that an update follows."""
+    index, settings = half.sections.index, half.settings
+    hooks = update_hooks(index, settings)
+    if precisions is None and not hooks:
+        raise InsufficientData("no backward pass was found in the source")
     reported: set[ast.AST] = set()
-    for precision in precisions:
+    for precision in precisions or ():
         loop = precision.loop
         for clip in loop.of(Kind.CLIP):
             call = clip.event
@@ -57,30 +63,21 @@ def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
             reach = _reach(precision, clip)
             if reach and not _is_checked(loop, call):
                 reported.add(call.site.node)
-                yield _finding(loop, call, reach)
-    yield from _in_hooks(precisions, reported)
-
-
-def _in_hooks(precisions: LoopPrecisions, reported: set[ast.AST]) -> Iterator[Finding]:
-    """Clips in the methods that Lightning's and Hugging Face's loops call before they update."""
-    loop = next((one.loop for one in precisions if one.loop.hook is not None), None)
-    if loop is None:
-        return
-    index, settings = loop.run.index, loop.run.settings
-    scales = hook_scales(index, settings).get("training_step")
-    for hook, run in update_hooks(index, settings):
+                yield _finding(index, call, reach)
+    scaling = hook_scales(index, settings)
+    for hook, run in hooks:
+        scales = scaling.get("compute_loss" if hook.name == "on_pre_optimizer_step" else "training_step")
         for call in run.events:
             if not isinstance(call, Call) or call.site.node in reported or not _measures(run, call):
                 continue
-            # Before an update Lightning has unscaled, and a step with an infinite gradient is skipped.
-            if scales and hook.name != "on_after_backward":
+            # Before an update the framework has unscaled: a step with an infinite gradient is skipped.
+            if (scales and hook.name != "on_after_backward") or _decides(call):
                 continue
-            if not _decides(call):
-                reported.add(call.site.node)
-                yield _finding(loop, call, "scaled" if scales else "plain")
+            reported.add(call.site.node)
+            yield _finding(index, call, "scaled" if scales else "plain")
 
 
-def _finding(loop: TrainingLoop, call: Call, reach: str) -> Finding:
+def _finding(index: Index, call: Call, reach: str) -> Finding:
     scaled = reach == "scaled"
     said = (
         "the norm is measured before unscale_, so it is too large by the loss scale"
@@ -93,18 +90,19 @@ def _finding(loop: TrainingLoop, call: Call, reach: str) -> Finding:
         evidence={"call": call.site.text},
         proof="" if scaled else "inf / inf is NaN, and every gradient is multiplied by it",
         severity=Severity.WARNING if scaled else None,
-        fix=None if scaled else _fix(loop, call),
+        fix=None if scaled else _fix(index, call),
     )
 
 
 def _measures(run: Execution, call: Call) -> bool:
-    if call.name not in CLIPS or (call.name != "clip_grad_norm_" and not isinstance(call.receiver, Applied)):
+    name = call.callee.name.rpartition(".")[2] if isinstance(call.callee, Outside) else call.name
+    if name not in CLIPS or (name != "clip_grad_norm_" and not isinstance(call.receiver, Applied)):
         return False
     certain = call.keywords.get("error_if_nonfinite")
     if isinstance(certain, Constant) and certain.value is True:
         return False
     given = call.keywords.get("max_norm", call.keywords.get("gradient_clip_val"))
-    if given is None and call.name == "clip_grad_norm_":
+    if given is None and name == "clip_grad_norm_":
         given = call.argument(1, "max_norm")
     return is_infinite(run.index, run.settings, given)
 
@@ -183,12 +181,12 @@ def _is_in_round(loop: TrainingLoop, check: Call, call: Call) -> bool:
     return check.scope is call.scope or loop.body is None or loop.body in tuple(check.scopes())
 
 
-def _fix(loop: TrainingLoop, call: Call) -> Fix | None:
+def _fix(index: Index, call: Call) -> Fix | None:
     node, source = call.site.node, call.site.source
     span = span_of(source, node)
     if span is None or not isinstance(node, ast.Call) or not node.args or len(node.keywords) > 1:
         return None
-    if loop.run.index.module_of(source).imports.get("torch") != "torch":
+    if index.module_of(source).imports.get("torch") != "torch":
         return None
     parameters = span_of(source, node.args[0])
     if parameters is None:
