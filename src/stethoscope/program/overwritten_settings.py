@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.handed_settings import may_read
 from stethoscope.program.index import FunctionNode, dotted
 from stethoscope.program.mentions import Mentions, Spot, called, text_of
 from stethoscope.program.option import Option
@@ -320,6 +321,8 @@ def _kind(
     node = getattr(target, "node", None)
     if left and isinstance(node, FunctionNode):
         kind = _from_return(node, getattr(target, "source", source), path, code, left)
+        if kind is None and made.args and _rewraps(node):
+            return _given(made.args[0], source, code, left)
         return kind or ("parsed" if _reads_command_line(made) and _fills(node) else None)
     if isinstance(node, ast.ClassDef) or last in _HOLDING:
         return _from_fields(made, source, code, path, left)
@@ -377,6 +380,21 @@ def _reads_command_line(call: ast.Call) -> bool:
     """Whether a call gets the words of the command line: `Settings.from_argv(sys.argv[1:])`."""
     given = (*call.args, *(keyword.value for keyword in call.keywords))
     return any(dotted(node) == "sys.argv" for value in given for node in walk(value))
+
+
+def _rewraps(function: FunctionNode) -> bool:
+    """Whether a function gives back the very settings it gets, in another form: a dict as a namespace."""
+    parameter = next((arg.arg for arg in (*function.args.posonlyargs, *function.args.args)), None)
+    returned = [node.value for node in walk(function) if isinstance(node, ast.Return)]
+    holds = [value for value in returned if isinstance(value, ast.Call) and _is_holding(value)]
+    return bool(holds) and all(
+        value is not None and any(getattr(node, "id", None) == parameter for node in walk(value))
+        for value in returned
+    )
+
+
+def _is_holding(call: ast.Call) -> bool:
+    return called(call).rpartition(".")[2] in _HOLDING
 
 
 def _fills(function: FunctionNode) -> bool:
@@ -473,7 +491,9 @@ def _calls_own(statement: ast.stmt) -> bool:
     calls = (node.func for node in walk(statement) if isinstance(node, ast.Call))
     bases = (func.value for func in calls if isinstance(func, ast.Attribute))
     return any(
-        isinstance(base, ast.Name | ast.Call) and getattr(base, "id", "self") == "self" for base in bases
+        (isinstance(base, ast.Name) and base.id == "self")
+        or (isinstance(base, ast.Call) and called(base) == "super")
+        for base in bases
     )
 
 
@@ -518,6 +538,8 @@ def _is_read_at(name: ast.Name, path: Sequence[str], code: Mentions) -> bool:
         return False
     if isinstance(parent, ast.Assign) and isinstance(node, ast.Name):
         return not all(isinstance(target, ast.Attribute) for target in parent.targets)  # self.cfg = cfg
+    if isinstance(parent, ast.Call) and node is name and not may_read(parent, name, path, code):
+        return False
     return not _is_told(node, code)
 
 
