@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stethoscope.program.index import index
 from stethoscope.program.option_schemas import Schema, matching, option_schemas
 from stethoscope.program.outside_calls import outside_calls
 from stethoscope.program.parsed_classes import parsed_classes
@@ -119,7 +120,12 @@ def _unknown(
         name = str(part)
         if schema.knows(name):
             yield from _inside(name, members, depth, schema, run, file, took_steps)
-        elif not _is_read(name, run) and name not in _OF_LOADERS and not name.startswith("_"):
+        elif (
+            not _is_read(name, run)
+            and name not in _OF_LOADERS
+            and not name.startswith("_")
+            and not _is_parameter(name, frozenset(map(str, groups)), run)
+        ):
             path = ".".join(str(p) for p in members[0].key[: depth + 1])
             meant = nearest(name, schema.names)
             yield UnknownSetting(
@@ -160,6 +166,13 @@ def _is_read(name: str, run: Run) -> bool:
     if uses is None:
         return True
     return bool(uses.code.texts.get(name) or uses.code.attributes.get(name))
+
+
+def _is_parameter(name: str, beside: frozenset[str], run: Run) -> bool:
+    """Whether a function takes the key together with most others of its section, and so all of it."""
+    assert run.program is not None
+    taken = (set(function.parameters) for function in index(run.program).functions)
+    return any(name in names and len(names & beside) >= SHARE * len(beside) for names in taken)
 
 
 def _by_frameworks(

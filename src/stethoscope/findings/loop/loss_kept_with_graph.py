@@ -128,13 +128,18 @@ def _in_training(loop: TrainingLoop) -> Iterator[Kept]:
     # What a module begins when it is made, a framework calls its hook on for a whole run.
     events = [event for event in loop.events if loop.hook is None or not _is_making(event)]
     for kept in kept_values(events):
-        if isinstance(kept.event, Assignment) and without_gradients(kept.event):
+        if (isinstance(kept.event, Assignment) and without_gradients(kept.event)) or _is_detached(kept):
             continue
         if _is_minimised(loop, kept, losses):
             continue
         is_hook = loop.hook is not None and not loop.of(Kind.BACKWARD)
         if (is_hook and _is_kept_loss(loop.trace, kept)) or _is_with_gradient(loop, kept, losses):
             yield kept
+
+
+def _is_detached(kept: Kept) -> bool:
+    """`detach(log)`: a function of the repository that detaches what a dictionary holds."""
+    return isinstance(kept.written, ast.Call) and "detach" in words(bare_name(kept.written))
 
 
 def _given_out(loop: TrainingLoop) -> Iterator[Kept]:
