@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -297,5 +298,5 @@ def validating_modules(index: Index) -> Iterator[Class]:
 
 def is_of_training(name: str) -> bool:
     """Whether a name says that it was measured on the training data."""
-    parts = set(words(name.replace("/", "_").replace("-", "_")))
+    parts = set(words(re.sub(r"\W+", "_", name)))
     return bool(parts & {"train", "training", "trn"}) and not parts & DATA_WORDS

@@ -255,8 +255,9 @@ def _ramps(nodes: list[ast.AST], known: frozenset[str], counters: frozenset[str]
         if isinstance(node, ast.Call) and _called(node) in BOUNDING
         for inner in ast.walk(node)
     }
+    unread = _unread(nodes)
     for node in nodes:
-        if not isinstance(node, ast.BinOp) or id(node) in other:
+        if not isinstance(node, ast.BinOp) or id(node) in other or id(node) in unread:
             continue
         is_share = isinstance(node.op, ast.Div)
         if not is_share and not (
@@ -269,6 +270,18 @@ def _ramps(nodes: list[ast.AST], known: frozenset[str], counters: frozenset[str]
             if progress:
                 yield _Found(node, progress)
                 break
+
+
+def _unread(nodes: list[ast.AST]) -> set[int]:
+    """What is given to a name that nothing here reads but what speaks of it."""
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {
+        id(inner)
+        for node in nodes
+        for target, value in _pairs(node)
+        if isinstance(target, ast.Name) and target.id not in read
+        for inner in ast.walk(value)
+    }
 
 
 def _spoken(nodes: list[ast.AST], known: frozenset[str]) -> set[int]:
@@ -340,8 +353,12 @@ def _is_called_with_progress(cls: Class) -> bool:
     if called is None or not SPOKEN_PROGRESS.search(called.source.text):
         return False
     return any(
-        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and PROGRESS.match(node.attr)
-        for node in own_nodes(called.node)
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and SPOKEN_PROGRESS.match(f"self.{node.attr}")
+        for name, method in cls.methods.items()
+        if name != "__init__"
+        for node in own_nodes(method.node)
     )
 
 
@@ -396,6 +413,10 @@ def _measures_held_out(entry: EvaluationEntry, nodes: list[ast.AST]) -> bool:
         if named & EVALUATION_NAMES and not named & TRAINING_WORDS and not entry.lines:
             return True
     for node in nodes:
+        if isinstance(node, ast.Assign) and entry.lines:
+            named = {word for target in node.targets for name in names_in(target) for word in words(name)}
+            if named & DATA_WORDS and not named & TRAINING_WORDS:
+                return True
         if isinstance(node, ast.For | ast.comprehension):
             named = {word for name in names_in(node.iter) for word in words(name)}
             if named & DATA_WORDS and not named & TRAINING_WORDS:

@@ -71,6 +71,14 @@ def _compared(
                 is_half = isinstance(right, ast.Constant) and right.value == HALF
                 if made is not None and (is_half or getattr(right, "id", "") in halves):
                     yield OnLogits(Site(source, node), run or Site(source, made))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="round"), args=[rounded]):
+                made = _made(rounded, outputs)  # so does rounding
+                if made is not None:
+                    yield OnLogits(Site(source, node), run or Site(source, made))
+            case ast.Call(func=ast.Attribute(value=rounded, attr="round"), args=[]):
+                made = _made(rounded, outputs)
+                if made is not None:
+                    yield OnLogits(Site(source, node), run or Site(source, made))
             case ast.Call(func=ast.Name(id=name)) if depth:
                 called = index.functions_named(name)
                 handed = [_made(arg, outputs) for arg in node.args]
