@@ -322,7 +322,7 @@ def _kind(
     if left and isinstance(node, FunctionNode):
         kind = _from_return(node, getattr(target, "source", source), path, code, left)
         if kind is None and made.args and _rewraps(node):
-            return _given(made.args[0], source, code, left)
+            kind = _given(made.args[0], source, code, left)
         return kind or ("parsed" if _reads_command_line(made) and _fills(node) else None)
     if isinstance(node, ast.ClassDef) or last in _HOLDING:
         return _from_fields(made, source, code, path, left)
@@ -384,7 +384,8 @@ def _reads_command_line(call: ast.Call) -> bool:
 
 def _rewraps(function: FunctionNode) -> bool:
     """Whether a function gives back the very settings it gets, in another form: a dict as a namespace."""
-    parameter = next((arg.arg for arg in (*function.args.posonlyargs, *function.args.args)), None)
+    names = (arg.arg for arg in (*function.args.posonlyargs, *function.args.args))
+    parameter = next((name for name in names if name not in {"self", "cls"}), None)
     returned = [node.value for node in walk(function) if isinstance(node, ast.Return)]
     holds = [value for value in returned if isinstance(value, ast.Call) and _is_holding(value)]
     return bool(holds) and all(
