@@ -24,7 +24,7 @@ def is_divided(loop: TrainingLoop, window: Accumulation) -> bool:
     """Whether something divides: the loss before its backward pass, the gradients after it, or the engine."""
     if any(_is_divided(loop, backward, window) for backward in (window.backward, *window.others)):
         return True
-    return any(_scales_gradients(event) for event in loop.events)
+    return any(_scales_gradients(event) or _hands_share(event) for event in loop.events)
 
 
 def _is_divided(loop: TrainingLoop, backward: Move, window: Accumulation) -> bool:
@@ -98,8 +98,20 @@ def _may_count(loop: TrainingLoop, value: Value, window: Accumulation, depth: in
         case Applied(callee=callee, args=args):
             last = callee.rpartition(".")[2]
             named = bool(set(words(last)) & ACCUMULATION_WORDS)
-            return named or (last in NUMERIC and any(_may_count(loop, a, window, depth - 1) for a in args))
+            return (
+                named
+                or _counts_rounds(loop, value)
+                or (last in NUMERIC and any(_may_count(loop, a, window, depth - 1) for a in args))
+            )
     return True
+
+
+def _counts_rounds(loop: TrainingLoop, value: Applied) -> bool:
+    """`len(group)` inside of `for batch in group`."""
+    call, rounds = value.site.node, loop.micro.node if loop.micro is not None else None
+    if value.callee != "len" or not isinstance(call, ast.Call) or not isinstance(rounds, ast.For):
+        return False
+    return ast.unparse(call.args[0]) in {ast.unparse(node) for node in ast.walk(rounds.iter)}
 
 
 def _is_made_before(loop: TrainingLoop, site: Site) -> bool:
@@ -116,6 +128,15 @@ def _is_made_before(loop: TrainingLoop, site: Site) -> bool:
 def _words_of(value: Value) -> set[str]:
     name = value.key if isinstance(value, Part) else value.name if isinstance(value, Leaf) else ""
     return set(words(name)) if isinstance(name, str) else set()
+
+
+def _hands_share(event: object) -> bool:
+    """`batch["loss_scale"] = 1 / (tokens * rounds)`: the network multiplies with it."""
+    if not isinstance(event, Assignment) or not isinstance(event.target, ast.Subscript):
+        return False
+    key = event.target.slice
+    named = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
+    return {"loss", "scale"} <= set(words(named))
 
 
 def _scales_gradients(event: object) -> bool:
