@@ -532,7 +532,9 @@ class _Frame:
                 return Held(promoted(one.dtype for one in parts), most_layers(parts), parts)
             case (
                 ast.ListComp(elt=element, generators=generators)
+                | ast.SetComp(elt=element, generators=generators)
                 | ast.GeneratorExp(elt=element, generators=generators)
+                | ast.DictComp(value=element, generators=generators)
             ):
                 return self._comprehension(element, generators)
             case ast.NamedExpr(target=target, value=value):
@@ -665,6 +667,8 @@ class _Frame:
             return self.flow.call(callee, args, keywords, self.mode)
         if isinstance(func, ast.Attribute):
             base = self.evaluate(func.value)
+            if isinstance(base.value, Table) and func.attr in {"items", "values"}:
+                return _entries(self.flow, base, func.attr == "items")
             if isinstance(base.value, Instance | Applied) and func.attr in MOVING:
                 return self._moved(node, base.value, func.attr, args, keywords)
             is_tensor = base.dtype in HALVES | {DType.FLOAT32}
@@ -822,6 +826,12 @@ def _elements(flow: Flow, over: Held) -> Iterator[Held]:
         yield from (Held(value=element) for element in flow.elements(over.value))
     elif over.dtype in HALVES | {DType.FLOAT32}:
         yield Held(over.dtype, over.layers)
+
+
+def _entries(flow: Flow, table: Held, with_keys: bool) -> Held:
+    """What `modules.items()` or `modules.values()` goes through."""
+    found = tuple(_elements(flow, table))
+    return Held(items=tuple(Held(items=(UNKNOWN, one)) for one in found) if with_keys else found)
 
 
 def _paired(name: str, args: Sequence[Held]) -> Held:
