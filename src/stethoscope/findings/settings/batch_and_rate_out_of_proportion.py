@@ -40,7 +40,10 @@ def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
         raise InsufficientData("the settings do not name one learning rate")
     value = rate.amount.number or 0.0
     kinds = [str(one.amount.value) for one in plan["optimizer"].asked]
-    if kinds and all(_ADAM.fullmatch(kind) for kind in kinds) and value >= ADAM_TOO_HIGH:
+    # The rate of a Noam schedule is a factor, for what the width of the network and the step make.
+    scales = any(isinstance(one.value, str) and "noam" in one.value.lower() for one in settings)
+    adam = bool(kinds) and all(_ADAM.fullmatch(kind) for kind in kinds)
+    if adam and value >= ADAM_TOO_HIGH and not scales:
         yield Finding(
             (rate.setting.where, plan["optimizer"].asked[0].setting.where),
             f"{rate.name} is {value:g} with {kinds[0]}, a hundred times what it is used with",
