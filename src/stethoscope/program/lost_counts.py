@@ -188,12 +188,25 @@ def _averages(cls: Class) -> bool:
     )
 
 
+def _is_handed(load: Function, name: str) -> bool:
+    """Whether who loads the weights hands in the number beside them: `load_state_dict(state, updates)`."""
+    beside = set(load.parameters[2:])
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Attribute) and target.attr == name for target in node.targets)
+        and any(isinstance(inner, ast.Name) and inner.id in beside for inner in ast.walk(node.value))
+        for node in ast.walk(load.node)
+    )
+
+
 def _restored_without(
     index: Index, cls: Class, name: str, sources: Sequence[Source], pieces: Sequence[_Piece]
 ) -> Site | None:
     """Where objects of a class get their weights back and not this number."""
     load = next((cls.methods[one] for one in LOADS if one in cls.methods), None)
     save = next((cls.methods[one] for one in SAVES if one in cls.methods), None)
+    if load is not None and _is_handed(load, name):
+        return None
     if load is not None:
         missing = [method for method in (load, save) if method is not None and not _keeps(method, name)]
         return Site(cls.source, missing[0].node) if missing else None
