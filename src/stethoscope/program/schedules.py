@@ -173,6 +173,11 @@ def unit_of(run: Execution, length: Length) -> str:
     return _unit(run, length.value, 6) or _unit_of_names(length.written)
 
 
+def unit_of_value(run: Execution, value: Value) -> str:
+    """What a number is counted in, by what it was computed from."""
+    return _unit(run, value, 6)
+
+
 def _unit(run: Execution, value: Value, depth: int) -> str:
     value = run.force(value)
     if depth == 0:
@@ -186,22 +191,22 @@ def _unit(run: Execution, value: Value, depth: int) -> str:
             return _unit_of_name(key)
         case Applied(callee="*", args=args):
             units = [_unit(run, arg, depth - 1) for arg in args]
-            if any(_counts_batches(run, arg) for arg in args) or "step" in units:
+            if any(counts_batches(run, arg) for arg in args) or "step" in units:
                 return "step"
             # Epochs times something that is no plain number are most likely the steps in them.
             others = [arg for arg, unit in zip(args, units, strict=True) if unit != "epoch"]
             return "step" if "epoch" in units and others and not isinstance(others[0], Constant) else ""
         case Applied(callee="/" | "//", args=(above, below)):
             unit = _unit(run, above, depth - 1)
-            return "" if _counts_batches(run, below) else unit
+            return "" if counts_batches(run, below) else unit
         case Applied(
             callee="+" | "-" | "max" | "min" | "int" | "round" | "math.ceil" | "math.floor", args=args
         ):
             units = [unit for arg in args if (unit := _unit(run, arg, depth - 1))]
-            if any(_counts_batches(run, arg) for arg in args):
+            if any(counts_batches(run, arg) for arg in args):
                 units.append("step")
             return units[0] if len(set(units)) == 1 else ""
-        case Applied() if _counts_batches(run, value):
+        case Applied() if counts_batches(run, value):
             return "step"
         case Choice(options=options) | Items(items=[*options]):
             found = {_unit(run, option, depth - 1) for option in options}
@@ -209,13 +214,13 @@ def _unit(run: Execution, value: Value, depth: int) -> str:
     return ""
 
 
-def _counts_batches(run: Execution, value: Value) -> bool:
+def counts_batches(run: Execution, value: Value) -> bool:
     """`len(loader)`, `steps_per_epoch`."""
     value = run.force(value)
     if isinstance(value, Applied) and value.callee == "len" and value.args:
         return role_of(run, value.args[0]) is Role.LOADER
     if isinstance(value, Applied) and value.callee in {"//", "/", "math.ceil", "int", "max", "+"}:
-        return any(_counts_batches(run, arg) for arg in value.args)
+        return any(counts_batches(run, arg) for arg in value.args)
     name = value.key if isinstance(value, Part) else getattr(value, "name", "")
     return "per_epoch" in str(name).lower()
 

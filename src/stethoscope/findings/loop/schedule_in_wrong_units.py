@@ -5,8 +5,10 @@ For each torch or transformers scheduler: in which loop it is stepped, against w
 in. `T_max=epochs` stepped with every batch; `StepLR(step_size=30)`, `ExponentialLR(0.9)` or milestones
 below the number of epochs stepped with every batch inside a loop over epochs; and the reverse, lengths made
 of `len(loader)` or named steps and iterations, stepped once an epoch. A `SequentialLR` or
-`ChainedScheduler` counts as its members do. In Lightning the `interval` that `configure_optimizers` hands
-over, "epoch" where it says nothing, is held against the lengths in the same way.
+`ChainedScheduler` counts as its members do, a `LambdaLR` as its function divides. A rate that the loop sets
+by hand must not divide a count of steps by a number of epochs, nor the reverse. In Lightning the `interval`
+that `configure_optimizers` hands over, "epoch" where it says nothing, is held against the lengths in the same
+way.
 
 ## Why it matters
 Too fast, the rate is spent within the first epoch: it vanishes, or with a cosine it swings up and down
@@ -29,6 +31,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.configured_schedules import ConfiguredSchedule, configured_schedules
 from stethoscope.program.events import Call
+from stethoscope.program.hand_made_rates import all_schedules, mixed_rates
 from stethoscope.program.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
 from stethoscope.program.schedules import (
     CHAINS,
@@ -36,7 +39,6 @@ from stethoscope.program.schedules import (
     Schedule,
     is_made_of,
     numbers_in,
-    schedules,
     unit_of,
 )
 from stethoscope.program.statements import blocks_around, cut, holding, put_after
@@ -60,12 +62,19 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             call = step.move.event
             if not isinstance(call, Call) or call.args or call.keywords or id(call.site.node) in told:
                 continue
-            for schedule in schedules(loop.run, step.move.subject):
+            for schedule in all_schedules(loop.run, step.move.subject):
                 why = _mismatch(loop, step, schedule)
                 if why:
                     told.add(id(call.site.node))
                     yield _finding(loop, step, schedule, why)
                     break
+        for mixed in mixed_rates(loop):
+            yield Finding(
+                where=(mixed.count.where, mixed.rate.where),
+                message=f"the learning rate is laid out in {mixed.laid_out}s and computed from a count of "
+                f"{mixed.counted}s",
+                evidence={"count": mixed.count.text, "rate": mixed.rate.text},
+            )
         for configured in configured_schedules(loop):
             why = _configured_mismatch(configured)
             if why:
@@ -147,6 +156,8 @@ def _is_epoch_count(loop: TrainingLoop, length: Length) -> bool:
         return False
     if length.value is count and not (isinstance(count, Constant) and count.value is None):
         return True
+    if length.name == "lr_lambda":
+        return False  # a warm-up of as many steps as there are epochs
     known, wanted = numbers_in(loop.run, length.value), numbers_in(loop.run, count)
     return len(known) == 1 and known == wanted
 

@@ -2,7 +2,8 @@
 
 ## What it checks
 Loops that gather gradients over several batches and move the schedule with each update, where the length
-of the schedule is made of the number of batches (`epochs * len(loader)`) and divided by nothing.
+of the schedule is made of the number of batches (`epochs * len(loader)`) and divided by nothing. Of a
+`LambdaLR` it is what its function divides the round by.
 
 ## Why it matters
 With a window of N the schedule gets through 1/N of its course: the warm-up takes N times as long, and the
@@ -22,10 +23,11 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.accumulation import accumulation
 from stethoscope.program.ancestry import ancestry
+from stethoscope.program.hand_made_rates import all_schedules
 from stethoscope.program.loop_order import questions
 from stethoscope.program.moves import Kind
 from stethoscope.program.roles import Role, role_of
-from stethoscope.program.schedules import Length, schedules
+from stethoscope.program.schedules import Length
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Constant
 from stethoscope.signals.training_loops import TrainingLoops
@@ -51,7 +53,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 or (loop.micro is None and not questions(loop, move.event) >= asked)
             ):
                 continue
-            for schedule in schedules(loop.run, move.subject):
+            for schedule in all_schedules(loop.run, move.subject):
                 length = next((one for one in schedule.lengths if _counts_batches(loop, one)), None)
                 if length is not None and id(schedule.made) not in told:
                     told.add(id(schedule.made))
