@@ -20,8 +20,6 @@ from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.values import (
     Applied,
-    Choice,
-    Constant,
     FunctionValue,
     Instance,
     Items,
@@ -205,7 +203,9 @@ def hook_arguments(run: Execution, instance: Instance, method: Function) -> dict
         return {}
     run.initialise(instance)
     network = instance.attributes.get("model")
-    if network is None or isinstance(network, Constant | Choice) or len(method.parameters) < 2:
+    # One from elsewhere is known as a network by the name of the parameter alone.
+    network = run.force(network) if network is not None else None
+    if not isinstance(network, Instance) or len(method.parameters) < 2:
         return {}
     return {method.parameters[1]: network}
 
