@@ -6,7 +6,6 @@ computed by its own formula, weight included, on pictures whose error is known. 
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stethoscope.program.calls import callable_name, is_network_pass
-from stethoscope.program.declared_options import declared_options
+from stethoscope.program.declared_numbers import chosen_numbers, declared_numbers, number
 from stethoscope.program.dropped_terms import dropped_sums
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.idle_terms import DROPPED, WEIGHED_OUT, IdleTerm, cut_at
-from stethoscope.program.index import Function, Index
+from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.own_losses import own_loss
@@ -196,7 +195,8 @@ def _sized(
         value = addend.value
         if not isinstance(value, Applied | Delayed) or _is_of_distributions(one.run, value):
             continue
-        for given in (frozenset[int](), shared):
+        chosen = chosen_numbers(index, settings, value)
+        for given in (chosen, chosen | shared):
             operands = [operand for operand in operands_of(index, value, given) if not _is_layer(operand)]
             numbers = declared_numbers(index, settings, operands)
             masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
@@ -205,7 +205,7 @@ def _sized(
                 break
         else:
             continue
-        sizes = _sizes(index, value, compared, masks, {o: number for o, (_, number) in numbers.items()})
+        sizes = _sizes(index, value, compared, masks, {o: known for o, (_, known) in numbers.items()})
         if sizes is not None:
             spectrum = _spectrum(one.run, value)
             scaled = {key: size * abs(addend.factor) for key, size in sizes.items()}
@@ -215,7 +215,7 @@ def _sized(
                 value.site, scaled, spectrum is not None, site, one.sink.site, addend.scaled_at, assumed
             )
             if term.growth < SHRINKS:
-                known = {o: number for o, (_, number) in numbers.items()}
+                known = {o: one for o, (_, one) in numbers.items()}
                 doublings = SOUND_DOUBLINGS if spectrum is not None and _is_of_sound(spectrum) else 1
                 in_batch = _in_batch(index, value, compared, masks, known)
                 term = replace(term, in_batch=in_batch, doublings=doublings)
@@ -293,7 +293,7 @@ class _Sum:
         if value.callee == "*" and others:
             pairs.append((others[0], first))
         for inner, scale in pairs:
-            known = _number(scale)
+            known = number(scale)
             if known is None and not is_common:
                 continue
             times = 1.0 if not known else known if value.callee in {"*", ".mul"} else 1 / known
@@ -302,11 +302,6 @@ class _Sum:
                 at = value.site if known is not None else None
                 return [_Addend(part.value, part.factor, at or part.scaled_at) for part in found]
         return [_Addend(value, factor)]
-
-
-def _number(value: Value) -> float | None:
-    known = value.value if isinstance(value, Constant) else None
-    return float(known) if isinstance(known, int | float) and not isinstance(known, bool) else None
 
 
 # Weights
@@ -320,11 +315,11 @@ class _Numbers:
     settings: SettingsTree
 
     def of(self, value: Value) -> float | None:
-        known = _number(value)
-        if known is not None or not isinstance(value, Part | Leaf):
+        known = number(value)
+        if known is not None or not isinstance(value, Part | Leaf | Choice):
             return known
         found = declared_numbers(self.index, self.settings, [value])
-        return next((number for _, number in found.values()), None)
+        return next((known for _, known in found.values()), None)
 
 
 def _weighed(one: Minimised, numbers: _Numbers, addends: Sequence[_Addend]) -> Iterator[TermWeight]:
@@ -424,56 +419,6 @@ def _is_bounded(value: Value) -> bool:
             is_difference = isinstance(first, Applied) and first.callee == "-"
             return last == "cosine_similarity" or (last in {"abs", "square", "pow"} and is_difference)
     return False
-
-
-# Numbers that the run may set
-
-
-def declared_numbers(
-    index: Index, settings: SettingsTree, operands: Sequence[Value]
-) -> dict[Value, tuple[str, float]]:
-    """Operands that are settings, with the number that is declared for them."""
-    found: dict[Value, tuple[str, float]] = {}
-    for operand in operands:
-        name = (
-            operand.key if isinstance(operand, Part) else operand.name if isinstance(operand, Leaf) else None
-        )
-        if isinstance(name, str) and name.isidentifier():
-            number = _declared(index, settings, name)
-            if number is not None:
-                found[operand] = (name, number)
-    return found
-
-
-def _declared(index: Index, settings: SettingsTree, name: str) -> float | None:
-    """The one number that the settings give a name, else the options of the program, else its functions."""
-    options = (option.default for option in declared_options(index) if option.name.replace("-", "_") == name)
-    for values in (settings.values_named(name), options):
-        given = {_number(Constant(value)) for value in values if value is not None}
-        if given:
-            return given.pop() if len(given) == 1 else None
-    return _defaults(index).get(name)
-
-
-@remembered
-def _defaults(index: Index) -> dict[str, float]:
-    """The parameters that have one number as their default wherever they are declared."""
-    found: dict[str, set[float | None]] = {}
-    for function in index.functions:
-        for name, default in _parameters_with_default(function):
-            number = _number(Constant(default.value)) if isinstance(default, ast.Constant) else None
-            found.setdefault(name, set()).add(number)
-    known = {name: next(iter(numbers)) for name, numbers in found.items() if len(numbers) == 1}
-    return {name: number for name, number in known.items() if number is not None}
-
-
-def _parameters_with_default(function: Function) -> Iterator[tuple[str, ast.expr]]:
-    spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    pairs = zip(reversed(positional), reversed(spec.defaults), strict=False)
-    yield from ((arg.arg, default) for arg, default in pairs)
-    named = zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-    yield from ((arg.arg, default) for arg, default in named if default is not None)
 
 
 # Sizes
