@@ -42,15 +42,17 @@ def unmeasured_averages(index: Index) -> Iterator[UnmeasuredAverage]:
 
 def _averages(index: Index, cls: Class) -> Iterator[tuple[str, Site]]:
     init = cls.methods.get("__init__")
-    for node in ast.walk(init.node) if init is not None else ():
+    if init is None:
+        return
+    for node in ast.walk(init.node):
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as value
-            ) if _makes_average(index, init, value):
+            ) if _makes_average(index, value):
                 yield name, Site(init.source, node)
 
 
-def _makes_average(index: Index, function: Function | None, value: ast.Call) -> bool:
+def _makes_average(index: Index, value: ast.Call) -> bool:
     named = {_called(node) for node in ast.walk(value) if isinstance(node, ast.Call)}
     if named & {*AVERAGES, "deepcopy"}:
         return True
