@@ -52,6 +52,10 @@ OTHER_RAMPS = frozenset({
     "lr", "decay", "momentum", "ema", "eta", "tau", "temp", "temperature", "alpha", "gamma", "patience",
     "eps", "epsilon", "wd", "rate", "percent", "pct", "elapsed", "speed", "time",
 })
+RECORDS = frozenset({
+    "meter", "meters", "metric", "metrics", "logger", "log", "logs", "bar", "pbar", "history", "stats",
+    "writer", "results", "scores", "losses",
+})
 SPOKEN_PROGRESS = re.compile(r"self\.\w*(?:epoch|step|iter|progress)")
 BOUNDING = frozenset({"min", "max", "clamp", "clip", "cos", "exp", "sin", "minimum", "maximum"})
 # fmt: on
@@ -65,7 +69,7 @@ def ramps_in_evaluation(index: Index) -> tuple[Following, ...]:
     for entry in evaluation_entries(index):
         for ramp in search.reached(entry):
             found.setdefault(ramp.site.where, _following(entry, ramp))
-    for function in effects(index).minimising:
+    for function in effects(index).training:
         for ramp in search.set_in(list(ast.walk(function.node)), function.source):
             found.setdefault(ramp.site.where, _following(EvaluationEntry(function), ramp))
     for module in index.modules.values():
@@ -217,21 +221,33 @@ class _Search:
 
     def set_in(self, nodes: list[ast.AST], source: Source) -> Iterator[_Ramp]:
         """The ramps of a training loop that held-out data are set to: `val_set.set_level(level)`."""
-        known = _progress_names(nodes)
-        spoken = _spoken(nodes, frozenset(known))
+        known = frozenset(_progress_names(nodes))
+        if not known:
+            return
+        spoken = _spoken(nodes, known)
         live = [node for node in nodes if id(node) not in spoken]
-        ramps = list(_ramps(live, frozenset(known), frozenset()))
+        ramps = [*_ramps(live, known, frozenset()), *self._called_ramps(live, known)]
         names = {name: ramp for ramp in ramps for name in _kept_under(nodes, ramp.node)}
         held_out = _held_out_names(nodes)
         for node in nodes:
             receiver, given = _set(node)
-            if receiver is None or not held_out & _plain_names(receiver):
+            if receiver is None or not held_out & _plain_names(receiver) or _keeps_records(receiver):
                 continue
             for ramp in ramps:
                 inside = any(inner is ramp.node for value in given for inner in ast.walk(value))
                 named = {n for value in given for n in _plain_names(value) if names.get(n) is ramp}
                 if (inside or named) and not _is_set_otherwise(nodes, receiver, node):
                     yield _Ramp(Site(source, node), ramp.progress, Site(source, ramp.node))
+
+    def _called_ramps(self, nodes: list[ast.AST], known: frozenset[str]) -> Iterator[_Found]:
+        """The calls that are told the progress and answer with a ramp: `level = curriculum.level(epoch)`."""
+        for node in nodes:
+            if not isinstance(node, ast.Call) or OTHER_RAMPS & set(words(_called(node))):
+                continue
+            for function, given in self._asked(node, None, known):
+                returned = any(isinstance(one, ast.Return) and one.value for one in own_nodes(function.node))
+                if given and returned and any(_ramps(list(own_nodes(function.node)), given, frozenset())):
+                    yield _Found(node, next((name for name in names_in(node) if name in known), min(known)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -484,6 +500,11 @@ def _set(node: ast.AST) -> tuple[ast.expr | None, list[ast.expr]]:
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
         return node.targets[0].value, [node.value]
     return None, []
+
+
+def _keeps_records(receiver: ast.expr) -> bool:
+    """`val_meter.update(...)` is told what was measured, and is no data."""
+    return any(RECORDS & set(words(name)) for name in _plain_names(receiver))
 
 
 def _is_set_otherwise(nodes: list[ast.AST], receiver: ast.expr, besides: ast.AST) -> bool:
