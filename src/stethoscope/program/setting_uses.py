@@ -22,6 +22,7 @@ from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoke
 from stethoscope.program.option import Option
 from stethoscope.program.parameter_options import saved_parameters
 from stethoscope.program.remembered import remembered
+from stethoscope.program.section_taken_from import section_taken_from
 from stethoscope.program.settings_objects import (
     PARSING,
     absl_flags,
@@ -115,16 +116,26 @@ class SettingUses:
         spots = (spot for name in _LOADERS for spot in self.code.calls.get(name, ()))
         return (spot for spot in spots if not _is_ours(spot, self.code))
 
-    def of(self, name: str, sections: Sequence[str] = (), beside: frozenset[str] | None = None) -> Usage:
+    def of(
+        self,
+        name: str,
+        sections: Sequence[str] = (),
+        beside: frozenset[str] | None = None,
+        rivals: frozenset[str] = frozenset(),
+    ) -> Usage:
         """What becomes of the setting of this name, below these sections.
 
         `beside` are the names of all settings in those sections: an object that none of them is taken from
-        does not hold this one. None where they are not known.
+        does not hold this one. None where they are not known. `rivals` are other sections with a setting of
+        this name: what is plainly taken out of them is not this one.
         """
         spread = self._spread(name, sections)
         if spread is not None:
             return Usage(Use.USED, spread)
-        return self._judged(name, self._told(name)[0], lambda: self._escape(name, sections, beside))
+        taken = self._told(name)[0]
+        if rivals:
+            taken = [spot for spot in taken if section_taken_from(spot, self.code) not in rivals]
+        return self._judged(name, taken, lambda: self._escape(name, sections, beside))
 
     def of_option(self, option: Option) -> Usage:
         """What becomes of an option that the program declares, in the object that holds it."""

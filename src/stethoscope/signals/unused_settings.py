@@ -15,6 +15,7 @@ from stethoscope.run import Run, Setting, Where
 from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
 
+MOST_SECTIONS = 50  # with a setting of one name; more are entries of a list, which code goes through
 READ_SHARE = 0.5  # of a file's top-level keys that the program must take
 
 # Words in a name that say that the value changes what is learned.
@@ -128,8 +129,11 @@ def measure(run: Run) -> UnusedSettings | Missing:
     void = tuple(_void(run, index(run.program)))
     if not wanted and not void:
         return Missing("the source declares no settings and reads no settings file")
-    judged = {name: _judged(name, places, uses) for name, places in _grouped(wanted).items()}
+    grouped = _grouped(wanted)
+    judged = {name: _judged(name, places, uses) for name, places in grouped.items()}
     found = (*void, *(one for one in judged.values() if isinstance(one, UnusedSetting)))
+    used = (places for name, places in grouped.items() if judged[name] is None)
+    found += tuple(one for places in used for one in _outshone(places, uses))
     escapes = [one for one in judged.values() if isinstance(one, Where)]
     if escapes and not void and len(escapes) == sum(one is not None for one in judged.values()):
         if uses.flow.is_spent:
@@ -253,6 +257,21 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
     is_set = bool(in_file) or asks_for_something(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
     return UnusedSetting(name, where, first.value, mentions, speaks_of_training(name), is_set)
+
+
+def _outshone(places: list[_Wanted], uses: SettingUses) -> Iterator[UnusedSetting]:
+    """The settings of a name that is used, but in other sections than theirs."""
+    paths = {(*place.sections, place.name): place for place in places if place.sections}
+    if len(paths) < 2 or len(paths) > MOST_SECTIONS or any(place.option is not None for place in places):
+        return
+    for path, place in paths.items():
+        rivals = frozenset(other.sections[-1] for other in paths.values()) - {place.sections[-1]}
+        usage = uses.of(place.name, place.sections, place.beside, rivals) if rivals else None
+        if usage is None or usage.use is not Use.UNUSED or usage.mentions:
+            continue
+        if speaks_of_training(place.name) and asks_for_something(place.name, place.value):
+            name = ".".join(path[-2:])
+            yield UnusedSetting(name, (place.where,), place.value, (), True, True)
 
 
 def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
