@@ -19,6 +19,8 @@ from stethoscope.program.moves import Kind, same_object
 from stethoscope.program.values import Applied, Constant, Items, Site, Value
 
 TRAINING_FLAGS = frozenset({"train", "training", "augment", "augmentation", "aug", "random"})
+TRAINING_SPLITS = frozenset({"train", "training"})
+EVALUATION_SPLITS = frozenset({"val", "valid", "validation", "test", "eval", "dev"})
 SPOKEN_RESIZES = frozenset({"interpolate", "resize", "zoom", "imresize", "resample", "Resize", "thumbnail"})
 CROPS = ("crop", "patch", "window")
 POOLINGS = ("pool", "Pool")
@@ -90,38 +92,49 @@ def resized_in_data_sets(index: Index) -> Iterator[OnlyEvaluated]:
     for function in sample_functions(index):
         if not _speaks_of_resizing(function):
             continue
-        for node in own_nodes(function.node):
-            if not isinstance(node, ast.If) or not node.orelse or not _asks_for_training(node.test):
-                continue
-            for_training, otherwise = node.body, node.orelse
-            if isinstance(node.test, ast.UnaryOp):
-                for_training, otherwise = otherwise, for_training
-            crop = next(_calls(for_training, lambda name: any(word in name.lower() for word in CROPS)), None)
-            resize = next(_calls(otherwise, SPOKEN_RESIZES.__contains__), None)
-            crops_too = any(_calls(otherwise, lambda name: any(word in name.lower() for word in CROPS)))
-            inside = {id(one) for part in (for_training, otherwise) for one in _nodes(part)}
-            elsewhere = any(_is_resizing(one) for one in own_nodes(function.node) if id(one) not in inside)
-            if (
-                resize is None
-                or crops_too
-                or elsewhere
-                or any(_calls(for_training, SPOKEN_RESIZES.__contains__))
-            ):
-                continue
-            if crop is not None or any(map(_is_cut, _nodes(for_training))):
-                site = Site(function.source, resize)
-                yield OnlyEvaluated(site, Site(function.source, crop or for_training[0]))
+        for_training, otherwise = _branches(function)
+        crop = next(_calls(for_training, lambda name: any(word in name.lower() for word in CROPS)), None)
+        resize = next(_calls(otherwise, SPOKEN_RESIZES.__contains__), None)
+        crops_too = any(_calls(otherwise, lambda name: any(word in name.lower() for word in CROPS)))
+        inside = {id(one) for part in (for_training, otherwise) for one in _nodes(part)}
+        elsewhere = any(_is_resizing(one) for one in own_nodes(function.node) if id(one) not in inside)
+        if resize is None or crops_too or elsewhere or any(_calls(for_training, _speaks_of_size)):
+            continue
+        if crop is not None or any(map(_is_cut, _nodes(for_training))):
+            site = Site(function.source, resize)
+            yield OnlyEvaluated(site, Site(function.source, crop or for_training[0]))
 
 
-def _asks_for_training(test: ast.expr) -> bool:
-    """`self.training`, `train`, `not self.train`, `split == "train"`."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test = test.operand
-    if isinstance(test, ast.Compare):
-        texts = [node.value for node in ast.walk(test) if isinstance(node, ast.Constant)]
-        return isinstance(test.ops[0], ast.Eq) and texts in (["train"], ["training"])
-    name = getattr(test, "attr", getattr(test, "id", ""))
-    return bool(TRAINING_FLAGS.intersection(words(str(name))))
+def _branches(function: Function) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What a function does with what is trained on only, and with what is measured only."""
+    for_training: list[ast.stmt] = []
+    otherwise: list[ast.stmt] = []
+    for node in own_nodes(function.node):
+        if not isinstance(node, ast.If):
+            continue
+        asks = _asks_for_training(node.test)
+        if asks is not None:
+            (for_training if asks else otherwise).extend(node.body)
+            (otherwise if asks else for_training).extend(node.orelse)
+    return for_training, otherwise
+
+
+def _asks_for_training(test: ast.expr) -> bool | None:
+    """True for `self.training` and `split == "train"`, False for `not train` and `split != "train"`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            asks = _asks_for_training(operand)
+            return None if asks is None else not asks
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str(split))]):
+            if split not in TRAINING_SPLITS | EVALUATION_SPLITS:
+                return None
+            # `split != "val"` may be the test set as well as training.
+            if split in EVALUATION_SPLITS and isinstance(op, ast.NotEq):
+                return None
+            return (split in TRAINING_SPLITS) == isinstance(op, ast.Eq)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return True if TRAINING_FLAGS.intersection(words(name)) else None
+    return None
 
 
 def _nodes(block: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -133,6 +146,11 @@ def _calls(block: list[ast.stmt], wanted: object) -> Iterator[ast.Call]:
     for node in _nodes(block):
         if isinstance(node, ast.Call) and wanted(_bare(node)):  # type: ignore[operator]
             yield node
+
+
+def _speaks_of_size(name: str) -> bool:
+    """`resize`, `random_resized_crop`, `RandomScale`: training has sizes of its own."""
+    return name in SPOKEN_RESIZES or any(word in name.lower() for word in ("resize", "scale", "zoom"))
 
 
 def _is_cut(node: ast.AST) -> bool:
