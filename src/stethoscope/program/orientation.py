@@ -250,6 +250,8 @@ class Reader:
             return [replace(one, reshaped=True) for one in _turned(self.contributions(args[0], depth - 1))]
         if last in EVEN:
             return self._even(value, args[0], depth)
+        if last in {"pow", "float_power"} and len(args) > 1:
+            return self._power(value, args[0], args[1], depth)
         return self._whole(value, "")
 
     def _is_likelihood(self, value: Applied) -> bool:
@@ -316,11 +318,22 @@ class Reader:
     def _even(self, value: Applied, base: Value, depth: int) -> list[Contribution]:
         """A square or an absolute value: of (x - 1) it is a distance however x is oriented."""
         whole = self._whole(value, "")
+        if any(one.orientation > 0 for one in whole) and self._holds_one_to_another(base):
+            return [Contribution(value, -1, "")]
         if whole:
             return whole
         inner = self.contributions(base, depth - 1)
         is_difference = isinstance(base, Applied) and base.callee in {"-", "+", ".sub", ".add"}
         return [one for one in inner if one.net < 0 or not is_difference]
+
+    def _holds_one_to_another(self, base: Value) -> bool:
+        """`a - log(b)`: each side is made of other things, so they agree on another scale than a and b do."""
+        base = peeled(base)
+        if not isinstance(base, Applied) or base.callee not in {"-", ".sub"} or len(base.args) < 2:
+            return False
+        sides = map(peeled, base.args[:2])  # what picks the elements is not compared
+        left, right = ({id(one) for one in operands_of(self.run.index, side)} for side in sides)
+        return bool(left and right) and not left & right
 
     def _whole(self, value: Applied | Delayed, name: str) -> list[Contribution]:
         """The value as one likeness or distance: tried on numbers, else by its name."""
