@@ -33,8 +33,13 @@ def _outvoted(code: Mentions) -> Iterator[Overwritten]:
                 yield Overwritten((name,), statement, then, source, "parsed")
 
 
-def buried_settings(code: Mentions) -> Iterator[Overwritten]:
+@remembered
+def buried_settings(code: Mentions) -> tuple[Overwritten, ...]:
     """Every setting over which a table is poured that the code has written out: `loaded.update(DEFAULTS)`."""
+    return tuple(_buried_settings(code))
+
+
+def _buried_settings(code: Mentions) -> Iterator[Overwritten]:
     for source in code.index.program:
         if not any(word in source.text for word in ("update", "**", "|", "merge")):
             continue

@@ -14,6 +14,7 @@ from stethoscope.program.entries import is_test
 from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.mentions import Mentions, called
 from stethoscope.program.overwritten_settings import Overwritten
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.syntax import walk
 from stethoscope.run import Where
@@ -27,8 +28,13 @@ class Undone:
     taken: Where
 
 
-def undone_parameters(code: Mentions) -> Iterator[Undone]:
+@remembered
+def undone_parameters(code: Mentions) -> tuple[Undone, ...]:
     """Every parameter or setting that is taken in and replaced before anything reads it."""
+    return tuple(_undone_parameters(code))
+
+
+def _undone_parameters(code: Mentions) -> Iterator[Undone]:
     for function in code.index.functions:
         if is_test(function.source):
             continue
