@@ -96,13 +96,14 @@ class ScaledApart:
     """An evaluation whose items are standardised otherwise than those of training.
 
     `judged` is None where they are not standardised at all; `dataset` is where the data set of the evaluation
-    is made or handed on.
+    is made or handed on, and `fitted` where what it was given got its statistics.
     """
 
     trained: Standardised
     judged: Standardised | None
     dataset: Site
     loader: Site
+    fitted: Site | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -295,7 +296,9 @@ def _compared(pair: _Pair) -> list[ScaledApart] | None:
         is_scaled_later = _is_scaled_later(pair)
         return [] if is_scaled_later else [ScaledApart(trained[0], None, place, pair.judged.site)]
     return [
-        ScaledApart(trained[0], one, place, pair.judged.site) for one in judged if _differs(one, trained)
+        ScaledApart(trained[0], one, place, pair.judged.site, _fitted_at(pair, one))
+        for one in judged
+        if _differs(one, trained)
     ][:1]
 
 
@@ -447,6 +450,30 @@ def _statistics(run: Execution, scaled: Standardised) -> list[Applied]:
         return []
     found = (one for one in ingredients(run, above.args[1]) if isinstance(one, Applied))
     return [one for one in found if one.callee.rpartition(".")[2] in STATISTICS]
+
+
+def _fitted_at(pair: _Pair, judged: Standardised) -> Site | None:
+    """Where what the data set of the evaluation was given got its statistics: `Items(val, Scale.of(val))`."""
+    own = {id(one) for one in _statistics(pair.run, judged)} if judged.kind is Kind.OWN else set()
+    options = {**dict(zip(POSITIONAL, pair.judged.args, strict=False)), **pair.judged.keywords}
+    made = datasets(pair.run, options["dataset"]) if own and "dataset" in options else ()
+    for dataset in made:
+        given = dataset.made_with.values() if isinstance(dataset, Instance) else ()
+        for value in given:
+            if isinstance(value, Delayed) and any(id(one) in own for one in _inside(pair.run, value)):
+                return value.site
+    return None
+
+
+def _inside(run: Execution, value: Delayed) -> Iterator[Value]:
+    """What a call answers with, and what the object that it answers with holds."""
+    answer = run.expand(value)
+    held = [answer]
+    if isinstance(answer, Instance):
+        held = [*answer.attributes.values(), *answer.made_with.values()]
+    for one in held:
+        if not isinstance(one, Instance):
+            yield from ingredients(run, one)
 
 
 def _have_other_data(pair: _Pair) -> bool:

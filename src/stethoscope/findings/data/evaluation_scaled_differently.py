@@ -35,7 +35,8 @@ def examine(data: ScaledData) -> Iterator[Finding]:
     for apart in data.seen.apart:
         judged = (apart.judged.site.where,) if apart.judged is not None else ()
         asked = (apart.trained.asked.where,) if apart.trained.asked is not None else ()
-        places = (apart.dataset.where, *judged, *asked, apart.trained.site.where, apart.loader.where)
+        fitted = (apart.fitted.where,) if apart.fitted is not None else ()
+        places = (apart.dataset.where, *fitted, *judged, *asked, apart.trained.site.where, apart.loader.where)
         yield Finding(
             where=tuple(dict.fromkeys(places)),
             message=_message(apart),
