@@ -175,13 +175,15 @@ class _Objective:
         """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
         if isinstance(value, Delayed) and not calls.is_network_pass(self.run.index, value):
             return ()  # what it does with its arguments is followed
+        if _is_size(value):
+            return ()
         if not isinstance(value, Applied) or not value.callee.endswith("()"):
             return inputs(value)
         labels = value.keywords.get("labels")
         if labels is not None:
             return (labels,)
         if calls.SPREAD in value.keywords:
-            return (self.run.part(value.keywords[calls.SPREAD], "labels"),)
+            return (self.run.part(_before_moves(value.keywords[calls.SPREAD]), "labels"),)
         if value.callee != "()":
             made_by = value.callee.removesuffix("()").rpartition(".")[2]
             return () if made_by in MODEL_MAKERS else inputs(value)
@@ -201,11 +203,11 @@ class _Objective:
         return found
 
     def _batch_parts(self) -> list[Part]:
-        inner: set[int] = set()  # a part of a part is one part
+        parts = [value for value in self.values if isinstance(value, Part)]
+        inner = {id(part.base) for part in parts}  # a part of a part is one part
         found: list[Part] = []
-        for value in self.values:
-            if isinstance(value, Part):
-                inner.add(id(value.base))
+        for value in parts:
+            if not _is_size(value):
                 base, keys = part_path(value)
                 is_drawn = is_loader(base) and keys[:1] == ("*",)
                 if (is_drawn or self._is_handed(base)) and id(value) not in inner:
@@ -326,6 +328,23 @@ class _Objective:
                 if is_of_batch and _marks(peeled(mask)) and calls.comes_from_model(self.run, other):
                     return masked.site
         return None
+
+
+def _before_moves(batch: Value) -> Value:
+    """A batch before it was moved: `batch.to(device)` has the same entries."""
+    while isinstance(batch, Applied) and batch.callee in calls.MOVES and batch.args:
+        batch = batch.args[0]
+    return batch
+
+
+def _is_size(value: Value) -> bool:
+    """`len(batch)`, `ids.size(0)`, `ids.shape`: a number about data that holds none of it."""
+    match value:
+        case Applied(callee="len" | ".size" | ".numel" | ".dim"):
+            return True
+        case Part(key="shape" | "ndim" | "dtype" | "device"):
+            return True
+    return False
 
 
 # What a framework does for its user
