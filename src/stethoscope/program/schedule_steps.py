@@ -36,6 +36,8 @@ def schedule_steps(loop: TrainingLoop) -> Iterator[ScheduleStep]:
         if move.kind is not Kind.SCHEDULER_STEP:
             continue
         scope = next((one for one in move.event.scopes() if one in around), None)
+        if scope is not loop.body and _is_walked_again(loop, move.event):
+            continue
         if scope is not None and _asked(move.event, scope) <= _asked(updates[0].event, scope):
             yield ScheduleStep(move, scope, position < first)
         elif scope is None:
@@ -73,6 +75,12 @@ def yield_in(node: ast.AST) -> ast.expr | None:
 def _called(node: ast.AST) -> set[str]:
     calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
     return {str(getattr(func, "attr", None) or getattr(func, "id", "")) for func in calls}
+
+
+def _is_walked_again(loop: TrainingLoop, event: Event) -> bool:
+    """Whether an event belongs to the same loop in the code, which the walk went through once more."""
+    node = loop.body.node if loop.body is not None else None
+    return any(scope.kind == "loop" and scope.node is node for scope in event.scopes())
 
 
 def _rounds(loop: TrainingLoop) -> list[Scope]:

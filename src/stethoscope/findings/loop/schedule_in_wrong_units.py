@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.configured_schedules import ConfiguredSchedule, configured_schedules
-from stethoscope.program.events import Call
+from stethoscope.program.events import Call, Scope
 from stethoscope.program.hand_made_rates import all_schedules, mixed_rates
 from stethoscope.program.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
 from stethoscope.program.schedules import (
@@ -119,9 +119,16 @@ def _mismatch(loop: TrainingLoop, step: ScheduleStep, schedule: Schedule) -> str
         return ""
     if step.round is loop.body:
         return _too_fast(loop, schedule)
-    if step.round is epochs:
+    if step.round is epochs and not _is_updated_in(loop, epochs):
         return _too_slow(loop, schedule)
     return ""
+
+
+def _is_updated_in(loop: TrainingLoop, round_: Scope) -> bool:
+    """Whether the weights are updated in the rounds of this loop, behind one that gathers gradients."""
+    updates = [move for move in (*loop.moves, *loop.after) if move.updates]
+    loops = (next((s for s in move.event.scopes() if s.kind == "loop"), None) for move in updates)
+    return any(scope is round_ for scope in loops)
 
 
 def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
