@@ -1,0 +1,1 @@
+"""Conditional diffusion for the removal of rain streaks."""

@@ -1,0 +1,1 @@
+from .registry import DATASETS, HOOKS, MODELS, TRANSFORMS, WRAPPERS
