@@ -12,9 +12,10 @@ numbers stayed behind, the batch is another one than everybody reads, and the le
 number that is read. DeepSpeed, Transformers and torchtitan refuse to start; a comment stays and misleads.
 
 ## When it is harmless
-A number of processes that nobody names may be any, and then only what no number of processes explains is
-reported. `auto` is filled in by the framework. An accumulation that the program derives from the total is not
-in the settings, and nothing is said. A comment is only noted.
+A number of processes that nobody names may be any, and so may one that a launcher leaves to the environment
+(`${NGPU:-8}`); then only what no number of processes explains is reported. `auto` is filled in by the
+framework. An accumulation that the program derives from the total is not in the settings, and nothing is
+said. A comment is only noted.
 
 ## References
 - DeepSpeed: Batch Size Related Parameters
@@ -24,7 +25,7 @@ in the settings, and nothing is said. A comment is only noted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked, deepspeed_sections, is_in_sections
@@ -39,6 +40,7 @@ _SAID = re.compile(
     r"(?:of|is|=|:|->|~)?\s*(?P<number>\d[\d,_]*)(?![\d.]*\s*(?:[*xk]|tokens))",
     re.IGNORECASE,
 )
+_FALLBACK = re.compile(r"\$\{\w+:?[-=][\"']?$")  # before the value: `${NGPU:-8}`
 _GIVEN_TWICE = {
     "train_micro_batch_size_per_gpu": "per_device_train_batch_size",
     "gradient_accumulation_steps": "gradient_accumulation_steps",
@@ -59,12 +61,26 @@ def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
         return
     if each is None:
         raise InsufficientData("the settings do not give one batch per device")
+    named = [] if _is_left_open(plan, settings) else plan["processes"].asked
+    processes = plan.processes if named else None
     for one in stated:
-        if not _adds_up(one.amount.number or 0.0, each, window, plan, _is_split(one, window)):
-            yield _finding(plan, each, window, one.name, one.amount.number or 0.0, one.setting.where)
+        if not _adds_up(one.amount.number or 0.0, each, window, processes, _is_split(one, window)):
+            yield _finding(
+                processes, named, each, window, one.name, one.amount.number or 0.0, one.setting.where
+            )
     for where, number in comments if window is not None else ():
-        if not _adds_up(number, each, window, plan, False):
-            yield _finding(plan, each, window, "", number, where)
+        if not _adds_up(number, each, window, processes, False):
+            yield _finding(processes, named, each, window, "", number, where)
+
+
+def _is_left_open(plan: TrainingPlan, settings: Settings) -> bool:
+    """Whether a launcher takes the number of processes from the environment, and names it for one machine."""
+    texts = {file.file: file.text for file in settings.recipe.files if file.syntax == "shell"}
+    for one in plan["processes"].asked:
+        span = one.setting.span
+        if span is not None and _FALLBACK.search(texts.get(one.setting.where.file, "")[: span[0]]):
+            return True
+    return False
 
 
 def _is_split(one: Asked, window: Asked | None) -> bool:
@@ -72,11 +88,12 @@ def _is_split(one: Asked, window: Asked | None) -> bool:
     return window is None or one.setting.leaf == "global_batch_size"
 
 
-def _adds_up(total: float, each: Asked, window: Asked | None, plan: TrainingPlan, is_split: bool) -> bool:
+def _adds_up(
+    total: float, each: Asked, window: Asked | None, processes: float | None, is_split: bool
+) -> bool:
     """Whether a batch of an update may be made of these parts."""
     part = each.amount.number or 1.0
     gathered = window.amount.number or 1.0 if window is not None else 1.0
-    processes = plan.processes if plan["processes"].asked else None
     if is_split:
         return total % (part * (processes or 1.0)) == 0 or total == part
     if processes is None:
@@ -88,19 +105,23 @@ def _adds_up(total: float, each: Asked, window: Asked | None, plan: TrainingPlan
 
 
 def _finding(
-    plan: TrainingPlan, each: Asked, window: Asked | None, name: str, total: float, where: Where
+    count: float | None,
+    named: Sequence[Asked],
+    each: Asked,
+    window: Asked | None,
+    name: str,
+    total: float,
+    where: Where,
 ) -> Finding:
     parts = [one for one in (each, window) if one is not None]
     told = [f"{one.name} {one.amount.number:,.0f}" for one in parts]
-    processes = plan["processes"].asked
-    count = plan.processes if processes else None
     if count is not None:
         told.append(f"{count:,.0f} process{'es' if count > 1 else ''}")
     product = 1.0
     for number in [*(one.amount.number for one in parts), count]:
         product *= number or 1.0
     said = f"{name} is {total:,.0f}" if name else f"the comment says a batch of {total:,.0f}"
-    places = (where, *(one.setting.where for one in (*parts, *processes[:1])))
+    places = (where, *(one.setting.where for one in (*parts, *named[:1])))
     return Finding(
         tuple(dict.fromkeys(places)),
         f"{said}, and {' x '.join(told)} give {product:,.0f}",
