@@ -15,6 +15,7 @@ from stethoscope.recipe.interpolation import loaded_by_omegaconf
 from stethoscope.recipe.launchers import Signs, Started, launchers_in, started_by
 from stethoscope.recipe.lightning_cli_config import as_loaded
 from stethoscope.recipe.parser_defaults import Option, options_of, taken_by
+from stethoscope.recipe.training_words import holds_training
 from stethoscope.recipe.wandb_config import unwrapped
 from stethoscope.run import ConfigFile, Document, Program, Recipe, Setting, Unread
 from stethoscope.run.checkpoint_files import in_checkpoint_folder
@@ -96,13 +97,14 @@ class Surroundings:
 
 
 def looks_like_settings(entry: Entry) -> bool:
-    """Whether a file's name says that it holds the settings of a training."""
+    """Whether a file holds the settings of a training: by its name, or for JSON by the names in it."""
     syntax = syntax_of(entry.name)
     stem = entry.path.stem
     if syntax is None or _OTHER_TOOLS.match(stem) or "mlruns" in entry.path.parts:
         return False
     if syntax == "json":
-        return bool(_JSON_SETTINGS.search(stem)) and not _JSON_OTHER.search(stem)
+        named = _JSON_SETTINGS.search(stem)
+        return not _JSON_OTHER.search(stem) and (named is not None or holds_training(entry))
     if syntax == "python":
         return _is_python_settings(entry)
     return syntax != "shell" and not stem.startswith(".")

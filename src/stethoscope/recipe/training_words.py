@@ -1,0 +1,43 @@
+"""JSON files that are settings by what they hold: several names that only trainings have, and no results.
+
+`ecg.json`, `base.json`: a name says nothing, and JSON holds anything. A person who writes settings writes a
+rate, a batch size and a number of epochs; a program that writes results writes scores beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from stethoscope.errors import UnreadableFile
+from stethoscope.recipe._files import text_of
+from stethoscope.run.folder import Entry
+
+LONGEST = 64_000  # bytes; data with such names is longer
+FEWEST = 3
+TRAINING = frozenset({
+    "lr", "learning_rate", "base_lr", "min_lr", "batch_size", "train_batch_size", "epochs", "num_epochs",
+    "n_epochs", "max_epochs", "max_steps", "num_steps", "total_steps", "total_iter", "warmup", "warmup_steps",
+    "warmup_epochs", "weight_decay", "momentum", "optimizer", "scheduler", "grad_clip", "max_norm",
+    "num_workers", "ema_decay", "dropout", "accumulation_steps", "gradient_accumulation_steps",
+})  # fmt: skip
+RESULT = re.compile(
+    r"(?:^|_)(?:acc|accuracy|auc|f1|psnr|ssim|miou|score|scores|losses|best|elapsed|time|timestamp|step|epoch)(?:_|$)"
+    r"|^(?:train|val|valid|test)_loss$",
+    re.IGNORECASE,
+)
+
+
+def holds_training(entry: Entry) -> bool:
+    """Whether a JSON file holds settings of a training."""
+    if entry.size > LONGEST:
+        return False
+    try:
+        held = json.loads(text_of(entry.path, entry.file))
+    except (UnreadableFile, ValueError, RecursionError):
+        return False
+    if not isinstance(held, dict):
+        return False
+    sections = [held, *(section for section in held.values() if isinstance(section, dict))]
+    names = {name for section in sections for name in section}
+    return len(names & TRAINING) >= FEWEST and not any(map(RESULT.search, names))
