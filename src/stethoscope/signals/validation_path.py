@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from stethoscope.program.curricula_over_data import curricula_over_data
 from stethoscope.program.index import index
 from stethoscope.program.moving_difficulty import moving_difficulties
 from stethoscope.program.ramps_in_evaluation import ramps_in_evaluation
@@ -27,7 +28,11 @@ def measure(run: Run) -> Yardstick | Missing:
     path = validation_path(run.program, run.recipe)
     known = {following.where for following in path.followings}
     names = index(run.program)
-    walked = (*moving_difficulties(names, settings_tree(run.recipe)), *ramps_in_evaluation(names))
+    walked = (
+        *moving_difficulties(names, settings_tree(run.recipe)),
+        *ramps_in_evaluation(names),
+        *curricula_over_data(names),
+    )
     more = tuple({f.where: f for f in walked if f.where not in known}.values())
     path = replace(path, followings=(*path.followings, *more))
     if not path.functions and not path.followings:
