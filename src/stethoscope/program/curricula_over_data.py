@@ -1,7 +1,7 @@
 """Objects that set data sets to a ramp, and are given held-out ones too.
 
-`Pace((train, val), ...)` keeps its data sets and sets each to `low + share * (high - low)` when it is told the
-epoch. What it is given decides: held-out data among them are measured at the difficulty of the epoch.
+`Pace((train, val), ...)` keeps its data sets and sets each to `low + share * (high - low)` when it is told
+the epoch. What it is given decides: held-out data among them are measured at the difficulty of the epoch.
 """
 
 from __future__ import annotations

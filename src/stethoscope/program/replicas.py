@@ -15,6 +15,7 @@ from stethoscope.program.minimised import minimised
 from stethoscope.program.noisy_copies import noisy_copies, noisy_places
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.topped_up_copies import topped_up_copies
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Value
 
 MOST_LOOKED = 200
@@ -57,7 +58,7 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
                     found.setdefault(id(replicas.repeated.node), replicas)
         except (Exhausted, RecursionError):
             continue
-    for made in (*noisy_channels(index), *noisy_copies(index)):
+    for made in (*noisy_channels(index), *noisy_copies(index), *topped_up_copies(index)):
         passes += 1
         found.setdefault(id(made.joined.node), NoisyReplicas(0, made.joined, made.made))
     return Replicas(passes, tuple(found.values()))
