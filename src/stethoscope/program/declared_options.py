@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stethoscope.program.index import Class, Index, dotted
-from stethoscope.program.mentions import Mentions, mentions
+from stethoscope.program.mentions import Mentions, Spot, mentions
 from stethoscope.program.option import Option, literal
 from stethoscope.program.parameter_options import parameter_options
 from stethoscope.program.remembered import remembered
@@ -179,10 +179,15 @@ def _flag(call: ast.Call, name: str, source: Source) -> Iterator[Option]:
 
 def _dicts(code: Mentions) -> Iterator[Option]:
     """The entries of every literal dict that is called like settings."""
+    for spot in settings_dicts(code):
+        assert isinstance(spot.node, ast.Dict)
+        yield from _of_dict(spot.node, (), spot.source)
+
+
+def settings_dicts(code: Mentions) -> Iterator[Spot]:
+    """Every literal dict that is called like settings."""
     for name in [name for name in code.given if HOLDS_OPTIONS.search(name)]:
-        for spot in code.given[name]:
-            if isinstance(spot.node, ast.Dict):
-                yield from _of_dict(spot.node, (), spot.source)
+        yield from (spot for spot in code.given[name] if isinstance(spot.node, ast.Dict))
 
 
 def _of_dict(table: ast.Dict, sections: tuple[str, ...], source: Source) -> Iterator[Option]:

@@ -16,6 +16,7 @@ from stethoscope.program.declared_options import (
     field_names,
     is_plain_option_class,
     is_record_class,
+    settings_dicts,
 )
 from stethoscope.program.index import Class, Function, dotted, index
 from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoken_of, taken_by_name, text_of
@@ -143,6 +144,8 @@ class SettingUses:
             return self._of_parameter(option)
         if option.kind == "constant":
             return self.of_constant(option.name)
+        if option.kind == "entry":
+            return self._of_entry(option)
         taken, told = self._told(option.name)
         used = self._first_act(told) or _first(
             acts(spot, self.flow, "value") for spot in flag_holders(option.name, self.code)
@@ -167,6 +170,18 @@ class SettingUses:
                 or _first(other.escape for other in self._held if other.names & siblings)
             ),
         )
+
+    def _of_entry(self, option: Option) -> Usage:
+        """What becomes of an entry of a literal dict, which may go on whole: `initialize(config=...)`."""
+        usage = self.of(option.name, option.sections)
+        table = self.program.tables.get(option.where)
+        if usage.use is not Use.UNUSED or table is None:
+            return usage
+        held = self._whole_of(("table", id(table.node)), (table,))
+        spread = None if option.sections else self._spread_of(option.name, held.spreads)
+        if spread is not None:
+            return Usage(Use.USED, spread)
+        return usage if held.escape is None else Usage(Use.ESCAPED, held.escape)
 
     def is_section_of(self, section: str, option: Option) -> bool:
         """Whether a section of a file is filled into the record that declares an option."""
@@ -364,6 +379,16 @@ class ProgramSettings:
     def flags(self) -> frozenset[str]:
         """The names of the command line's options."""
         return frozenset(option.name for option in self.options if option.kind == "flag")
+
+    @cached_property
+    def tables(self) -> dict[Where, Spot]:
+        """The literal dicts called like settings, by the places of their keys."""
+        return {
+            spot.source.where(key): spot
+            for spot in settings_dicts(self.code)
+            for key in ast.walk(spot.node)
+            if isinstance(key, ast.Constant)
+        }
 
     @cached_property
     def siblings(self) -> dict[str, frozenset[str]]:
