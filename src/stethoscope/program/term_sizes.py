@@ -272,6 +272,12 @@ class _Sum:
                 return [
                     part for item in items for part in self.parts(item, factor, depth - 1, is_common=False)
                 ]
+            case Applied(callee=callee, args=[Applied() as summed]) if (
+                callee in {".mean", "torch.mean"} and not value.keywords
+            ):
+                # The mean of a sum, such as that of weighed pictures, is the sum of the means.
+                inner = self.parts(summed, factor, depth - 1, is_common)
+                return inner if len(inner) > 1 and _are_means(self.run, inner) else [_Addend(value, factor)]
             case Delayed() if not is_network_pass(self.run.index, value):
                 inner = self.parts(self.run.expand(value), factor, depth - 1, is_common)
                 return inner if len(inner) > 1 else [_Addend(value, factor)]
@@ -302,6 +308,14 @@ class _Sum:
                 at = value.site if known is not None else None
                 return [_Addend(part.value, part.factor, at or part.scaled_at) for part in found]
         return [_Addend(value, factor)]
+
+
+def _are_means(run: Execution, addends: Sequence[_Addend]) -> bool:
+    """Whether each addend is a mean already, over all but one axis."""
+    return all(
+        any(one.callee in {".mean", "torch.mean"} for one in _applied_in(run, addend.value))
+        for addend in addends
+    )
 
 
 # Weights
@@ -416,6 +430,8 @@ def _is_bounded(value: Value) -> bool:
             return True
         case Applied(callee=callee, args=[first, *_]):
             last = callee.rpartition(".")[2]
+            if last in {"flatten", "view", "reshape"}:
+                return _is_bounded(first)
             is_difference = isinstance(first, Applied) and first.callee == "-"
             return last == "cosine_similarity" or (last in {"abs", "square", "pow"} and is_difference)
     return False
