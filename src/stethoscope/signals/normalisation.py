@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.fitted_again import fitted_again
 from stethoscope.program.index import index
 from stethoscope.program.normalisation import Pipeline, pipelines
 from stethoscope.program.told_statistics import ToldApart, told_apart
@@ -42,7 +43,7 @@ def measure(run: Run) -> Transforms | Missing:
     if run.program is None or not run.program.sources:
         return NO_SOURCE
     names = index(run.program)
-    found, told = pipelines(names), told_apart(names)
+    found, told = pipelines(names), (*told_apart(names), *fitted_again(names))
     if not found and not told:
         return Missing("no normalising transforms were found in the source")
     return Transforms(found, told)
