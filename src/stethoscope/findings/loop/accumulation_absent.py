@@ -81,8 +81,8 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             stepped = update.event.site
             yield Finding(
                 where=(engine.site.where, stepped.where),
-                message=f"{stepped.text} follows every batch: nothing enters accumulate(), so the Accelerator "
-                "divides the loss and gathers nothing",
+                message=f"{stepped.text} follows every batch: nothing enters accumulate(), so the "
+                "Accelerator divides the loss and gathers nothing",
                 evidence={"step": stepped.text, "made": engine.site.text},
             )
         if cleared is None and idle is None and divided is None and unentered is None:

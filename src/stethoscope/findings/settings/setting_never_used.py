@@ -6,8 +6,9 @@ classes (also those that HfArgumentParser and tyro fill), entries of settings di
 at the top of a training script. The object that holds the settings is followed from where it is made, and
 each value through assignments, attributes, `**settings` and functions of the repository. A setting is
 reported when its value reaches nothing but print-outs, log messages, saved records and checks that only
-print or stop, and one whose name is taken out of other sections of its file only. Where a launcher passes it, both places are named. An accumulation that no loop has is told by
-batch-smaller-than-asked, with the batch that it makes.
+print or stop, and one whose name is taken out of other sections of its file only. Where a launcher passes
+it, both places are named. An accumulation that no loop has is told by batch-smaller-than-asked, with the
+batch that it makes.
 
 ## Why it matters
 The run is another one than its settings say, and no change of the value can help. Whoever sets a warm-up and
