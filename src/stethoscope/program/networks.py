@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
+from stethoscope.program.taken_from_wrappers import taken_from
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -51,8 +52,9 @@ OUTSIDE_NETWORKS = re.compile(
 
 
 def networks(value: Value | None) -> tuple[Value, ...]:
-    """The networks that a value may be, without what wraps, moves or switches them."""
-    return tuple(_peeled(value, DEPTH)) if value is not None else ()
+    """The networks that a value may be, each once, without what wraps, moves or switches them."""
+    found = _peeled(value, DEPTH) if value is not None else ()
+    return tuple({id(network): network for network in found}.values())
 
 
 def _peeled(value: Value, depth: int) -> Iterator[Value]:
@@ -64,6 +66,8 @@ def _peeled(value: Value, depth: int) -> Iterator[Value]:
                 yield from _peeled(option, depth - 1)
         case SuperValue(instance=instance):
             yield from _peeled(instance, depth - 1)
+        case Delayed() if (wrapped := taken_from(value)) is not None:
+            yield from _peeled(wrapped, depth - 1)
         case Part(base=base, key="module" | "_orig_mod") if not isinstance(base, Instance) or (
             not _keeps_own_copy(base)
         ):

@@ -14,6 +14,7 @@ from stethoscope.program import calls
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
+from stethoscope.program.taken_from_wrappers import taken_from
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -86,7 +87,8 @@ def role_of(run: Execution, value: Value | None, depth: int = DEPTH) -> Role | N
         case Table(entries=entries, rest=rest):
             return _shared(run, (*entries.values(), *rest), depth)
         case Delayed(callee=FunctionValue(function=function)):
-            return role_by_name(function.name)
+            wrapped = taken_from(value)
+            return role_by_name(function.name) if wrapped is None else role_of(run, wrapped, depth - 1)
         case Part():
             return _role_of_part(run, value, depth)
         case Leaf(name=name):
