@@ -14,7 +14,8 @@ statistics it is normalised with, from the first evaluation on.
 A network without dropout or batch norm acts the same in both modes. A network that no optimizer trains (a
 teacher, a perceptual network, an averaged copy) belongs in evaluation mode. A branch that evaluates and
 ends the program never returns to training. A backward pass whose gradients are cleared before the next
-update (a saliency map, a probe) trains nothing. Switching only batch-norm layers off freezes them on purpose.
+update (a saliency map, a probe) trains nothing. Switching only batch-norm layers off freezes them on purpose,
+and so does switching the whole network off and a part of it, such as its head, on again right behind.
 
 ## References
 - torch.nn.Module.train
@@ -38,7 +39,7 @@ from stethoscope.program.events import Event, Scope
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind, Move
-from stethoscope.program.networks import has_two_modes, holds, networks, trained_by
+from stethoscope.program.networks import are_related, has_two_modes, holds, networks, trained_by
 from stethoscope.program.spent_gradients import runs_only_looked_at
 from stethoscope.program.statements import blocks_around, is_name_chain, put_before
 from stethoscope.program.values import Value
@@ -130,12 +131,40 @@ def _still_in_force(walk: Walk, forward: Move, network: Value | None) -> Move | 
     here = walk.place(forward.event)
     before = [move for move in switches if walk.place(move.event) < here]
     found = _pending(walk, before, forward.event)
+    if found is not None and _is_kept_on_purpose(walk, found):
+        found = None
     for loop in forward.event.scopes():
         if found is None and loop.kind == "loop":
             later = [m for m in switches if walk.place(m.event) > here and _is_inside(m.event, loop)]
             again = [m for m in before if _is_inside(m.event, loop)]
             found = _pending(walk, [*later, *again], forward.event)
     return found
+
+
+def _is_kept_on_purpose(walk: Walk, switch: Move) -> bool:
+    """Whether a part is switched to training right behind: `net.eval()` and `net.fc.train()`."""
+    for move in walk.moves:
+        if walk.place(move.event) <= walk.place(switch.event):
+            continue
+        if move.kind is Kind.FORWARD and are_related(switch.subject, called_network(move)):
+            return False
+        if move.kind is Kind.TRAIN_MODE and _is_of_part(move, switch):
+            return True
+    return False
+
+
+def _is_of_part(move: Move, switch: Move) -> bool:
+    """Whether a switch is of a part of the network that another one switches, by value or by name."""
+    if holds(switch.subject, move.subject) and not holds(move.subject, switch.subject):
+        return True
+    whole, part = _switched(switch), _switched(move)
+    return move.event.within == switch.event.within and bool(whole) and part.startswith(f"{whole}.")
+
+
+def _switched(move: Move) -> str:
+    """What a switch is called on, as written."""
+    node = move.event.site.node
+    return (dotted(node.func) or "").rpartition(".")[0] if isinstance(node, ast.Call) else ""
 
 
 def _is_inside(event: Event, loop: Scope) -> bool:
