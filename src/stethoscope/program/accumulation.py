@@ -14,11 +14,11 @@ from stethoscope.program.index import Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop_order import clears, questions
 from stethoscope.program.loss_scaling import scaling
-from stethoscope.program.micro_batches import is_window_of_batches, spoken_of_micro_batches
+from stethoscope.program.micro_batches import is_single, is_window_of_batches, spoken_of_micro_batches
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
 from stethoscope.program.training_loop import TrainingLoop, condition
-from stethoscope.program.values import Applied, Constant, Delayed, Items, Site, Value
+from stethoscope.program.values import Applied, Constant, Delayed, Site, Value
 
 ACCUMULATION_WORDS = frozenset(
     {"accum", "accumulate", "accumulation", "accumulated", "accumulating", "acc", "micro", "microbatch"}
@@ -243,7 +243,7 @@ def divided_without_window(loop: TrainingLoop) -> tuple[Move, ast.expr | None] |
         return None
     if not all(questions(loop, move.event) <= questions(loop, backward.event) for move in updates):
         return None
-    if loop.micro is not None and not _is_single(loop.micro):
+    if loop.micro is not None and not is_single(loop.micro):
         return None
     for value, is_whole in scaling(loop, backward.subject):
         if not is_whole or not isinstance(value, Applied) or value.callee != "/":
@@ -255,11 +255,6 @@ def divided_without_window(loop: TrainingLoop) -> tuple[Move, ast.expr | None] |
         if spoken & SPOKEN and not _is_one(divisor):
             return backward, written
     return None
-
-
-def _is_single(scope: Scope) -> bool:
-    """Whether a loop over micro-batches gets a list with one of them."""
-    return isinstance(scope.value, Items) and len(scope.value.items) == 1
 
 
 def accumulates_one(loop: TrainingLoop) -> tuple[Site, Site, str] | None:

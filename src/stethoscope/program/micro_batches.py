@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Assignment, Scope
 from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Items, Part, Value, inputs
 
 BATCH_WORDS = frozenset({"batch", "minibatch", "microbatch", "mb", "micro"})
 # What gives a list of batches that belong together for another reason than to make one large batch.
 BESIDE = frozenset({"zip", "zip_longest", "product", "combinations", "CombinedLoader"})
 PARTS = frozenset({"chunk", "split", "tensor_split"})  # of a tensor, each as a batch of its own
+MOST_LOOKED = 500  # values that a micro-batch, or what a loop runs over, was made from
 
 
 def spoken_of_micro_batches(loop: TrainingLoop, micro: Scope) -> set[str]:
@@ -36,6 +38,32 @@ def is_window_of_batches(loop: TrainingLoop, micro: Scope) -> bool:
     called = (one.func for one in ast.walk(body.node.iter) if isinstance(one, ast.Call))
     is_beside = any((dotted(func) or "").rpartition(".")[2] in BESIDE for func in called)
     return bool(target & BATCH_WORDS) and _is_element(node.iter, body.node.target) and not is_beside
+
+
+def is_single(micro: Scope) -> bool:
+    """Whether a loop over micro-batches gets a list with one of them.
+
+    One element stands for all those of `zip(x.chunk(4), y.chunk(4))`: it is any element of what no loop
+    around runs over.
+    """
+    if not isinstance(micro.value, Items) or len(micro.value.items) != 1 or micro.outer is None:
+        return False
+    outer = [scope.value for scope in micro.outer.outwards() if scope.kind == "loop"]
+    given = {id(value) for value in _behind([value for value in outer if value is not None])}
+    elements = _behind(micro.value.items, given)
+    return not any(isinstance(value, Part) and value.key == "*" for value in elements)
+
+
+def _behind(values: list[Value], but: Container[int] = ()) -> Iterator[Value]:
+    """Values and what they were made from, but not what is taken from some."""
+    waiting, seen = list(values), set[int]()
+    while waiting and len(seen) < MOST_LOOKED:
+        value = waiting.pop()
+        if id(value) in seen or (isinstance(value, Part) and id(value.base) in but):
+            continue
+        seen.add(id(value))
+        yield value
+        waiting.extend(inputs(value))
 
 
 def _is_in_parts(node: ast.expr) -> bool:
