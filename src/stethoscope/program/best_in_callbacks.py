@@ -81,16 +81,19 @@ def _scores(hook: Function) -> Iterator[tuple[str, tuple[str, ast.expr]]]:
 def _key_of(value: ast.expr) -> tuple[str, ast.expr] | None:
     """`logs["loss"]`, `logs.get("loss")`, `(logs or {}).get("loss")`, also as a number."""
     for node in ast.walk(value):
-        base: ast.expr | None = None
-        key: ast.expr | None = None
-        if isinstance(node, ast.Subscript):
-            base, key = node.value, node.slice
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-            base, key = node.func.value, node.args[0] if node.args else None
-        if base is None or not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-            continue
+        match node:
+            case ast.Subscript(value=base, slice=ast.Constant(value=str() as key)) as found:
+                pass
+            case (
+                ast.Call(
+                    func=ast.Attribute(value=base, attr="get"), args=[ast.Constant(value=str() as key), *_]
+                ) as found
+            ):
+                pass
+            case _:
+                continue
         if LOGS & set(names_in(base)):
-            return key.value, node  # type: ignore[return-value]
+            return key, found
     return None
 
 

@@ -219,8 +219,10 @@ def _is_named(walk: Walk, scope: Scope) -> bool:
             return False
         return bool(named & EVALUATION_WORDS) or _is_given_held_out(walk, scope)
     if scope.kind in {"loop", "comprehension"}:
-        is_for = isinstance(node, ast.For | ast.AsyncFor | ast.comprehension)
-        header = node.iter if is_for else getattr(node, "test", None)  # type: ignore[attr-defined]
+        if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            header: ast.expr | None = node.iter
+        else:
+            header = getattr(node, "test", None)
         named = {word for name in names_in(header) for word in words(name)} if header is not None else set()
         if named & DATA_WORDS and not named & TRAINING_WORDS:
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.effects import own_nodes
@@ -142,9 +142,9 @@ def _nodes(block: list[ast.stmt]) -> Iterator[ast.AST]:
         yield from ast.walk(statement)
 
 
-def _calls(block: list[ast.stmt], wanted: object) -> Iterator[ast.Call]:
+def _calls(block: list[ast.stmt], wanted: Callable[[str], bool]) -> Iterator[ast.Call]:
     for node in _nodes(block):
-        if isinstance(node, ast.Call) and wanted(_bare(node)):  # type: ignore[operator]
+        if isinstance(node, ast.Call) and wanted(_bare(node)):
             yield node
 
 

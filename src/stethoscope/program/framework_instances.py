@@ -83,8 +83,7 @@ def _made_from(
         run.awaited, run.on_the_way = None, frozenset()
         run.steps = steps - (steps // 2 - max(run.steps, 0))
         run.entered, run.finished, run.scope = entered, finished, None
-        for kept, length in zip((run.events, run.records, run.sinks), met, strict=True):
-            del kept[length:]  # type: ignore[attr-defined]
+        del run.events[met[0] :], run.records[met[1] :], run.sinks[met[2] :]
     return None
 
 

@@ -117,6 +117,7 @@ def _without_gradients(tree: ast.Module) -> Iterator[ast.With]:
         if isinstance(node, ast.With):
             for item in node.items:
                 context = item.context_expr
-                is_bare = isinstance(context, ast.Call) and not context.args
-                if is_bare and (dotted(context.func) or "").rpartition(".")[2] in OFF:  # type: ignore[attr-defined]
+                if not isinstance(context, ast.Call) or context.args:
+                    continue
+                if (dotted(context.func) or "").rpartition(".")[2] in OFF:
                     yield node

@@ -131,9 +131,9 @@ def _counters(events: Sequence[Event]) -> frozenset[str]:
     """The names that rounds count with: what loops run over, and what is added to."""
     found: set[str] = set()
     for event in events:
-        is_counted = isinstance(event, Assignment) and event.operator and isinstance(event.value, Constant)
-        if is_counted and isinstance(event.target, ast.Name):  # type: ignore[attr-defined]
-            found.add(event.target.id)  # type: ignore[attr-defined]
+        match event:
+            case Assignment(target=ast.Name(id=name), value=Constant(), operator=str() as how) if how:
+                found.add(name)
         for scope in event.scopes():
             header = scope.node if scope.kind == "loop" else None
             if isinstance(header, ast.For) and isinstance(header.iter, ast.Call):

@@ -105,9 +105,10 @@ def _feeds(function: ast.AST, sources: set[str], sinks: set[str]) -> bool:
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
             if _own(call.func) in sinks and any(_comes_from(one, sources, given) for one in arguments):
                 return True
-        value = statement.value if isinstance(statement, ast.Assign | ast.AugAssign) else None
-        if value is not None and _comes_from(value, sources, given):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[union-attr]
+        if not isinstance(statement, ast.Assign | ast.AugAssign):
+            continue
+        if _comes_from(statement.value, sources, given):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             given |= {n.id for one in targets for n in ast.walk(one) if isinstance(n, ast.Name)} - {"self"}
     return False
 

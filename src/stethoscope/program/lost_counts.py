@@ -146,10 +146,10 @@ def _is_set(sources: Sequence[Source], name: str, own: Class | None) -> bool:
         if name not in source.text:
             continue
         for node in ast.walk(source.tree):
-            is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-            is_count = is_stored and node.attr == name  # type: ignore[attr-defined]
-            if is_count and (own is None or dotted(node.value) != "self"):  # type: ignore[attr-defined]
-                return True
+            match node:
+                case ast.Attribute(value=base, attr=stored, ctx=ast.Store()) if stored == name:
+                    if own is None or dotted(base) != "self":
+                        return True
             if isinstance(node, ast.Call):
                 method = getattr(node.func, "attr", "")
                 holder = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -314,8 +314,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _own_attribute(node: ast.AST) -> str:
-    is_own = isinstance(node, ast.Attribute) and dotted(node.value) == "self"
-    return node.attr if is_own else ""  # type: ignore[attr-defined]
+    return node.attr if isinstance(node, ast.Attribute) and dotted(node.value) == "self" else ""
 
 
 def _keeps(method: Function, name: str) -> bool:

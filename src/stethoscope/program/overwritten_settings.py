@@ -458,8 +458,9 @@ def _from_caller(
     ):
         return "loaded"
     owner = code.scope_of(function)
-    is_init = function.name == "__init__" and isinstance(owner, ast.ClassDef)
-    calls = code.calls.get(owner.name if is_init else function.name, ())  # type: ignore[attr-defined]
+    is_init = function.name == "__init__"
+    called_as = owner.name if is_init and isinstance(owner, ast.ClassDef) else function.name
+    calls = code.calls.get(called_as, ())
     if len(calls) != 1:
         return None
     call, place = calls[0], names.index(holder) - (1 if isinstance(owner, ast.ClassDef) else 0)

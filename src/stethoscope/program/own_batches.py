@@ -93,8 +93,9 @@ def _written_in_order(scope: Scope, index: Index) -> Iterator[OrderedBatches]:
         given = dict(zip(function.parameters, node.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
         for switch in SWITCHES & given.keys():
-            off = isinstance(given[switch], ast.Constant) and given[switch].value is False  # type: ignore[attr-defined]
-            if off and _could_shuffle(function.node, switch):
+            value = given[switch]
+            is_off = isinstance(value, ast.Constant) and value.value is False
+            if is_off and _could_shuffle(function.node, switch):
                 yield OrderedBatches(Site(scope.source, node), switch)
 
 

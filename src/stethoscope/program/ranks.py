@@ -356,9 +356,10 @@ class Decisions:
             if function.name != "__call__":
                 yield function.name
         for event in self.ranks.walk.trace.events if asked else ():
-            callee = event.callee if isinstance(event, Call) else None
-            if isinstance(callee, Instance) and index.method(callee.cls, "__call__") in asked:
-                yield event.name  # type: ignore[attr-defined]
+            if not isinstance(event, Call) or not isinstance(event.callee, Instance):
+                continue
+            if index.method(event.callee.cls, "__call__") in asked:
+                yield event.name
 
     @cached_property
     def _chosen_by_local(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.moves import full_name
 from stethoscope.program.option import Option
 from stethoscope.program.setting_uses import Use, setting_uses
-from stethoscope.program.values import Applied
+from stethoscope.program.values import Applied, Value
 from stethoscope.run import Program, Where
 
 PRINTING = frozenset(
@@ -89,9 +89,9 @@ def _takes(walk: Walk, other: object, load: Call, known: dict[int, bool]) -> boo
     return False
 
 
-def _comes_from(walk: Walk, value: object, load: Call, known: dict[int, bool]) -> bool:
+def _comes_from(walk: Walk, value: Value, load: Call, known: dict[int, bool]) -> bool:
     if id(value) not in known:  # the walk keeps its values, so an identity stays its own
-        found = ancestry(walk.trace.run, value)  # type: ignore[arg-type]
+        found = ancestry(walk.trace.run, value)
         known[id(value)] = any(
             is_loaded(v) and isinstance(v, Applied) and v.site.node is load.site.node for v in found
         )

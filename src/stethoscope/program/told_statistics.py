@@ -39,7 +39,7 @@ def told_apart(index: Index) -> tuple[ToldApart, ...]:
 
 def _in_function(function: Function) -> ToldApart | None:
     calls = [
-        node
+        (node, node.func)
         for node in own_nodes(function.node)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -47,14 +47,13 @@ def _in_function(function: Function) -> ToldApart | None:
         and node.func.attr not in COMPUTING
         and node.args
     ]
-    for judged in (call for call in calls if DATA_WORDS & _words(call.func.value)):  # type: ignore[attr-defined]
-        for trained in calls:
-            assert isinstance(trained.func, ast.Attribute)
-            assert isinstance(judged.func, ast.Attribute)
-            if trained.func.attr != judged.func.attr or not TRAINING_WORDS & _words(trained.func.value):
+    for judged, how in calls:
+        for trained, method in calls:
+            if method.attr != how.attr or not DATA_WORDS & _words(how.value):
                 continue
             ours, theirs = [list(map(ast.unparse, call.args)) for call in (trained, judged)]
-            if ours != theirs and any(map(_is_of_its_own, judged.args)):
+            is_other = ours != theirs and any(map(_is_of_its_own, judged.args))
+            if is_other and TRAINING_WORDS & _words(method.value):
                 return ToldApart(Site(function.source, trained), Site(function.source, judged))
     return None
 

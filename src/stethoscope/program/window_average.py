@@ -122,7 +122,7 @@ def _is_made_before(loop: TrainingLoop, site: Site) -> bool:
     around = blocks_around(site.source, rounds.node)
     own = next((block[at] for block, at in around if isinstance(block[at], FunctionNode)), None)
     within = holding([own], site.node) is not None if own is not None else True
-    return within and holding([rounds.node], site.node) is None  # type: ignore[list-item]
+    return within and not any(node is site.node for node in ast.walk(rounds.node))
 
 
 def _words_of(value: Value) -> set[str]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from stethoscope.program.autocast import autocast_of
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.index import FunctionNode
 from stethoscope.program.values import Delayed, FunctionValue, Instance, Value
 
 STEPS = 4_000  # for looking up what is entered
@@ -46,9 +47,9 @@ def _around_yield(run: Execution, value: Delayed, callee: FunctionValue) -> Valu
     return next((one for one in found if autocast_of(one) is not None), None)
 
 
-def _entered(function: ast.AST) -> Iterator[ast.expr]:
+def _entered(function: FunctionNode) -> Iterator[ast.expr]:
     """What is entered around the `yield` of a generator."""
-    for node in own_nodes(function):  # type: ignore[arg-type]
+    for node in own_nodes(function):
         if isinstance(node, ast.With) and any(isinstance(inner, ast.Yield) for inner in ast.walk(node)):
             yield from (item.context_expr for item in node.items)
 

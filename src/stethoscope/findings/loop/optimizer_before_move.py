@@ -129,14 +129,17 @@ def _is_device(call: Call) -> bool:
     given = call.argument(0, "device")
     if isinstance(given, Constant):
         return isinstance(given.value, int) or (isinstance(given.value, str) and given.value != "cpu")
-    written = node.args[:1] or [k.value for k in node.keywords if k.arg == "device"]  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call):
+        return False
+    written = node.args[:1] or [keyword.value for keyword in node.keywords if keyword.arg == "device"]
     return any(DEVICE_WORDS & set(words(name)) for one in written for name in names_in(one))
 
 
 def _restored(trace: Trace, holder: Holder, move: Call) -> Call | None:
     """Where a state was put into the optimizer before the move."""
     for event in trace.events[holder.position : trace.events.index(move)]:
-        is_load = isinstance(event, Call) and event.name == "load_state_dict"
-        if is_load and holder in holder_of(trace, event.receiver):  # type: ignore[attr-defined]
-            return event  # type: ignore[return-value]
+        if not isinstance(event, Call) or event.name != "load_state_dict":
+            continue
+        if holder in holder_of(trace, event.receiver):
+            return event
     return None

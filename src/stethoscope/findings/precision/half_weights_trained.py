@@ -182,14 +182,15 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Event, DTyp
 
 def _layers_made_half(loop: TrainingLoop, parts: list[Value]) -> Iterator[tuple[Event, DType]]:
     """Layers that are made in half: `nn.Linear(width, width, dtype=torch.bfloat16)`."""
-    made = {value.site.node: dtype for value in parts if (dtype := made_half(value)) is not None}  # type: ignore[attr-defined]
-    for event in loop.trace.events if made else ():
-        is_cast = isinstance(event, Call) and event.name in {"float", "double"}
-        if is_cast and any(event.receiver is part for part in parts):  # type: ignore[attr-defined]
-            return
-    for event in loop.trace.events if made else ():
-        if isinstance(event, Call) and event.site.node in made:
-            yield event, made[event.site.node]
+    layers = [value for value in parts if isinstance(value, Applied)]
+    made = {layer.site.node: dtype for layer in layers if (dtype := made_half(layer)) is not None}
+    calls = [event for event in loop.trace.events if isinstance(event, Call)] if made else []
+    casts = [call.receiver for call in calls if call.name in {"float", "double"}]
+    if any(cast is part for cast in casts for part in parts):
+        return
+    for call in calls:
+        if call.site.node in made:
+            yield call, made[call.site.node]
             return
 
 
@@ -287,8 +288,9 @@ def _thaws(event: Event) -> bool:
     """Whether an event lets parts of a frozen network train again: `model.head.requires_grad_(True)`."""
     if isinstance(event, Call):
         return event.name == "requires_grad_" and not _is_off(event.argument(0, "requires_grad"))
-    is_flag = isinstance(event, Assignment) and getattr(event.target, "attr", "") == "requires_grad"
-    return is_flag and isinstance(event.value, Constant) and event.value.value is True  # type: ignore[attr-defined]
+    if not isinstance(event, Assignment) or getattr(event.target, "attr", "") != "requires_grad":
+        return False
+    return isinstance(event.value, Constant) and event.value.value is True
 
 
 def _adds(event: Event) -> bool:

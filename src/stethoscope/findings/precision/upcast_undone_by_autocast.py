@@ -275,10 +275,11 @@ def _undone_uses(
     end = min((line for line in ends if line > begin), default=None)
     found: list[ast.expr] = []
     for node in body.nodes:
-        is_use = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        if not is_use or node.lineno <= begin or (end is not None and node.lineno > end):  # type: ignore[attr-defined]
+        if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
             continue
-        outer = _through_views(body, node)  # type: ignore[arg-type]
+        if node.lineno <= begin or (end is not None and node.lineno > end):
+            continue
+        outer = _through_views(body, node)
         parent = body.parents.get(outer)
         if isinstance(parent, ast.Attribute) and parent.attr in {"shape", "dtype", "device", "ndim"}:
             continue
@@ -294,10 +295,11 @@ def _undone_uses(
                 return None
             found.append(later)
             continue
-        is_call = isinstance(parent, ast.Call) and depth > 0
-        if not is_call or not _is_undone_inside(half, parent, outer, known, depth - 1):  # type: ignore[arg-type]
+        if not isinstance(parent, ast.Call) or depth <= 0:
             return None
-        found.append(parent)  # type: ignore[arg-type]
+        if not _is_undone_inside(half, parent, outer, known, depth - 1):
+            return None
+        found.append(parent)
     return found[0] if found else None
 
 

@@ -93,5 +93,6 @@ def _slowings(ranks: Ranks, decisions: Decisions) -> Iterator[tuple[Scope | Call
 
 def _sets_rate(target: ast.expr) -> bool:
     """`group["lr"]` of an optimizer."""
-    is_item = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant)
-    return is_item and target.slice.value == "lr"  # type: ignore[attr-defined]
+    if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Constant):
+        return False
+    return target.slice.value == "lr"
