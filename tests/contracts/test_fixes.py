@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -10,6 +14,8 @@ import pytest
 
 from stethoscope.findings import Finding, Subject, apply, rule_named
 from stethoscope.findings import catalogue as rules
+from stethoscope.lint.files import gather
+from stethoscope.lint.fixing import Fixed, fix, write
 from stethoscope.prescription.edits.rewriting import rewritten
 from stethoscope.read import read
 from stethoscope.recipe import read_settings, syntax_of
@@ -22,9 +28,71 @@ NAMES = {rule.name for rule in rules() if rule.subject is not Subject.RUN}
 SICK = [case for case in cases() if case.rule in NAMES and case.reported]
 
 
-@pytest.mark.parametrize("case", SICK, ids=lambda case: case.name)
-def test_a_fix_silences_its_rule_and_leaves_the_rest(case: Case, tmp_path: Path) -> None:
+def as_written(text: str) -> str:
+    return text
+
+
+def with_windows_line_ends(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
+def with_tabs(text: str) -> str:
+    return re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), text, flags=re.MULTILINE)
+
+
+def with_comments(text: str) -> str:
+    """Behind every statement a comment of its own."""
+    lines = text.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        row, column = token.start
+        if token.type == tokenize.NEWLINE and lines[row - 1][:column].strip() and "#" not in lines[row - 1]:
+            lines[row - 1] = f"{lines[row - 1].rstrip()}  # said on {row}\n"
+    return "".join(lines)
+
+
+def on_few_lines(text: str) -> str:
+    """Blocks of single-line statements behind their headers: `for x in y: a(); b()`."""
+    lines = text.splitlines()
+    gone: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and block and isinstance(node, ast.For | ast.If | ast.With):
+                gone |= joined(block, lines)
+    return "".join(f"{line}\n" for number, line in enumerate(lines, 1) if number not in gone)
+
+
+def joined(block: list[ast.stmt], lines: list[str]) -> set[int]:
+    """The lines that were put behind the one above them."""
+    header = block[0].lineno - 1
+    if not all(is_plain(one, lines) for one in block):
+        return set()
+    if not lines[header - 1].rstrip().endswith(":") or len({one.lineno for one in block}) < len(block):
+        return set()
+    lines[header - 1] += " " + "; ".join(lines[one.lineno - 1].strip() for one in block)
+    return {one.lineno for one in block}
+
+
+def is_plain(one: ast.stmt, lines: list[str]) -> bool:
+    return one.lineno == one.end_lineno and not hasattr(one, "body") and "#" not in lines[one.lineno - 1]
+
+
+LAYOUTS = (as_written, with_windows_line_ends, with_tabs, with_comments, on_few_lines)
+
+
+LAID_OUT = [
+    pytest.param(case, layout, id=f"{case.name}, {layout.__name__}")
+    for case in SICK
+    for layout in LAYOUTS
+    if layout is as_written or any(name.endswith(".py") for _, name, _ in case.files)
+]
+
+
+@pytest.mark.parametrize(("case", "layout"), LAID_OUT)
+def test_a_fix_silences_its_rule_and_leaves_the_rest(
+    case: Case, layout: Callable[[str], str], tmp_path: Path
+) -> None:
     case.write(tmp_path)
+    lay_out(tmp_path, layout)
     for _ in range(MOST_ROUNDS):
         run, findings = examined(case, tmp_path)
         fixable = [finding for finding in findings if finding.fix and finding.fix.splices]
@@ -35,6 +103,30 @@ def test_a_fix_silences_its_rule_and_leaves_the_rest(case: Case, tmp_path: Path)
         assert said(fixable[0]) not in [said(finding) for finding in after]
         assert len(after) < len(findings)
     pytest.fail(f"fixes are still offered after {MOST_ROUNDS} rounds")
+
+
+@pytest.mark.parametrize("case", [one for one in SICK if len(one.reported) > 1], ids=lambda case: case.name)
+def test_fixes_of_one_file_are_made_together(case: Case, tmp_path: Path) -> None:
+    case.write(tmp_path)
+    before = lint_fixed(case, tmp_path)
+    assert before.refused == ()
+    write(before.changes)
+    assert lint_fixed(case, tmp_path).changes == ()
+
+
+def lint_fixed(case: Case, folder: Path) -> Fixed:
+    return fix(gather([str(folder)]), (str(folder),), (rule_named(case.rule),), unsafe=True)
+
+
+def lay_out(folder: Path, layout: Callable[[str], str]) -> None:
+    """Write the sources of a case in another layout; what a case holds stays as it is where they cannot."""
+    for file in folder.rglob("*.py"):
+        try:
+            text = layout(file.read_text(encoding="utf-8"))
+            ast.parse(text)
+        except (SyntaxError, tokenize.TokenError):
+            continue
+        file.write_bytes(text.encode())
 
 
 def examined(case: Case, folder: Path) -> tuple[Run, tuple[Finding, ...]]:
@@ -80,7 +172,7 @@ def parse(content: bytes, file: str) -> None:
 
 def untouched(before: bytes, after: bytes, splices: list[Splice]) -> bool:
     """Whether only lines that a splice stands on differ."""
-    text = before.decode()
+    text = before.decode().replace("\r\n", "\n")
     touched: set[int] = set()
     for splice in splices:
         first, last = (text[:at].count("\n") for at in (splice.start, splice.end))

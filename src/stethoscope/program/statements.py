@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ast
 
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import lines_of
 from stethoscope.run import Source, Splice
 
 Block = list[ast.stmt]
+
+# Statements without a block of their own: only these can share a line.
+_SIMPLE = (
+    ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Pass, ast.Break,
+    ast.Continue, ast.Delete, ast.Assert, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal,
+)  # fmt: skip
 
 
 def blocks_around(source: Source, node: ast.AST) -> list[tuple[Block, int]]:
@@ -45,20 +52,57 @@ def cut(source: Source, block: Block, position: int) -> Splice | None:
 
 
 def put_before(source: Source, statement: ast.stmt, text: str) -> Splice:
-    """A statement on a line of its own before another one."""
+    """A statement before another one: on lines of its own, or on the same line where others share it."""
     _, starts = lines_of(source)
+    if is_inline(source, statement):
+        start = _offset(source, statement.lineno, statement.col_offset)
+        return Splice(source.file, start, start, f"{text}; ")
     start = starts[_first_line(statement) - 1]
-    return Splice(source.file, start, start, f"{_indent(source, statement)}{text}\n")
+    return Splice(source.file, start, start, indented(text, indent_of(source, statement)))
 
 
 def put_after(source: Source, statement: ast.stmt, text: str) -> Splice:
-    """A statement on a line of its own after another one."""
+    """A statement after another one: on lines of its own, or on the same line where others share it."""
     _, starts = lines_of(source)
-    start = starts[statement.end_lineno or statement.lineno]
-    line = f"{_indent(source, statement)}{text}\n"
-    if start > len(source.text):  # the file ends without a line break
-        return Splice(source.file, len(source.text), len(source.text), f"\n{line[:-1]}")
-    return Splice(source.file, start, start, line)
+    last = statement.end_lineno or statement.lineno
+    if is_inline(source, statement):
+        end = _offset(source, last, statement.end_col_offset or 0)
+        return Splice(source.file, end, end, f"; {text}")
+    lines = indented(text, indent_of(source, statement))
+    if starts[last] > len(source.text):  # the file ends without a line break
+        return Splice(source.file, len(source.text), len(source.text), f"\n{lines[:-1]}")
+    return Splice(source.file, starts[last], starts[last], lines)
+
+
+def indented(text: str, indent: str) -> str:
+    """Whole lines, each behind an indent; empty ones stay empty."""
+    return "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))
+
+
+def is_inline(source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement shares its line with others or with the header of its block: `if x: a(); b()`.
+
+    What stands beside such a statement must be a simple one, without a block of its own.
+    """
+    return isinstance(statement, _SIMPLE) and not _is_alone(source, statement)
+
+
+def indent_of(source: Source, statement: ast.stmt) -> str:
+    """The blanks before a statement, as they are written."""
+    lines, _ = lines_of(source)
+    line = lines[_first_line(statement) - 1]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def deeper(source: Source) -> str:
+    """One more level of indent, as the file writes it."""
+    for outer in all_nodes(source.tree):
+        if not isinstance(outer, ast.FunctionDef | ast.ClassDef | ast.For | ast.If | ast.With | ast.While):
+            continue
+        within, around = indent_of(source, outer.body[0]), indent_of(source, outer)
+        if outer.body[0].lineno > outer.lineno and within.startswith(around) and within != around:
+            return within[len(around) :]
+    return "    "
 
 
 def moved(source: Source, node: ast.AST, beside: ast.AST, after: bool) -> tuple[Splice, ...]:
@@ -111,7 +155,7 @@ def _is_alone(source: Source, statement: ast.stmt) -> bool:
     return not before.strip() and (not after.strip() or after.strip().startswith(b"#"))
 
 
-def _indent(source: Source, statement: ast.stmt) -> str:
-    lines, _ = lines_of(source)
-    line = lines[_first_line(statement) - 1]
-    return line[: len(line) - len(line.lstrip())]
+def _offset(source: Source, line: int, column: int) -> int:
+    """The place in the text of a line and a column in bytes."""
+    lines, starts = lines_of(source)
+    return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
