@@ -8,6 +8,9 @@ long to read). Below the blocks stands what the section's rule must say, one or 
     Reported: some words of the message
     Reported at train.py:12: some words of the message
     Not examined: some words of the reason
+    Fixed (safe): `code that the fix writes`
+
+What is fixed says for a sick case what its files hold once every fix is made, and the level of the fix.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from pathlib import Path
 CASES = Path(__file__).parent / "cases"
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _REPORTED = re.compile(r"^Reported(?: at (?P<where>\S+))?: (?P<words>.+)$", re.MULTILINE)
+_FIXED = re.compile(r"^Fixed \((?P<level>\w+)\): `(?P<code>.+)`$", re.MULTILINE)
 _NOT_EXAMINED = re.compile(r"^Not examined: (?P<words>.+)$", re.MULTILINE)
 
 
@@ -35,6 +39,7 @@ class Case:
     reported: tuple[tuple[str | None, str], ...]
     not_examined: tuple[str, ...]
     silent: bool
+    fixed: tuple[tuple[str, str], ...] = ()  # level, code
 
     @property
     def name(self) -> str:
@@ -73,6 +78,7 @@ def _case(path: Path, title: str, body: str) -> Case:
         tuple((found["where"], found["words"].strip()) for found in _REPORTED.finditer(prose)),
         tuple(found["words"].strip() for found in _NOT_EXAMINED.finditer(prose)),
         "Nothing is reported." in prose,
+        tuple((found["level"], found["code"]) for found in _FIXED.finditer(prose)),
     )
 
 

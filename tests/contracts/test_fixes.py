@@ -105,6 +105,23 @@ def test_a_fix_silences_its_rule_and_leaves_the_rest(
     pytest.fail(f"fixes are still offered after {MOST_ROUNDS} rounds")
 
 
+@pytest.mark.parametrize("case", [one for one in SICK if one.fixed], ids=lambda case: case.name)
+def test_a_fix_writes_what_its_case_says(case: Case, tmp_path: Path) -> None:
+    case.write(tmp_path)
+    levels = {finding.fix.level.value for finding in examined(case, tmp_path)[1] if finding.fix}
+    before = texts(tmp_path)
+    write(lint_fixed(case, tmp_path).changes)
+    after = texts(tmp_path)
+    for level, code in case.fixed:
+        assert level in levels
+        assert code in after
+        assert before.count(code) != after.count(code)
+
+
+def texts(folder: Path) -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.*")))
+
+
 @pytest.mark.parametrize("case", [one for one in SICK if len(one.reported) > 1], ids=lambda case: case.name)
 def test_fixes_of_one_file_are_made_together(case: Case, tmp_path: Path) -> None:
     case.write(tmp_path)

@@ -74,6 +74,51 @@ def put_after(source: Source, statement: ast.stmt, text: str) -> Splice:
     return Splice(source.file, starts[last], starts[last], lines)
 
 
+def put_first(source: Source, block: Block, text: str) -> Splice:
+    """A statement at the top of a block, above the comments on the first one."""
+    lines, starts = lines_of(source)
+    first = _first_line(block[0]) - 1
+    if is_inline(source, block[0]):
+        return put_before(source, block[0], text)
+    indent = indent_of(source, block[0])
+    while first > 0 and lines[first - 1].startswith(f"{indent}#"):
+        first -= 1
+    return Splice(source.file, starts[first], starts[first], indented(text, indent))
+
+
+def name_of_result(source: Source, node: ast.AST) -> str:
+    """The name or attribute that the result of a call is kept under, "" where more is made of it."""
+    around = blocks_around(source, node)
+    statement = around[0][0][around[0][1]] if around else None
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is not node:
+        return ""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return ast.unparse(targets[0]) if len(targets) == 1 and is_name_chain(targets[0]) else ""
+
+
+def is_known_at(source: Source, made: ast.AST, later: ast.AST) -> bool:
+    """Whether what a statement makes is surely there at a later one: a block around the later holds both."""
+    inner = blocks_around(source, made)
+    blocks = [block for block, position in blocks_around(source, later)]
+    if not inner or not any(inner[0][0] is block for block in blocks):
+        return False
+    return _line(made) < _line(later) and _function_around(source, made) is _function_around(source, later)
+
+
+def _function_around(source: Source, node: ast.AST) -> ast.stmt | None:
+    for block, position in blocks_around(source, node):
+        if (
+            isinstance(block[position], ast.FunctionDef | ast.AsyncFunctionDef)
+            and block[position] is not node
+        ):
+            return block[position]
+    return None
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
+
+
 def indented(text: str, indent: str) -> str:
     """Whole lines, each behind an indent; empty ones stay empty."""
     return "".join(f"{indent}{line}\n" if line else "\n" for line in text.split("\n"))

@@ -25,8 +25,11 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.events import Call
 from stethoscope.program.moves import receiver_role
 from stethoscope.program.roles import Role
-from stethoscope.program.training_data import TrainingLoader, is_off, repeats
+from stethoscope.program.statements import deeper, is_inline, is_known_at, name_of_result, put_first
+from stethoscope.program.training_data import TrainingLoader, is_off, repeats, sources
+from stethoscope.program.training_loop import level
 from stethoscope.program.values import Applied, Choice, Value
+from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.training_data import TrainingLoaders
 
 RULE = Rule(code="DAT102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -45,6 +48,7 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
             where=(sampler.site.where, loader.site.where),
             message="the distributed sampler shuffles by the epoch, and set_epoch is never called",
             evidence={"sampler": sampler.site.text},
+            fix=_fix(loader, sampler),
         )
 
 
@@ -76,3 +80,50 @@ def _is_told_a_number(event: Call) -> bool:
     """`sampler.set_epoch(0)` says the same in every epoch."""
     node = event.site.node
     return isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.Constant)
+
+
+def _fix(loader: TrainingLoader, sampler: Applied) -> Fix | None:
+    """The epoch told at the top of each round, where the loop counts them and knows the sampler by a name."""
+    epochs = _loop_of_epochs(loader)
+    if epochs is None:
+        return None
+    source, node = epochs
+    is_sure = isinstance(loader.options.get("sampler", sampler), Applied)
+    ways = ((sampler, ""), (loader.made, ".sampler")) if is_sure else ((loader.made, ".sampler"),)
+    for made, path in ways:
+        name = name_of_result(made.site.source, made.site.node)
+        if not name or made.site.source is not source or (path and "batch_sampler" in loader.options):
+            continue
+        if is_known_at(source, made.site.node, node) or _is_own(source, made.site.node, node, name):
+            told = f"{name}{path}.set_epoch({ast.unparse(node.target)})"
+            if not is_sure:
+                if is_inline(source, node.body[0]) or not isinstance(sampler.site.node, ast.Call):
+                    return None
+                kind = ast.unparse(sampler.site.node.func)
+                told = f"if isinstance({name}{path}, {kind}):\n{deeper(source)}{told}"
+            return Fix("tell the sampler the epoch", Level.SAFE, (put_first(source, node.body, told),))
+    return None
+
+
+def _loop_of_epochs(loader: TrainingLoader) -> tuple[Source, ast.For] | None:
+    """The loop whose rounds go through the loader once, with a count of its own."""
+    loops = loader.loop.loops if loader.loop is not None else ()
+    for scope in loops:
+        if not isinstance(scope.node, ast.For) or not isinstance(scope.node.target, ast.Name):
+            continue
+        if loader.made not in sources(scope.value) and level(loader.run, scope) == "epoch":
+            is_named = scope.node.target.id.strip("_")
+            return (scope.source, scope.node) if is_named and isinstance(scope.node.iter, ast.Call) else None
+    return None
+
+
+def _is_own(source: Source, made: ast.AST, loop: ast.AST, name: str) -> bool:
+    """Whether both are in methods of one class, and the name is an attribute that every object gets."""
+    if not name.startswith("self."):
+        return False
+    for owner in (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)):
+        init = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), None)
+        if isinstance(init, ast.FunctionDef) and any(made in ast.walk(one) for one in init.body):
+            is_plain = any(getattr(one, "value", None) is made for one in init.body)
+            return is_plain and any(node is loop for node in ast.walk(owner))
+    return False
