@@ -23,8 +23,9 @@ from stethoscope.program.autocast import (
     engine_weights,
     named_dtype,
 )
-from stethoscope.program.dtype_flow import Flow, Noted, entered
+from stethoscope.program.dtype_flow import Flow, Noted
 from stethoscope.program.effects import own_nodes
+from stethoscope.program.entered_modes import entered
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.framework_precision import (
