@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stethoscope.program.calls import detaches
 from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.network_passes import detaches
 from stethoscope.program.values import Applied, Part, Value, inputs
 
 MOST_VALUES = 3_000  # looked at from one value

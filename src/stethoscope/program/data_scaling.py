@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from stethoscope.program.ancestry import quietly
 from stethoscope.program.batches import batch_parts, batches, datasets, entry, is_loader, items
-from stethoscope.program.calls import is_model_call
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
@@ -18,6 +17,7 @@ from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.item_scales import affine, chains, normalised
 from stethoscope.program.likenesses import TARGET_WORDS, words
+from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import TRACE_STEPS

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.batches import is_loader
-from stethoscope.program.calls import is_model_call, is_network_pass
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.flow_steps import FlowStep, flow_steps
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import has, ingredients, is_drawn, peeled, returned
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.network_passes import is_model_call, is_network_pass
 from stethoscope.program.networks import OUTSIDE_NETWORKS
 from stethoscope.program.recovered import recovered
 from stethoscope.program.remembered import remembered

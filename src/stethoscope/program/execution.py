@@ -18,11 +18,18 @@ import numpy as np
 
 from stethoscope.program import calls, field_defaults
 from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
+from stethoscope.program.builtin_calls import BUILTINS, range_elements
+from stethoscope.program.call_arguments import SPREAD
+from stethoscope.program.computed_tensors import array_attribute, array_item
 from stethoscope.program.decorators import decorated
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.framework_bases import given_to_base, holds_arguments
+from stethoscope.program.given_back import moved
 from stethoscope.program.index import Class, External, Function, FunctionNode, Index, Module, Variable, dotted
+from stethoscope.program.learning_classes import learns
+from stethoscope.program.network_passes import is_network_pass
+from stethoscope.program.registries import registered, registry_item
 from stethoscope.program.settings_tree import HOLDERS, SettingsTree
 from stethoscope.program.values import (
     NOTHING,
@@ -147,7 +154,7 @@ class Execution:
         self.records: list[Record] = []
         self.entered: set[Function] = set()
         self.stack: list[Function] = []
-        self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of calls.comes_from_model
+        self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of comes_from_model
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
         self._effects = effects(index)
         self._script: Frame | None = None
@@ -197,8 +204,8 @@ class Execution:
             fields = [name for c in reversed(self.index.lineage(cls)) for name in _fields(c)]
             instance.attributes.update(zip(fields, args, strict=False))
             instance.attributes.update({k: v for k, v in keywords.items() if k.isidentifier()})
-            for name in fields if calls.SPREAD in keywords else ():
-                instance.attributes.setdefault(name, self.part(keywords[calls.SPREAD], name))
+            for name in fields if SPREAD in keywords else ():
+                instance.attributes.setdefault(name, self.part(keywords[SPREAD], name))
             instance.attributes.update(given_to_base(self.index, cls, args, keywords))
             if cls is self.awaited:
                 raise Made(instance)
@@ -208,7 +215,7 @@ class Execution:
         self._unmade[instance] = (init, tuple(args), keywords, self.scope)
         if cls is self.awaited:
             raise Made(instance)
-        if self.tracing and not calls.learns(self.index, cls):
+        if self.tracing and not learns(self.index, cls):
             self.initialise(instance)  # what a trainer makes belongs before what it does with it
         return instance
 
@@ -299,7 +306,7 @@ class Execution:
 
     def is_sealed(self, value: Value) -> bool:
         """Whether a call stays as it is: a network's, and in a trace every module's that has parameters."""
-        return calls.is_network_pass(self.index, value, with_scales=self.tracing)
+        return is_network_pass(self.index, value, with_scales=self.tracing)
 
     def expand(self, delayed: Delayed) -> Value:
         """Follow a delayed call."""
@@ -592,7 +599,7 @@ class Execution:
             case Choice(options=options):
                 return [element for option in options for element in self.elements(option)][:UNROLLED]
             case Applied(callee="range", args=args):
-                return calls.range_elements(args, self._rounds)
+                return range_elements(args, self._rounds)
             case Constant(value=np.ndarray() as array) if array.ndim:
                 return list[Value](map(Constant, array[:CONCRETE_ROUNDS]))
         return [self.part(value, "*")]
@@ -796,7 +803,7 @@ class Execution:
                 if own in self.index.registries:
                     self._registries[made] = own
                 return made
-        return Outside(name) if name in calls.BUILTINS else Leaf(name)
+        return Outside(name) if name in BUILTINS else Leaf(name)
 
     def registry_of(self, value: Value) -> str:
         """The name of the registry that an object is, "" where it is none."""
@@ -828,7 +835,7 @@ class Execution:
             case Choice():
                 return choice(*(self.attribute(option, name, site) for option in calls.usable(base)))
             case Constant(value=np.ndarray() as array):
-                return calls.array_attribute(array, name)
+                return array_attribute(array, name)
             case Applied(callee=callee, keywords=given) if name in given and holds_arguments(callee):
                 return given[name]
         return self.part(base, name)
@@ -940,7 +947,7 @@ class Execution:
         return Constant(value, ".".join(map(str, key)))
 
     def _subscript(self, node: ast.Subscript, base: ast.expr, key: ast.expr, frame: Frame) -> Value:
-        registered = calls.registry_item(self, base, key, frame)
+        registered = registry_item(self, base, key, frame)
         if registered is not None:
             return registered
         return self.item(
@@ -952,7 +959,7 @@ class Execution:
         base = self.force(base)
         registry = self.registry_of(base)
         if registry and not (isinstance(base, Table) and base.entries):
-            return calls.registered(self, registry, key)
+            return registered(self, registry, key)
         match base, key:
             case Items(items=items), Constant(value=int() as position):
                 return items[position] if -len(items) <= position < len(items) else Leaf("item")
@@ -972,7 +979,7 @@ class Execution:
             case Choice(options=options), _:
                 return choice(*(self.item(option, key, site) for option in options))
             case Constant(value=np.ndarray() as array), _:
-                return calls.array_item(array, key)
+                return array_item(array, key)
             case _, Constant(value=str() | int() as known):
                 stored = self._stored.get((id(base), known))
                 if stored is not None:
@@ -1041,9 +1048,9 @@ class Execution:
                 element = Part(held, "*")
                 names = {**frame.names, first: Leaf(first), second: element}
                 inner = Frame(frame.module, names, frame.around, frame.function, frame.cls)
-                moved = self.evaluate(node.value, inner)
-                options = moved.options if isinstance(moved, Choice) else (moved,)
-                return held if all(calls.moved(option) is element for option in options) else None
+                made = self.evaluate(node.value, inner)
+                options = made.options if isinstance(made, Choice) else (made,)
+                return held if all(moved(option) is element for option in options) else None
         return None
 
     def _put(self, table: Table, key: Value, value: Value) -> None:
@@ -1062,7 +1069,7 @@ class Execution:
         first, *others = generators
         iterable = self.evaluate(first.iter, frame)
         if isinstance(iterable, Applied) and iterable.callee == "range":
-            elements = calls.range_elements(iterable.args, CONCRETE_ROUNDS)
+            elements = range_elements(iterable.args, CONCRETE_ROUNDS)
         else:
             elements = self.elements(iterable)
         with self._inside("comprehension", first, frame, iterable):
@@ -1137,8 +1144,8 @@ class Execution:
             others: dict[object, Value] = {
                 n: v for n, v in keywords.items() if n not in known and n.isidentifier()
             }
-            names[spec.kwarg.arg] = Table(others, [keywords[n] for n in keywords if n == calls.SPREAD])
-        spread = keywords.get(calls.SPREAD)
+            names[spec.kwarg.arg] = Table(others, [keywords[n] for n in keywords if n == SPREAD])
+        spread = keywords.get(SPREAD)
         for name in known - names.keys():
             default = _default(function.node, name)
             home = Frame(self._module(function.source), {})

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from stethoscope.program import calls
 from stethoscope.program.execution import Execution
 from stethoscope.program.likenesses import words
+from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -158,7 +158,7 @@ class Ruler:
                 inner = [*entries.values(), *rest]
                 return next((p for item in inner if (p := self.picture(item, depth)) is not None), None)
             case Delayed():
-                if calls.is_network_pass(self.run.index, value):
+                if is_network_pass(self.run.index, value):
                     return self._first((*value.args, *value.keywords.values()), depth)
                 return self.picture(self.run.expand(value), depth)
             case Applied():
@@ -326,7 +326,7 @@ class Ruler:
                 return self._measured_part(value, depth)
             case Leaf(name=name):
                 return _assumed(name)
-            case Delayed() if not calls.is_network_pass(self.run.index, value):
+            case Delayed() if not is_network_pass(self.run.index, value):
                 return self.number(self.run.expand(value), depth - 1)
             case Applied():
                 return self._computed(value, depth)

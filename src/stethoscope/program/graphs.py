@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.ancestry import MOST_VALUES, cuts_gradient, quietly
-from stethoscope.program.calls import is_model_call
 from stethoscope.program.events import Call
 from stethoscope.program.gradient_modes import OFF, is_switched_off, without_gradients
 from stethoscope.program.index import Function
+from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.remembered import remembered
 from stethoscope.program.trace import Trace
 from stethoscope.program.values import Applied, Delayed, Instance, Value, inputs

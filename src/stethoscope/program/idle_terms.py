@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.calls import SPREAD, comes_from_model, detaches
+from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.execution import Execution
 from stethoscope.program.gradient_modes import OFF
 from stethoscope.program.index import dotted
 from stethoscope.program.ingredients import LAYOUT, has
+from stethoscope.program.network_passes import comes_from_model, detaches
 from stethoscope.program.own_losses import COMPARING, is_one_number
 from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import Execution
+from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.values import Applied, Choice, Delayed, Items, Part, Value, inputs
 
 MOST_VISITED = 600

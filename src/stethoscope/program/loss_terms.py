@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.attraction import only_pushes
-from stethoscope.program.calls import comes_from_model
 from stethoscope.program.effects import hands_over_loss, own_nodes
 from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Function, Index, index
@@ -26,6 +25,7 @@ from stethoscope.program.likenesses import (
     words,
 )
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.network_passes import comes_from_model
 from stethoscope.program.orientation import LARGEST_BOUNDED, Contribution, Reader, spoken_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree, settings_tree

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from stethoscope.program import calls
 from stethoscope.program.divergences import is_negative_divergence
 from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import is_drawn, peeled
 from stethoscope.program.likenesses import DIVERGENCE, LIKELIHOOD, likeness_named, outside_orientation
+from stethoscope.program.network_passes import comes_from_model, detaches, is_network_pass
 from stethoscope.program.own_losses import own_loss
 from stethoscope.program.probe import Probe, is_operand, operands_of, probe
 from stethoscope.program.values import (
@@ -139,7 +139,7 @@ class Reader:
 
     def carries_gradient(self, value: Value) -> bool:
         """Whether a network's output reaches the value without being detached."""
-        return calls.comes_from_model(self.run, value, detached_counts=False)
+        return comes_from_model(self.run, value, detached_counts=False)
 
     def trial(self, value: Value) -> Probe | None:
         """The value tried on numbers, where it compares two things."""
@@ -187,7 +187,7 @@ class Reader:
             yield (second, first) if is_swapped else (first, second)
 
     def _of_call(self, call: Delayed, depth: int) -> list[Contribution]:
-        is_network = calls.is_network_pass(self.run.index, call) and not _is_loss(call)
+        is_network = is_network_pass(self.run.index, call) and not _is_loss(call)
         if is_network and own_loss(self.run, call) is None:
             return []
         self._inside.append(call)
@@ -224,7 +224,7 @@ class Reader:
 
     def _of_function(self, value: Applied, depth: int) -> list[Contribution]:
         last, args = _last(value.callee), value.args
-        if calls.detaches(value) or not args:
+        if detaches(value) or not args:
             return []
         orientation, kind = outside_orientation(value.callee) if value.callee[0] != "." else (0, "")
         if orientation:

@@ -8,9 +8,9 @@ outside, or made of these.
 from __future__ import annotations
 
 from stethoscope.program.batches import entry
-from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import peeled
+from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.values import (
     Applied,
     Choice,

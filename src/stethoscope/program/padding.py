@@ -9,15 +9,18 @@ from dataclasses import dataclass
 
 from stethoscope.program import calls
 from stethoscope.program.batches import batch_parts, collated, drawn, drawn_from, entry, is_loader
+from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.filled_channels import fills_channels
 from stethoscope.program.fitted_loaders import fitted_loaders
 from stethoscope.program.framework_instances import SAMPLES
+from stethoscope.program.given_back import MOVES
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.network_passes import callable_name, comes_from_model, is_model_call, is_network_pass
 from stethoscope.program.own_losses import opened
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -173,7 +176,7 @@ class _Objective:
 
     def _leading(self, value: Value) -> Iterable[Value]:
         """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
-        if isinstance(value, Delayed) and not calls.is_network_pass(self.run.index, value):
+        if isinstance(value, Delayed) and not is_network_pass(self.run.index, value):
             return ()  # what it does with its arguments is followed
         if _is_size(value):
             return ()
@@ -182,13 +185,13 @@ class _Objective:
         labels = value.keywords.get("labels")
         if labels is not None:
             return (labels,)
-        if calls.SPREAD in value.keywords:
-            return (self.run.part(_before_moves(value.keywords[calls.SPREAD]), "labels"),)
+        if SPREAD in value.keywords:
+            return (self.run.part(_before_moves(value.keywords[SPREAD]), "labels"),)
         if value.callee != "()":
             made_by = value.callee.removesuffix("()").rpartition(".")[2]
             return () if made_by in MODEL_MAKERS else inputs(value)
-        spoken = words(calls.callable_name(value.args[0]))
-        is_model = calls.is_model_call(self.run.index, value) and not LOSS_WORDS.intersection(spoken)
+        spoken = words(callable_name(value.args[0]))
+        is_model = is_model_call(self.run.index, value) and not LOSS_WORDS.intersection(spoken)
         return () if is_model else inputs(value)
 
     def _parents(self, value: Value) -> dict[int, Value]:
@@ -196,7 +199,7 @@ class _Objective:
         found: dict[int, Value] = {}
         for parent in self.values:
             below = list(self._leading(parent))
-            if isinstance(parent, Delayed) and not calls.is_network_pass(self.run.index, parent):
+            if isinstance(parent, Delayed) and not is_network_pass(self.run.index, parent):
                 below.append(self.run.expand(parent))
             for child in below:
                 found.setdefault(id(child), parent)
@@ -310,7 +313,7 @@ class _Objective:
         if not (isinstance(lengths, Applied) and lengths.callee.rpartition(".")[2] in {"full", "full_like"}):
             return None
         for network in ingredients(self.run, loss.args[0]):
-            if calls.is_network_pass(self.run.index, network) and isinstance(network, Applied | Delayed):
+            if is_network_pass(self.run.index, network) and isinstance(network, Applied | Delayed):
                 for part in batch_parts(self.run, Items(list(network.args))):
                     for value in drawn(self.run, part):
                         for kind, made in _paddings(self.run, value):
@@ -325,14 +328,14 @@ class _Objective:
                 continue
             for data, mask in (masked.args, masked.args[::-1]):
                 is_of_batch = any(id(peeled(data)) == id(part) for part in self.parts)
-                if is_of_batch and _marks(peeled(mask)) and calls.comes_from_model(self.run, other):
+                if is_of_batch and _marks(peeled(mask)) and comes_from_model(self.run, other):
                     return masked.site
         return None
 
 
 def _before_moves(batch: Value) -> Value:
     """A batch before it was moved: `batch.to(device)` has the same entries."""
-    while isinstance(batch, Applied) and batch.callee in calls.MOVES and batch.args:
+    while isinstance(batch, Applied) and batch.callee in MOVES and batch.args:
         batch = batch.args[0]
     return batch
 
@@ -722,7 +725,7 @@ def _is_zeros(value: Value) -> bool:
 
 
 def _is_loss(value: Applied) -> bool:
-    if value.callee.endswith("()") and (calls.SPREAD in value.keywords or "labels" in value.keywords):
+    if value.callee.endswith("()") and (SPREAD in value.keywords or "labels" in value.keywords):
         return True
     return value.callee.removesuffix("()").rpartition(".")[2] in LOSSES
 
@@ -776,7 +779,7 @@ def _may_mask(run: Execution, value: Value, parts: set[int]) -> bool:
         case Applied(callee=callee):
             is_told = callee.removesuffix("()").rpartition(".")[2] in TOLD_LENGTHS
             return is_told or bool(_options(value) & {"ignore_index", "mask", "reduction_mask", "weight"})
-        case Delayed(keywords=keywords) if not calls.is_network_pass(run.index, value):
+        case Delayed(keywords=keywords) if not is_network_pass(run.index, value):
             return any(MASKING_WORDS.intersection(words(key)) for key in keywords)
     return _names_mask(value)
 

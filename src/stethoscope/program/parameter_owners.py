@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry, quietly
-from stethoscope.program.calls import LEARNING_LAYERS, UNCHANGED, UNKNOWN_NAME, has_parameters
+from stethoscope.program.calls import UNKNOWN_NAME
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
+from stethoscope.program.given_back import UNCHANGED
+from stethoscope.program.learning_classes import LEARNING_LAYERS, has_parameters
 from stethoscope.program.moves import full_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import OPTIMIZER_CLASSES

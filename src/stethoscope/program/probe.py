@@ -16,8 +16,11 @@ import numpy.typing as npt
 
 from stethoscope.program import calls
 from stethoscope.program.arithmetic import SYMBOLS, combine
+from stethoscope.program.computed_tensors import array_attribute
 from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.given_back import MOVES
 from stethoscope.program.index import Index
+from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.tensor_operations import CannotCompute, is_known
 from stethoscope.program.values import (
@@ -98,7 +101,7 @@ def operands_of(index: Index, value: Value, given: frozenset[int] = frozenset())
         seen.add(id(current))
         if id(current) in given or is_operand(index, current):
             found.append(current)
-        elif isinstance(current, Applied) and current.callee in calls.MOVES:
+        elif isinstance(current, Applied) and current.callee in MOVES:
             waiting.extend(current.args[:1])  # a device is no operand
         elif not isinstance(current, Instance):
             waiting.extend(inputs(current))
@@ -116,13 +119,13 @@ def is_operand(index: Index, value: Value) -> bool:
         case Part():
             return not _is_computed_part(index, value)
         case Applied(callee=callee, maker=maker):
-            if calls.is_network_pass(index, value) or callee == "()":
+            if is_network_pass(index, value) or callee == "()":
                 return True
             if maker is not None:
                 return False
             return not (is_known(callee) or callee in SYMBOLS.values() or callee in {"[]", "slice", "and"})
         case Delayed():
-            return calls.is_network_pass(index, value)
+            return is_network_pass(index, value)
     return False
 
 
@@ -242,14 +245,14 @@ def _settled(run: Execution, value: Value, known: dict[int, Value]) -> Value:
 
 def _attribute(run: Execution, base: Value, name: str) -> Value:
     if isinstance(base, Constant) and isinstance(base.value, np.ndarray):
-        return calls.array_attribute(base.value, name)
+        return array_attribute(base.value, name)
     if isinstance(base, Instance) and name in base.attributes:
         return base.attributes[name]
     raise CannotCompute(name)
 
 
 def _settled_application(run: Execution, value: Applied, known: dict[int, Value]) -> Value:
-    if value.callee in calls.MOVES and value.args:
+    if value.callee in MOVES and value.args:
         return _settle(run, value.args[0], known)
     args = [_settle(run, arg, known) for arg in value.args]
     keywords = {key: _settle(run, arg, known) for key, arg in value.keywords.items()}

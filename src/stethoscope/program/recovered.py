@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.program.batches import is_loader
-from stethoscope.program.calls import is_network_pass
 from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import has, ingredients, is_drawn, peeled, returned
+from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.sampling import Meaning
 from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
 

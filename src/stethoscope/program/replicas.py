@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.batches import batch_parts, drawn
-from stethoscope.program.calls import STARRED, is_model_call, is_network_pass
+from stethoscope.program.call_arguments import STARRED
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import ingredients, is_drawn
 from stethoscope.program.made_channels import noisy_channels
 from stethoscope.program.minimised import minimised
+from stethoscope.program.network_passes import is_model_call, is_network_pass
 from stethoscope.program.noisy_copies import noisy_copies, noisy_places
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree

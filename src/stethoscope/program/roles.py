@@ -14,6 +14,7 @@ from stethoscope.program import calls
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
+from stethoscope.program.network_passes import callable_name
 from stethoscope.program.taken_from_wrappers import taken_from
 from stethoscope.program.values import (
     Applied,
@@ -189,7 +190,7 @@ def _role_of_call(run: Execution, value: Applied, depth: int) -> Role | None:
         made_by = value.args[0]
         if isinstance(made_by, ClassValue):
             return class_role(run.index, made_by.cls)
-        return role_by_name(calls.callable_name(made_by))
+        return role_by_name(callable_name(made_by))
     if value.callee in {".prepare", ".setup", ".setup_optimizers", ".setup_dataloaders", ".setup_module"}:
         return _shared(run, value.args[1:], depth)
     if value.callee in {".to", ".cuda", ".cpu", ".train", ".eval", ".half", ".bfloat16", ".float"}:

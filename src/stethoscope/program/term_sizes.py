@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stethoscope.program.calls import callable_name, is_network_pass
 from stethoscope.program.declared_numbers import chosen_numbers, declared_numbers, number
 from stethoscope.program.dropped_terms import dropped_sums
 from stethoscope.program.execution import STEPS, Execution, Exhausted
@@ -20,6 +19,7 @@ from stethoscope.program.idle_terms import DROPPED, WEIGHED_OUT, IdleTerm, cut_a
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.network_passes import callable_name, is_network_pass
 from stethoscope.program.own_losses import own_loss
 from stethoscope.program.probe import operands_of, score
 from stethoscope.program.remembered import remembered

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stethoscope.program.calls import is_network_pass
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation import DATA_WORDS
 from stethoscope.program.events import Call, Event
@@ -16,6 +15,7 @@ from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.ingredients import ingredients, part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
+from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import TRACE_STEPS

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from stethoscope.program.calls import BUILTINS
+from stethoscope.program.builtin_calls import BUILTINS
 from stethoscope.program.events import Call, Event, Jump, Scope
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Function, Index, Module

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from stethoscope.program import calls
 from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import is_test, walk
@@ -18,6 +17,7 @@ from stethoscope.program.index import Function, Index, Module, dotted, index
 from stethoscope.program.ingredients import LAYOUT
 from stethoscope.program.likenesses import LIKENESS_WORDS, is_target_like, words
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.network_passes import callable_name, comes_from_model, is_model_call, is_network_pass
 from stethoscope.program.orientation import spoken_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.removal import removal
@@ -302,7 +302,7 @@ def _all_records(run: Execution, entry: EvaluationEntry) -> Iterator[Record]:
 def _is_sealed(run: Execution, call: Delayed) -> bool:
     """Networks and metrics that work at several scales: what happens inside is their own business."""
     parts = set(words(spoken_name(call)))
-    return bool(parts & (PERCEPTUAL_WORDS | SEALED_WORDS)) or calls.is_network_pass(run.index, call)
+    return bool(parts & (PERCEPTUAL_WORDS | SEALED_WORDS)) or is_network_pass(run.index, call)
 
 
 def _is_in_network(record: Record) -> bool:
@@ -368,7 +368,7 @@ def _lines_after(value: Applied, count: int = 3) -> str:
 
 def _spoken_callee(value: Applied) -> str:
     if value.callee == "()":
-        return calls.callable_name(value.args[0])
+        return callable_name(value.args[0])
     return value.callee.removesuffix("()").rpartition(".")[2]
 
 
@@ -408,7 +408,7 @@ def _flattened(value: Value) -> Iterator[Value]:
 
 
 def _is_predicted(run: Execution, value: Value) -> bool:
-    return calls.comes_from_model(run, value)
+    return comes_from_model(run, value)
 
 
 # Shrinking
@@ -463,15 +463,11 @@ def _unseen_shrinkings(
 ) -> Iterator[Shrinking]:
     """Where no metric was met: a target by name that is shrunk together with the network's input."""
     met = [record.value for record in run.records if _is_inside(record, entry)]
-    fed = tuple(value for value in met if calls.is_model_call(run.index, value))
+    fed = tuple(value for value in met if is_model_call(run.index, value))
     if not any(_is_small(value, rulers) for value in fed):
         return
     for value in met:
-        if (
-            isinstance(value, Applied)
-            and is_resize(value)
-            and is_target_like(calls.callable_name(value.args[0]))
-        ):
+        if isinstance(value, Applied) and is_resize(value) and is_target_like(callable_name(value.args[0])):
             found = _shrinking(value, fed, rulers, trained, None)
             if found is not None:
                 yield found
@@ -580,7 +576,7 @@ def _trained_sites(found: list[Minimised]) -> frozenset[int]:
             seen.add(id(value))
             if isinstance(value, Applied):
                 sites.add(id(value.site.node))
-            if isinstance(value, Delayed) and not calls.is_network_pass(one.run.index, value):
+            if isinstance(value, Delayed) and not is_network_pass(one.run.index, value):
                 waiting.append(_expanded(one.run, value))
             waiting.extend(inputs(value))
     return frozenset(sites)

@@ -205,6 +205,11 @@ class Delayed(Value):
 NOTHING = Constant(None)
 
 
+def is_nothing(value: Value) -> bool:
+    """Whether a value is known to be None."""
+    return isinstance(value, Constant) and value.value is None
+
+
 def span_of(source: Source, node: ast.AST) -> tuple[int, int] | None:
     """The character offsets of a node in its file."""
     line, column = getattr(node, "lineno", None), getattr(node, "col_offset", None)

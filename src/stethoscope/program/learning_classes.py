@@ -1,0 +1,77 @@
+"""Which classes of a repository learn: they make layers with weights, or at least parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from stethoscope.program.index import Class, Index, dotted
+
+LEARNING_LAYERS = (
+    "Conv",
+    "Linear",
+    "Embedding",
+    "LSTM",
+    "GRU",
+    "Parameter",
+    "BatchNorm",
+    "Attention",
+    "Transformer",
+)
+PARAMETER_MAKERS = frozenset({"Parameter", "ParameterDict", "ParameterList"})
+
+
+@lru_cache(maxsize=4096)
+def learns(index: Index, cls: Class) -> bool:
+    """Whether a class makes layers with weights; a few learned scales, as for weighing losses, are none."""
+    return any(not _is_scales(node) for node in _learning_calls(index, cls))
+
+
+@lru_cache(maxsize=4096)
+def has_parameters(index: Index, cls: Class) -> bool:
+    """Whether a class makes anything that an optimizer could train."""
+    return any(True for _ in _learning_calls(index, cls))
+
+
+def _learning_calls(index: Index, cls: Class) -> Iterator[ast.Call]:
+    for ancestor in index.lineage(cls):
+        for node in ast.walk(ancestor.node):
+            if isinstance(node, ast.Call):
+                name = (dotted(node.func) or "").rpartition(".")[2]
+                if any(word in name for word in LEARNING_LAYERS) or _is_learning_class(index, ancestor, name):
+                    yield node
+
+
+def _is_learning_class(index: Index, user: Class, name: str) -> bool:
+    target = index.resolve(index.module_of(user.source), name) if name else None
+    if not isinstance(target, Class) or target is user:
+        return False
+    return any(
+        isinstance(node, ast.Call) and any(w in (dotted(node.func) or "") for w in LEARNING_LAYERS)
+        for node in ast.walk(target.node)
+    )
+
+
+def _is_scales(call: ast.Call) -> bool:
+    """`nn.Parameter(torch.zeros(()))`, or of a handful: no matrix, and nothing drawn at random."""
+    if (dotted(call.func) or "").rpartition(".")[2] not in PARAMETER_MAKERS:
+        return False
+    made = call.args[0] if call.args else None
+    if made is None:
+        return (dotted(call.func) or "").rpartition(".")[2] != "Parameter"  # a list or dict of them
+    inside = [node for node in ast.walk(made) if isinstance(node, ast.Call)]
+    tensors = [
+        node for node in inside if (dotted(node.func) or "").rpartition(".")[2] not in PARAMETER_MAKERS
+    ]
+    return bool(tensors) and all(_is_scale(node) for node in tensors)
+
+
+def _is_scale(call: ast.Call) -> bool:
+    last = (dotted(call.func) or "").rpartition(".")[2]
+    if last == "tensor":
+        return not any(isinstance(node, ast.List) and len(node.elts) > 16 for node in ast.walk(call))
+    if last in {"zeros", "ones", "full"}:
+        sizes = call.args[:1] if last == "full" else call.args
+        return len(sizes) <= 1 and not any(isinstance(s, ast.Tuple | ast.List) and s.elts for s in sizes)
+    return last in {"log", "float", "len", "exp", "sqrt"}
