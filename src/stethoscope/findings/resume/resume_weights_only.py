@@ -22,9 +22,12 @@ and so is a load that could not be followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.call_edits import with_keyword
+from stethoscope.program.checkpoint_edits import restored_too
 from stethoscope.program.checkpointing import (
     Resumption,
     engine_loads,
@@ -32,10 +35,22 @@ from stethoscope.program.checkpointing import (
     made_by,
     optimizers,
 )
-from stethoscope.program.framework_resumes import weights_alone
-from stethoscope.program.moves import Kind
+from stethoscope.program.events import Call
+from stethoscope.program.framework_resumes import WeightsAlone, weights_alone
+from stethoscope.program.index import FunctionNode, dotted
+from stethoscope.program.moves import Kind, Move
 from stethoscope.program.roles import Role
+from stethoscope.program.statements import blocks_around, is_name_chain
+from stethoscope.program.values import Value
+from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
+
+# What else is lost: the part, the move that shows that training has it, and its role.
+PARTS = (
+    ("scheduler", Kind.SCHEDULER_STEP, Role.SCHEDULER),
+    ("scaler", Kind.SCALER_UPDATE, Role.SCALER),
+)
+SPOKEN = {"scheduler": "the schedule", "scaler": "the loss scale"}
 
 RULE = Rule(code="RES102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
@@ -52,12 +67,14 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             call.site.where,
             "the engine restores the weights and is told to leave the state of the optimizer behind",
             evidence={"restored": call.site.text},
+            fix=_told_all(call),
         )
     for one in untold:
         yield Finding(
             (one.loaded.where, one.trained.where),
             f"the weights alone come back: {one.option} does not tell the trainer of its checkpoint",
             evidence={"restored": one.loaded.text, "trained": one.trained.text},
+            fix=_trainer_told(one),
         )
     for resumption in resumes.resumptions:
         stepped = optimizers(resumption.walk)
@@ -72,15 +89,78 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             (*places, stepped[0].event.site.where),
             f"the resume restores the weights and not the state of {optimizer}{_also(resumption)}",
             evidence={"restored": resumption.weights.site.text, "optimizer": name},
+            fix=_fix(resumption, stepped),
         )
 
 
 def _also(resumption: Resumption) -> str:
     """The other parts that begin anew."""
-    kinds = {move.kind for move in resumption.walk.moves}
-    lost = []
-    if Kind.SCHEDULER_STEP in kinds and not resumption.restores(Role.SCHEDULER):
-        lost.append("the schedule")
-    if Kind.SCALER_UPDATE in kinds and not resumption.restores(Role.SCALER):
-        lost.append("the loss scale")
+    lost = [spoken for part, spoken in SPOKEN.items() if part in _lost_besides(resumption)]
     return f"; {' and '.join(lost)} also begin{'s' if len(lost) == 1 else ''} anew" if lost else ""
+
+
+def _lost_besides(resumption: Resumption) -> dict[str, Value | None]:
+    """The schedule and the scaler, where training has them and the resume does not."""
+    found: dict[str, Value | None] = {}
+    for part, kind, role in PARTS:
+        move = next((one for one in resumption.walk.moves if one.kind is kind), None)
+        if move is not None and not resumption.restores(role):
+            found[part] = move.subject
+    return found
+
+
+def _fix(resumption: Resumption, stepped: Sequence[Move]) -> Fix | None:
+    """The state of the optimizer saved and loaded beside the weights, and what else is lost with it."""
+    if len(stepped) > 1:
+        return None
+    parts = {"optimizer": stepped[0].subject, **_lost_besides(resumption)}
+    return restored_too(resumption.walk, resumption.weights, parts)
+
+
+def _told_all(call: Call) -> Fix | None:
+    """The engine told to restore everything, as it does by itself."""
+    node = call.site.node
+    if not isinstance(node, ast.Call):
+        return None
+    source = call.site.source
+    told = (
+        with_keyword(source, node, word.arg, "True" if word.arg == "load_optimizer_states" else "False")
+        for word in node.keywords
+        if word.arg in {"load_optimizer_states", "load_module_only"} and isinstance(word.value, ast.Constant)
+    )
+    splices = tuple(splice for splice in told if splice is not None)
+    return Fix("restore the state of the optimizer too", Level.UNSAFE, splices) if splices else None
+
+
+def _trainer_told(one: WeightsAlone) -> Fix | None:
+    """The trainer told of the checkpoint that the weights are read from, where both are in one function."""
+    loaded, trained, source = one.loaded.node, one.trained.node, one.trained.source
+    if not isinstance(loaded, ast.Call) or not isinstance(trained, ast.Call) or not loaded.args:
+        return None
+    path = _path(loaded.args[0])
+    if path is None or one.loaded.source is not source or not _are_in_one_function(source, loaded, trained):
+        return None
+    splice = with_keyword(source, trained, one.option, f"{path} or None")
+    return Fix("tell the trainer of the checkpoint", Level.UNSAFE, (splice,)) if splice else None
+
+
+def _path(given: ast.expr) -> str | None:
+    """The option that a checkpoint's path comes from: through `torch.load`, or the folder of its file."""
+    if isinstance(given, ast.Call) and given.args and (dotted(given.func) or "") == "torch.load":
+        given = given.args[0]
+    if isinstance(given, ast.JoinedStr) and given.values and isinstance(given.values[0], ast.FormattedValue):
+        given = given.values[0].value
+    return ast.unparse(given) if isinstance(given, ast.Attribute) and is_name_chain(given) else None
+
+
+def _are_in_one_function(source: Source, one: ast.AST, other: ast.AST) -> bool:
+    """Whether the same functions are around both, so that what one names the other can."""
+    around = [
+        [
+            block[place]
+            for block, place in blocks_around(source, node)
+            if isinstance(block[place], FunctionNode)
+        ]
+        for node in (one, other)
+    ]
+    return around[0] == around[1]
