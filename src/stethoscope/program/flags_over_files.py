@@ -11,14 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from stethoscope.program.mentions import Mentions, called, text_of
 from stethoscope.program.outvoted_options import merges, typed
-from stethoscope.program.overwritten_settings import (
-    Overwritten,
-    given_kind,
-    origin_of,
-    path_of,
-    statement_of,
-)
+from stethoscope.program.overwritten_settings import Overwritten
 from stethoscope.program.remembered import remembered
+from stethoscope.program.setting_reads import path_of
+from stethoscope.program.settings_origins import given_kind, origin_of, statement_of
 from stethoscope.program.syntax import walk
 from stethoscope.run import Source
 

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.mentions import Mentions, called, text_of, texts_of
-from stethoscope.program.overwritten_settings import Overwritten, given_kind, last_given, statement_of
+from stethoscope.program.overwritten_settings import Overwritten
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_objects import PARSING
+from stethoscope.program.settings_origins import given_kind, last_given, statement_of
 from stethoscope.program.syntax import walk
 from stethoscope.run import Source
 
