@@ -7,16 +7,9 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program.index import index
+from stethoscope.program.objectives import Objectives, objectives
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.term_sizes import (
-    ERRORS,
-    LARGE,
-    SMALL,
-    Objectives,
-    TermSize,
-    objectives,
-    with_assumed,
-)
+from stethoscope.program.term_sizes import ERRORS, LARGE, SMALL, TermSize, with_assumed
 from tests.program.program_text import program_of
 
 HEAD = """

@@ -6,6 +6,7 @@ nothing else is there to learn from, lowering it is all that training does.
 
 from __future__ import annotations
 
+from stethoscope.program.addends import DEPTH, addends_of
 from stethoscope.program.declared_numbers import declared_numbers
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Index
@@ -13,7 +14,6 @@ from stethoscope.program.network_passes import comes_from_model
 from stethoscope.program.orientation import Reader
 from stethoscope.program.probe import operands_of
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.term_sizes import DEPTH, addends_of
 from stethoscope.program.values import Constant, Value
 
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from stethoscope.program.idle_terms import IdleTerm
 from stethoscope.program.index import index
+from stethoscope.program.objectives import Objectives, objectives
 from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.term_sizes import Objectives, TermSize, TermWeight, objectives
+from stethoscope.program.term_sizes import TermSize
+from stethoscope.program.term_weights import TermWeight
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

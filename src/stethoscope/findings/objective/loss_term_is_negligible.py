@@ -29,7 +29,8 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.idle_terms import CUT, DROPPED, WEIGHED_OUT
-from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, TermWeight, with_assumed
+from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, with_assumed
+from stethoscope.program.term_weights import TermWeight
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
