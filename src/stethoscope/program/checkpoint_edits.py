@@ -164,7 +164,7 @@ def _key_in(tables: list[tuple[ast.Dict, int, Call]], kind: str, beside: str) ->
             if STEMS.get(kind, kind) in key.lower():
                 return key
     ending = next((one for one in ENDINGS if beside.endswith(one)), "")
-    return f"{kind}{ending}"
+    return f"{'ema' if kind == 'average' else kind}{ending}"
 
 
 def _keys(table: ast.Dict) -> list[str]:

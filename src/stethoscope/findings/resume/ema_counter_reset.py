@@ -24,9 +24,13 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.averages import average_updates, is_teacher, mentions_average
+from stethoscope.program.checkpoint_edits import restored_too
 from stethoscope.program.checkpointing import Resumption
+from stethoscope.program.events import Call, Event
 from stethoscope.program.lost_counts import LostCount, lost_counts
-from stethoscope.program.roles import Role
+from stethoscope.program.roles import Role, role_of
+from stethoscope.program.statements import is_inline, put_after
+from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
 
 RULE = Rule(code="RES104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -39,6 +43,7 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             (lost.restored.where, lost.counted.where),
             _message(lost),
             evidence={"count": lost.name, "class": lost.owner},
+            fix=_kept(lost),
         )
     for resumption in resumes.resumptions:
         updates = average_updates(resumption.walk)
@@ -47,6 +52,7 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                 (resumption.weights.site.where, updates[0].site.where),
                 "the resume restores the network and not its average, which begins anew",
                 evidence={"restored": resumption.weights.site.text, "average": updates[0].site.text},
+                fix=_restored(resumption, updates[0]),
             )
 
 
@@ -66,3 +72,45 @@ def _is_forgotten(resumption: Resumption) -> bool:
     return not (
         resumption.restores(Role.AVERAGE) or is_teacher(resumption.walk) or mentions_average(resumption.loads)
     )
+
+
+def _kept(lost: LostCount) -> Fix | None:
+    """The count loaded with the weights, where the class saves it under a key of its own."""
+    load, source = lost.restored.node, lost.restored.source
+    if not isinstance(load, ast.FunctionDef) or "load" not in load.name or len(load.args.args) != 2:
+        return None
+    key = _key_of(source, load, lost.name)
+    if key is None or isinstance(load.body[-1], ast.Return) or is_inline(source, load.body[-1]):
+        return None
+    text = f'self.{lost.name} = {load.args.args[1].arg}["{key}"]'
+    return Fix("load the count too", Level.SAFE, (put_after(source, load.body[-1], text),))
+
+
+def _key_of(source: Source, load: ast.FunctionDef, name: str) -> str | None:
+    """The key under which the class of a method saves one of its numbers."""
+    owner = next(one for one in ast.walk(source.tree) if isinstance(one, ast.ClassDef) and load in one.body)
+    for node in ast.walk(owner):
+        for key, value in _entries(node):
+            if ast.unparse(value) == f"self.{name}":
+                return key
+    return None
+
+
+def _entries(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The entries of a table that is written out: `{"updates": n}` or `dict(updates=n)`."""
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value, value
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict":
+        yield from ((word.arg, word.value) for word in node.keywords if word.arg)
+
+
+def _restored(resumption: Resumption, update: Event) -> Fix | None:
+    """The average saved and restored beside the weights, where it is an object with a name."""
+    given = [update.receiver, *update.args] if isinstance(update, Call) else []
+    run = resumption.walk.trace.run
+    average = next((one for one in given if one is not None and role_of(run, one) is Role.AVERAGE), None)
+    if average is None:
+        return None
+    return restored_too(resumption.walk, resumption.weights, {"average": average})

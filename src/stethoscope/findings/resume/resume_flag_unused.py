@@ -19,9 +19,14 @@ nothing is said. A flag that chooses a branch that loads by itself is used.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.call_edits import with_keyword
+from stethoscope.program.statements import is_name_chain
+from stethoscope.program.values import Site
+from stethoscope.run import Fix, Level
 from stethoscope.signals.resume_options import ResumeOptions
 
 RULE = Rule(code="RES101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -45,6 +50,7 @@ def examine(options: ResumeOptions) -> Iterator[Finding]:
             "resume_from_checkpoint can be asked for, and train() is not told of it: the run starts anew",
             evidence={"option": "resume_from_checkpoint", "started_by": start.text},
             proof="the Trainer does not read this argument by itself, and nothing in the source does",
+            fix=_told(start),
         )
     seen: set[object] = set()
     for call in options.dropped:
@@ -55,3 +61,16 @@ def examine(options: ResumeOptions) -> Iterator[Finding]:
                 "a checkpoint is read for the resume and nothing of it is put back",
                 evidence={"read": call.site.text},
             )
+
+
+def _told(start: Site) -> Fix | None:
+    """The trainer told what its own arguments hold: nothing, unless a resume is asked for."""
+    node = start.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    trainer = node.func.value
+    if not is_name_chain(trainer):
+        return None
+    told = f"{ast.unparse(trainer)}.args.resume_from_checkpoint"
+    splice = with_keyword(start.source, node, "resume_from_checkpoint", told)
+    return Fix("tell the trainer of the checkpoint", Level.SAFE, (splice,)) if splice else None

@@ -22,9 +22,12 @@ that is told the epoch at each step, is made with `last_epoch`, or follows the m
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.call_edits import replaced
+from stethoscope.program.checkpoint_edits import restored_too
 from stethoscope.program.checkpointing import (
     FROM_THE_STEP,
     Resumption,
@@ -40,7 +43,9 @@ from stethoscope.program.events import Call
 from stethoscope.program.moves import Move, receiver_role
 from stethoscope.program.resumed_rates import placed_by_epoch, restarted_rates
 from stethoscope.program.roles import Role, role_of
-from stethoscope.program.values import Applied
+from stethoscope.program.statements import blocks_around, cut, is_name_chain
+from stethoscope.program.values import Applied, Site
+from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.resumes import Resumes
 
 RULE = Rule(code="RES103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -67,6 +72,7 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                 evidence={"step": move.event.site.text, "schedule": made_by(move.subject)},
                 severity=None if is_twice else Severity.NOTE,
                 strength=1.0 if is_twice else 0.0,
+                fix=_without_replay(resumes, walk, move, is_restored),
             )
     for walk in resumes.walks:
         for move in placed_by_epoch(walk):
@@ -76,6 +82,7 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                     (move.subject.site.where, move.event.site.where),
                     "the schedule steps with each batch, and the resume tells it the epoch as its place",
                     evidence={"schedule": made_by(move.subject), "step": move.event.site.text},
+                    fix=_placed_by_batch(move.subject.site),
                 )
     for resumption in resumes.resumptions:
         for restarted in restarted_rates(resumption):
@@ -93,6 +100,7 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                 (resumption.weights.site.where, begun.event.site.where),
                 f"the resume restores the optimizer and not the schedule{_named(begun)}, which begins anew",
                 evidence={"restored": resumption.weights.site.text, "schedule": made_by(begun.subject)},
+                fix=restored_too(resumption.walk, resumption.weights, {"scheduler": begun.subject}),
             )
 
 
@@ -142,3 +150,44 @@ def _begun_anew(resumption: Resumption) -> Move | None:
         return None
     set_by_hand = assigned_names(resumption.walk) & {"last_epoch", "_step_count", "last_step"}
     return None if set_by_hand else stepped[0]
+
+
+def _without_replay(resumes: Resumes, walk: Walk, move: Move, is_restored: bool) -> Fix | None:
+    """The replay taken out, and the state of the schedule restored where it was not."""
+    taken = _replay_taken(move)
+    if taken is None:
+        return None
+    if is_restored:
+        return Fix("leave the schedule as it was restored", Level.SAFE, (taken,))
+    for resumption in resumes.resumptions:
+        if resumption.walk is walk:
+            instead = restored_too(walk, resumption.weights, {"scheduler": move.subject})
+            if instead is not None:
+                title = "restore the schedule in place of its replay"
+                return Fix(title, Level.UNSAFE, (taken, *instead.splices))
+    return None
+
+
+def _replay_taken(move: Move) -> Splice | None:
+    """The loop that does nothing but step the schedule, or the step in a round that is skipped, cut out."""
+    site = move.event.site
+    around = blocks_around(site.source, site.node)
+    block, position = around[0]
+    if not isinstance(block[position], ast.Expr):
+        return None
+    if len(block) > 1:
+        return cut(site.source, block, position) if isinstance(block[-1], ast.Continue) else None
+    outer, place = around[1]
+    return cut(site.source, outer, place) if isinstance(outer[place], ast.For | ast.While) else None
+
+
+def _placed_by_batch(made: Site) -> Fix | None:
+    """The place counted in batches, where the schedule is told how many an epoch has."""
+    node = made.node
+    given = {word.arg: word.value for word in node.keywords} if isinstance(node, ast.Call) else {}
+    last, steps = given.get("last_epoch"), given.get("steps_per_epoch")
+    if last is None or steps is None or not is_name_chain(last):
+        return None
+    text = f"({ast.unparse(last)} + 1) * {ast.unparse(steps)} - 1"
+    splice = replaced(made.source, last, text)
+    return Fix("tell the schedule its place in batches", Level.UNSAFE, (splice,)) if splice else None
