@@ -10,12 +10,12 @@ from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation import Walk, called_network
 from stethoscope.program.events import Call
 from stethoscope.program.execution import STEPS, Exhausted
-from stethoscope.program.extents import RESIZE_CALLS, is_resize
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.ingredients import ingredients
 from stethoscope.program.likenesses import words
 from stethoscope.program.made_channels import sample_functions
 from stethoscope.program.moves import Kind, same_object
+from stethoscope.program.resizes import RESIZE_CALLS, is_resize
 from stethoscope.program.values import Applied, Constant, Items, Site, Value
 
 TRAINING_FLAGS = frozenset({"train", "training", "augment", "augmentation", "aug", "random"})

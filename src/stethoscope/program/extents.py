@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from stethoscope.program.execution import Execution
 from stethoscope.program.likenesses import words
 from stethoscope.program.network_passes import is_network_pass
+from stethoscope.program.pictures import Mark, Picture, as_size, scaled
+from stethoscope.program.resizes import POOLINGS, is_by_factor, is_fixed, is_resize, is_smooth
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -23,7 +25,6 @@ from stethoscope.program.values import (
     Leaf,
     Part,
     Settings,
-    Site,
     Table,
     Value,
 )
@@ -32,94 +33,7 @@ HEIGHT = WIDTH = 1024  # square, so that a cap reads as it is written
 DEPTH = 60
 UNKNOWN_SCALE = 2  # an upscaling factor that is not known
 UNKNOWN_CAP = 128  # a limit that is not known; any limit shrinks a picture that is large enough
-
-RESIZE_CALLS = frozenset(
-    {
-        "torch.nn.functional.interpolate",
-        "torch.nn.functional.upsample",
-        "torchvision.transforms.functional.resize",
-        "torchvision.transforms.v2.functional.resize",
-        "torchvision.transforms.functional_tensor.resize",
-        "cv2.resize",
-        "cv2.pyrDown",
-        "skimage.transform.resize",
-        "skimage.transform.rescale",
-        "skimage.transform.downscale_local_mean",
-        "scipy.ndimage.zoom",
-        "scipy.misc.imresize",
-        "kornia.geometry.resize",
-        "kornia.geometry.transform.resize",
-        "kornia.geometry.transform.rescale",
-        "kornia.geometry.rescale",
-        "PIL.ImageOps.fit",
-        "PIL.ImageOps.contain",
-        "tensorflow.image.resize",
-        "jax.image.resize",
-        "torch.nn.functional.avg_pool2d",
-        "torch.nn.functional.max_pool2d",
-        "torch.nn.functional.adaptive_avg_pool2d",
-        "torch.nn.functional.adaptive_max_pool2d",
-    }
-)
-RESIZE_MAKERS = frozenset(
-    {
-        "torch.nn.Upsample",
-        "torch.nn.AvgPool2d",
-        "torch.nn.MaxPool2d",
-        "torch.nn.AdaptiveAvgPool2d",
-        "torchvision.transforms.Resize",
-        "torchvision.transforms.v2.Resize",
-        "kornia.augmentation.Resize",
-        "kornia.geometry.transform.Resize",
-        "kornia.geometry.transform.Rescale",
-        "albumentations.Resize",
-    }
-)
-RESIZE_METHODS = frozenset({"resize", "thumbnail", "reduce", "resize_"})
 CROP_CALLS = ("center_crop", "CenterCrop", "functional.crop", "five_crop", "ImageOps.crop")
-FACTORS = ("zoom", "rescale", ".reduce")
-POOLINGS = (".avg_pool2d", ".max_pool2d", ".AvgPool2d", ".MaxPool2d")
-
-
-def is_resize(value: Applied) -> bool:
-    """Whether a call changes the size of a picture."""
-    if value.callee in RESIZE_CALLS or value.callee.removesuffix("()") in RESIZE_MAKERS:
-        return True
-    return value.callee.startswith(".") and value.callee[1:] in RESIZE_METHODS and len(value.args) > 1
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A resize or crop that a picture went through, and the longest side it left."""
-
-    kind: str  # "resize" or "crop"
-    callee: str
-    site: Site
-    longest: int
-    fixed: bool  # the size does not depend on the picture's
-    smooth: bool  # with antialiasing, or an averaging method
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The size of a picture and what made it smaller."""
-
-    height: float
-    width: float
-    share: float = 1.0  # of the area that is left
-    marks: tuple[Mark, ...] = ()
-    conditional: bool = False
-
-    @property
-    def longest(self) -> int:
-        """The longest side in pixels."""
-        return round(max(self.height, self.width))
-
-    def resized(self, height: float, width: float, mark: Mark) -> Picture:
-        """The picture at another size."""
-        area = self.height * self.width
-        share = self.share * height * width / area if area else 0.0
-        return Picture(height, width, share, (*self.marks, mark), self.conditional)
 
 
 @dataclass(slots=True)
@@ -204,7 +118,7 @@ class Ruler:
         if size is None:
             return before
         longest = round(max(size))
-        mark = Mark("resize", value.callee, value.site, longest, _is_fixed(value), _is_smooth(value))
+        mark = Mark("resize", value.callee, value.site, longest, is_fixed(value), is_smooth(value))
         return before.resized(*size, mark)
 
     def _size_asked(self, value: Applied, before: Picture, depth: int) -> tuple[float, float] | None:
@@ -214,24 +128,24 @@ class Ruler:
         if any(word in value.callee for word in POOLINGS):
             kernel = keywords.get("stride") or keywords.get("kernel_size") or (rest[-1] if rest else None)
             step = self.number(kernel, depth) if kernel is not None else None
-            return _scaled(before, step, lambda side, by: side / by)
+            return scaled(before, step, lambda side, by: side / by)
         if value.callee.endswith("pyrDown"):
             return before.height / 2, before.width / 2
         factor = next(
             (keywords[k] for k in ("scale_factor", "fx", "scale", "factor", "zoom") if k in keywords), None
         )
-        if factor is None and _is_by_factor(value) and rest:
+        if factor is None and is_by_factor(value) and rest:
             factor = rest[0]
         if factor is not None:
             by = self.number(factor, depth)
             if value.callee.endswith(".reduce"):
-                return _scaled(before, by, lambda side, divisor: side / divisor)
-            return _scaled(before, by, lambda side, multiple: side * multiple)
+                return scaled(before, by, lambda side, divisor: side / divisor)
+            return scaled(before, by, lambda side, multiple: side * multiple)
         names = ("size", "dsize", "output_shape", "output_size", "resolution")
         size = next((keywords[k] for k in names if k in keywords), rest[0] if rest else None)
         if size is None or (isinstance(size, Constant) and size.value is None):
             return None
-        return _as_size(self.number(size, depth), before, value.callee)
+        return as_size(self.number(size, depth), before, value.callee)
 
     def _sliced(self, value: Applied, base: Value, key: Value, depth: int) -> Picture | None:
         before = self.picture(base, depth)
@@ -289,7 +203,7 @@ class Ruler:
             rest = rest[2:3] and [Items(rest[2:4])]
         names = ("size", "output_size")
         size = next((asked.keywords[k] for k in names if k in asked.keywords), rest[0] if rest else None)
-        asked_size = _as_size(self.number(size, depth), None, value.callee) if size is not None else None
+        asked_size = as_size(self.number(size, depth), None, value.callee) if size is not None else None
         if asked_size is None:
             return before
         height, width = min(asked_size[0], before.height), min(asked_size[1], before.width)
@@ -433,65 +347,6 @@ def _assumed(name: str) -> float | None:
 def _tuple(numbers: Sequence[float | tuple[float, ...] | None]) -> tuple[float, ...] | None:
     flat = [number for number in numbers if isinstance(number, int | float)]
     return tuple(flat) if len(flat) == len(numbers) else None
-
-
-def _scaled(
-    before: Picture, by: float | tuple[float, ...] | None, function: Callable[[float, float], float]
-) -> tuple[float, float] | None:
-    if isinstance(by, tuple) and len(by) >= 2:
-        by = min(by[-2:]) if by[-1] > 0 else None
-    if not isinstance(by, int | float) or by <= 0:
-        return None
-    return function(before.height, by), function(before.width, by)
-
-
-def _as_size(
-    number: float | tuple[float, ...] | None, before: Picture | None, callee: str
-) -> tuple[float, float] | None:
-    if isinstance(number, tuple):
-        if len(number) < 2:
-            return None
-        first, second = number[-2:]
-        return (second, first) if callee in {"cv2.resize", ".resize", ".thumbnail"} else (first, second)
-    if not isinstance(number, int | float) or number <= 0:
-        return None
-    if (before is not None and "Resize" in callee) or callee.endswith("functional.resize"):
-        assert before is not None
-        ratio = number / min(before.height, before.width)  # torchvision: the shorter side
-        return before.height * ratio, before.width * ratio
-    return number, number
-
-
-def _is_fixed(value: Applied) -> bool:
-    """Whether the size is written down rather than computed from the picture."""
-    if _is_by_factor(value) or any(pooling in value.callee for pooling in POOLINGS):
-        return False
-    asked = value.maker or value
-    rest = asked.args if value.maker is not None else value.args[1:]
-    sizes = [*rest[:1], *(asked.keywords[k] for k in ("size", "dsize", "output_size") if k in asked.keywords)]
-    return any(_is_number(size) for size in sizes)
-
-
-def _is_by_factor(value: Applied) -> bool:
-    return value.callee.removesuffix("()").lower().endswith(FACTORS)
-
-
-def _is_number(value: Value) -> bool:
-    if isinstance(value, Items):
-        return bool(value.items) and all(_is_number(item) for item in value.items)
-    return isinstance(value, Constant) and isinstance(value.value, int | float)
-
-
-def _is_smooth(value: Applied) -> bool:
-    asked = value.maker or value
-    flag = asked.keywords.get("antialias") or asked.keywords.get("anti_aliasing")
-    mode = asked.keywords.get("mode") or asked.keywords.get("interpolation")
-    text = value.site.text
-    averaged = "INTER_AREA" in text or any(
-        word in value.callee for word in ("avg_pool", "AvgPool", "torchvision")
-    )
-    area = isinstance(mode, Constant) and mode.value == "area"
-    return averaged or area or (isinstance(flag, Constant) and flag.value is True)
 
 
 def _step_of(piece: Applied) -> float:

@@ -12,15 +12,17 @@ from stethoscope.program.budget import budget
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.entries import is_test, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Record
-from stethoscope.program.extents import HEIGHT, WIDTH, Mark, Picture, Ruler, is_resize
+from stethoscope.program.extents import HEIGHT, WIDTH, Ruler
 from stethoscope.program.index import Function, Index, Module, dotted, index
 from stethoscope.program.ingredients import LAYOUT
 from stethoscope.program.likenesses import LIKENESS_WORDS, is_target_like, words
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.network_passes import callable_name, comes_from_model, is_model_call, is_network_pass
 from stethoscope.program.orientation import spoken_name
+from stethoscope.program.pictures import Mark, Picture
 from stethoscope.program.remembered import remembered
 from stethoscope.program.removal import removal
+from stethoscope.program.resizes import is_resize
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.values import (
     Applied,
