@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS
+from stethoscope.program.followed_progress import PROGRESS, Following
 from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
-from stethoscope.program.validation_path import PROGRESS, Following
 from stethoscope.program.values import Site
 
 SHARES = frozenset({"min", "max", "clamp", "clip", "cos", "exp", "minimum", "maximum"})

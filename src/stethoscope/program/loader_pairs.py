@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.ancestry import quietly
 from stethoscope.program.batches import batch_parts, datasets, is_loader
 from stethoscope.program.effects import own_nodes
+from stethoscope.program.evaluation_entries import evaluates
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.fitted_loaders import fitted_loaders
@@ -19,7 +20,6 @@ from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import TRACE_STEPS
 from stethoscope.program.training_data import POSITIONAL, TrainingLoader, sources, training_loaders
-from stethoscope.program.validation_path import evaluates
 from stethoscope.program.values import (
     Applied,
     Delayed,

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from stethoscope.program.evaluation import Evaluation, names_in, walks
 from stethoscope.program.events import Call
+from stethoscope.program.followed_progress import DIFFICULTY, FIXED_DIFFICULTY, PROGRESS, Following
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import MODEL_WORDS
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.validation_path import DIFFICULTY, FIXED_DIFFICULTY, PROGRESS, Following
 from stethoscope.program.values import ClassValue, FunctionValue, Instance, LambdaValue, Outside, Value
 
 SUMS = frozenset({"min", "max", "int", "round", "float", "len", "abs"})

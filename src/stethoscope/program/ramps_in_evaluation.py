@@ -16,18 +16,12 @@ from functools import cached_property
 
 from stethoscope.program.effects import effects, own_nodes
 from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS, names_in
+from stethoscope.program.evaluation_entries import EvaluationEntry, evaluation_entries
+from stethoscope.program.followed_progress import DIFFICULTY, FIXED_DIFFICULTY, PROGRESS, Following
 from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, class_role
-from stethoscope.program.validation_path import (
-    DIFFICULTY,
-    FIXED_DIFFICULTY,
-    PROGRESS,
-    EvaluationEntry,
-    Following,
-    evaluation_entries,
-)
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.effects import own_nodes
+from stethoscope.program.evaluation_entries import evaluation_entries
 from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.likenesses import words
 from stethoscope.program.roles import MODEL_WORDS
-from stethoscope.program.validation_path import evaluation_entries
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
