@@ -15,44 +15,39 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stethoscope.program.effects import effects, own_nodes
-from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS, names_in
+from stethoscope.program.evaluation import names_in
 from stethoscope.program.evaluation_entries import EvaluationEntry, evaluation_entries
-from stethoscope.program.followed_progress import DIFFICULTY, FIXED_DIFFICULTY, PROGRESS, Following
+from stethoscope.program.followed_progress import FIXED_DIFFICULTY, PROGRESS, Following
+from stethoscope.program.held_out_names import held_out_names, measures_held_out, plain_names
 from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.likenesses import words
+from stethoscope.program.ramps import (
+    OTHER_RAMPS,
+    SPEAKING,
+    FoundRamp,
+    called_name,
+    given_pairs,
+    is_other_ramp,
+    is_progress,
+    only_spoken,
+    progress_names,
+    ramps_among,
+)
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, class_role
+from stethoscope.program.set_levels import is_set_otherwise, keeps_records, kept_under, set_on
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
 DEPTH = 5  # functions called one from another
 MOST_FUNCTIONS = 400  # followed from one evaluation
-
 # fmt: off
-EVALUATION_NAMES = frozenset({
-    "validate", "validation", "valid", "val", "evaluate", "evaluation", "eval", "test", "testing", "dev",
-})
-SPEAKING = frozenset({
-    "print", "log", "info", "debug", "warning", "add_scalar", "add_scalars", "set_description", "set_postfix",
-    "write", "format", "log_dict", "log_metrics", "save", "tqdm", "set_postfix_str", "add_image", "record",
-    "log_scalar", "track", "report", "manual_seed", "seed", "set_epoch", "Generator",
-})
 ASKING = frozenset({
     "train", "training", "mode", "phase", "split", "stage", "prefix", "eval", "evaluating", "validating",
     "validation", "val", "test", "inference",
 })
-# What follows the progress of training and is no difficulty of what is measured.
-OTHER_RAMPS = frozenset({
-    "lr", "decay", "momentum", "ema", "eta", "tau", "temp", "temperature", "alpha", "gamma", "patience",
-    "eps", "epsilon", "wd", "rate", "percent", "pct", "elapsed", "speed", "time",
-})
-RECORDS = frozenset({
-    "meter", "meters", "metric", "metrics", "logger", "log", "logs", "bar", "pbar", "history", "stats",
-    "writer", "results", "scores", "losses",
-})
-SPOKEN_PROGRESS = re.compile(r"self\.\w*(?:epoch|step|iter|progress)")
-BOUNDING = frozenset({"min", "max", "clamp", "clip", "cos", "exp", "sin", "minimum", "maximum"})
 # fmt: on
+SPOKEN_PROGRESS = re.compile(r"self\.\w*(?:epoch|step|iter|progress)")
 
 
 @remembered
@@ -114,9 +109,9 @@ class _Search:
             nodes, cls = list(_own(start)), None
         if entry.lines:
             nodes = [node for node in nodes if _is_in(node, entry.lines)]
-        if not _measures_held_out(entry, nodes):
+        if not measures_held_out(entry, nodes):
             return
-        known = _progress_names(nodes) if entry.lines else set(filter(PROGRESS.match, _parameters(start)))
+        known = progress_names(nodes) if entry.lines else set(filter(PROGRESS.match, _parameters(start)))
         if entry.lines:
             known |= {name for node in nodes for name in names_in(node) if PROGRESS.match(name)}
         seen: set[tuple[int, frozenset[str]]] = set()
@@ -132,9 +127,9 @@ class _Search:
         at: Site | None,
         depth: int,
     ) -> Iterator[_Ramp]:
-        skipped = _under_question(nodes) | _spoken(nodes, known)
+        skipped = _under_question(nodes) | only_spoken(nodes, known)
         live = [node for node in nodes if id(node) not in skipped]
-        for ramp in _ramps(live, known, self._counters(cls)):
+        for ramp in ramps_among(live, known, self._counters(cls)):
             yield _Ramp(Site(source, ramp.node), ramp.progress, at or Site(source, ramp.node))
         for node in live if depth else ():
             for function, given in self._asked(node, cls, known):
@@ -188,8 +183,8 @@ class _Search:
             if not any(f"{name}(" in module.source.text for name in classes):
                 continue
             for node in ast.walk(module.source.tree):
-                for target, value in _pairs(node):
-                    made = classes.get(_called(value))
+                for target, value in given_pairs(node):
+                    made = classes.get(called_name(value))
                     name = getattr(target, "attr", None) or getattr(target, "id", None)
                     if made is not None and isinstance(name, str):
                         found[name] = made
@@ -215,136 +210,39 @@ class _Search:
 
     def set_in(self, nodes: list[ast.AST], source: Source) -> Iterator[_Ramp]:
         """The ramps of a training loop that held-out data are set to: `val_set.set_level(level)`."""
-        known = frozenset(_progress_names(nodes))
+        known = frozenset(progress_names(nodes))
         if not known:
             return
-        spoken = _spoken(nodes, known)
+        spoken = only_spoken(nodes, known)
         live = [node for node in nodes if id(node) not in spoken]
-        ramps = [*_ramps(live, known, frozenset()), *self._called_ramps(live, known)]
-        names = {name: ramp for ramp in ramps for name in _kept_under(nodes, ramp.node)}
-        held_out = _held_out_names(nodes)
+        ramps = [*ramps_among(live, known, frozenset()), *self._called_ramps(live, known)]
+        names = {name: ramp for ramp in ramps for name in kept_under(nodes, ramp.node)}
+        held_out = held_out_names(nodes)
         for node in nodes:
-            receiver, given = _set(node)
-            if receiver is None or not held_out & _plain_names(receiver) or _keeps_records(receiver):
+            receiver, given = set_on(node)
+            if receiver is None or not held_out & plain_names(receiver) or keeps_records(receiver):
                 continue
             for ramp in ramps:
                 inside = any(inner is ramp.node for value in given for inner in ast.walk(value))
-                named = {n for value in given for n in _plain_names(value) if names.get(n) is ramp}
-                if (inside or named) and not _is_set_otherwise(nodes, receiver, node):
+                named = {n for value in given for n in plain_names(value) if names.get(n) is ramp}
+                if (inside or named) and not is_set_otherwise(nodes, receiver, node):
                     yield _Ramp(Site(source, node), ramp.progress, Site(source, ramp.node))
 
-    def _called_ramps(self, nodes: list[ast.AST], known: frozenset[str]) -> Iterator[_Found]:
+    def _called_ramps(self, nodes: list[ast.AST], known: frozenset[str]) -> Iterator[FoundRamp]:
         """The calls that are told the progress and answer with a ramp: `level = curriculum.level(epoch)`."""
         for node in nodes:
-            if not isinstance(node, ast.Call) or OTHER_RAMPS & set(words(_called(node))):
+            if not isinstance(node, ast.Call) or OTHER_RAMPS & set(words(called_name(node))):
                 continue
             for function, given in self._asked(node, None, known):
                 returned = any(isinstance(one, ast.Return) and one.value for one in own_nodes(function.node))
-                if given and returned and any(_ramps(list(own_nodes(function.node)), given, frozenset())):
-                    yield _Found(node, next((name for name in names_in(node) if name in known), min(known)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    node: ast.expr
-    progress: str
-
-
-def _ramps(nodes: list[ast.AST], known: frozenset[str], counters: frozenset[str]) -> Iterator[_Found]:
-    """The arithmetic on the progress among nodes."""
-    other = {
-        id(inner)
-        for node in nodes
-        for target, value in _pairs(node)
-        if _is_other(target)
-        for inner in ast.walk(value)
-    }
-    bounded = {
-        id(inner)
-        for node in nodes
-        if isinstance(node, ast.Call) and _called(node) in BOUNDING
-        for inner in ast.walk(node)
-    }
-    unread = _unread(nodes)
-    for node in nodes:
-        if not isinstance(node, ast.BinOp) or id(node) in other or id(node) in unread:
-            continue
-        is_share = isinstance(node.op, ast.Div)
-        if not is_share and not (
-            isinstance(node.op, ast.Mult | ast.Pow | ast.FloorDiv) and id(node) in bounded
-        ):
-            continue
-        sides = [node.left] if isinstance(node.op, ast.Div | ast.FloorDiv) else [node.left, node.right]
-        for side in sides:
-            progress = _progress(side, known, counters if id(node) in bounded else frozenset())
-            if progress:
-                yield _Found(node, progress)
-                break
-
-
-def _unread(nodes: list[ast.AST]) -> set[int]:
-    """What is given to a name that nothing here reads but what speaks of it."""
-    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    return {
-        id(inner)
-        for node in nodes
-        for target, value in _pairs(node)
-        if isinstance(target, ast.Name) and target.id not in read
-        for inner in ast.walk(value)
-    }
-
-
-def _spoken(nodes: list[ast.AST], known: frozenset[str]) -> set[int]:
-    """What is only printed, logged or made into a text: numbers, and what the progress alone makes."""
-    found: set[int] = set()
-    for node in nodes:
-        if isinstance(node, ast.JoinedStr):
-            found.update(id(inner) for inner in ast.walk(node))
-        if not isinstance(node, ast.Call) or _called(node) not in SPEAKING:
-            continue
-        for value in (*node.args, *(keyword.value for keyword in node.keywords)):
-            is_measured = isinstance(value, ast.Call) and not any(_is_progress(a, known) for a in value.args)
-            if not is_measured:
-                found.update(id(inner) for inner in ast.walk(value))
-    return found
-
-
-def _progress(side: ast.expr, known: frozenset[str], counters: frozenset[str]) -> str:
-    for node in ast.walk(side):
-        if isinstance(node, ast.Call):
-            return ""  # a computed number is not the progress itself
-        if isinstance(node, ast.Name) and node.id in known:
-            return node.id
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
-            is_counted = (
-                node.attr in counters and isinstance(node.value, ast.Name) and node.value.id == "self"
-            )
-            if is_counted or (PROGRESS.match(node.attr) and not node.attr.endswith(("steps", "iters"))):
-                return node.attr
-    return ""
-
-
-def _is_other(target: ast.expr) -> bool:
-    named = [word for name in names_in(target) for word in words(name)]
-    return any(word in OTHER_RAMPS for word in named[-1:]) or bool({"lr", "ema", "momentum"} & set(named))
-
-
-def _progress_names(nodes: list[ast.AST]) -> set[str]:
-    """The names of epochs and steps that loops count: their variables, and what is counted up by one."""
-    found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
-            called = _called(node.iter)
-            first = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
-            is_counted = called in {"range", "trange", "count"} or (
-                called == "enumerate" and isinstance(node.target, ast.Tuple)
-            )
-            if is_counted and isinstance(first, ast.Name) and PROGRESS.match(first.id):
-                found.add(first.id)
-        match node:
-            case ast.AugAssign(target=ast.Name(id=name)) if PROGRESS.match(name):
-                found.add(name)
-    return found
+                if (
+                    given
+                    and returned
+                    and any(ramps_among(list(own_nodes(function.node)), given, frozenset()))
+                ):
+                    yield FoundRamp(
+                        node, next((name for name in names_in(node) if name in known), min(known))
+                    )
 
 
 def _counted_up(cls: Class) -> Iterator[str]:
@@ -381,15 +279,7 @@ def _handed(call: ast.Call, function: Function, known: frozenset[str]) -> frozen
     names = [name for name in function.parameters if name not in {"self", "cls"}]
     given = dict(zip(names, call.args, strict=False))
     given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in names})
-    return frozenset(name for name, value in given.items() if _is_progress(value, known))
-
-
-def _is_progress(value: ast.expr, known: frozenset[str]) -> bool:
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub):
-        return _is_progress(value.left, known)
-    if isinstance(value, ast.Name):
-        return value.id in known
-    return isinstance(value, ast.Attribute) and bool(PROGRESS.match(value.attr))
+    return frozenset(name for name, value in given.items() if is_progress(value, known))
 
 
 def _under_question(nodes: list[ast.AST]) -> set[int]:
@@ -412,26 +302,7 @@ def _is_left_alone(index: Index, function: Function) -> bool:
     owner = function.owner
     if owner is not None and class_role(index, owner) in {Role.AVERAGE, Role.SCHEDULER, Role.OPTIMIZER}:
         return True
-    return bool(FIXED_DIFFICULTY.search(function.name)) or _is_other(ast.Name(function.name, ast.Load()))
-
-
-def _measures_held_out(entry: EvaluationEntry, nodes: list[ast.AST]) -> bool:
-    """Whether an evaluation is one by its name, or goes through data that are called held-out."""
-    start = entry.start
-    if isinstance(start, Function):
-        named = set(words(start.name))
-        if named & EVALUATION_NAMES and not named & TRAINING_WORDS and not entry.lines:
-            return True
-    for node in nodes:
-        if isinstance(node, ast.Assign) and entry.lines:
-            named = {word for target in node.targets for name in names_in(target) for word in words(name)}
-            if named & DATA_WORDS and not named & TRAINING_WORDS:
-                return True
-        if isinstance(node, ast.For | ast.comprehension):
-            named = {word for name in names_in(node.iter) for word in words(name)}
-            if named & DATA_WORDS and not named & TRAINING_WORDS:
-                return True
-    return False
+    return bool(FIXED_DIFFICULTY.search(function.name)) or is_other_ramp(ast.Name(function.name, ast.Load()))
 
 
 def _is_in(node: ast.AST, lines: tuple[tuple[int, int], ...]) -> bool:
@@ -439,73 +310,3 @@ def _is_in(node: ast.AST, lines: tuple[tuple[int, int], ...]) -> bool:
         node = node.iter
     line = getattr(node, "lineno", 0)
     return any(first <= line <= last for first, last in lines)
-
-
-def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The targets of an assignment with what each is given."""
-    if not isinstance(node, ast.Assign):
-        return
-    for target in node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            yield from zip(target.elts, node.value.elts, strict=False)
-        else:
-            yield target, node.value
-
-
-def _called(node: ast.AST) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    return str(getattr(node.func, "attr", None) or getattr(node.func, "id", ""))
-
-
-def _plain_names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} | {
-        inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)
-    }
-
-
-def _kept_under(nodes: list[ast.AST], ramp: ast.expr) -> Iterator[str]:
-    for node in nodes:
-        for target, value in _pairs(node):
-            if isinstance(target, ast.Name) and any(inner is ramp for inner in ast.walk(value)):
-                yield target.id
-
-
-def _held_out_names(nodes: list[ast.AST]) -> set[str]:
-    """The names of held-out data, and of what runs over them together with others."""
-    found: set[str] = set()
-    for node in nodes:
-        for name in _plain_names(node) if isinstance(node, ast.Name | ast.Attribute) else ():
-            if set(words(name)) & DATA_WORDS and not set(words(name)) & TRAINING_WORDS:
-                found.add(name)
-    for node in nodes:
-        match node:
-            case ast.For(target=ast.Name(id=name), iter=ast.Tuple() | ast.List() as listed):
-                found |= {name} if found & _plain_names(listed) else set()
-    return found
-
-
-def _set(node: ast.AST) -> tuple[ast.expr | None, list[ast.expr]]:
-    """The object that something is set on, and what: `data.set_level(level)`, `data.level = level`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        named = set(words(node.func.attr))
-        if named & {"set", "update", "ramp", "difficulty", "curriculum"} or DIFFICULTY.search(node.func.attr):
-            return node.func.value, [*node.args, *(keyword.value for keyword in node.keywords)]
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-        return node.targets[0].value, [node.value]
-    return None, []
-
-
-def _keeps_records(receiver: ast.expr) -> bool:
-    """`val_meter.update(...)` is told what was measured, and is no data."""
-    return any(RECORDS & set(words(name)) for name in _plain_names(receiver))
-
-
-def _is_set_otherwise(nodes: list[ast.AST], receiver: ast.expr, besides: ast.AST) -> bool:
-    """Whether the same object is set to something else too, as before it is measured."""
-    text = ast.unparse(receiver)
-    for node in nodes:
-        other, _ = _set(node)
-        if node is not besides and other is not None and ast.unparse(other) == text:
-            return True
-    return False
