@@ -14,7 +14,7 @@ from stethoscope.program.autocast import HALVES, DType, engine_weights, named_dt
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import Execution
 from stethoscope.program.framework_precision import assigned, evaluated
-from stethoscope.program.half_sections import half_made, weights_cast
+from stethoscope.program.half_weights import half_made, weights_cast
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated

@@ -33,7 +33,7 @@ from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import outside_name
-from stethoscope.program.half_sections import forced, half_made, may_stay_single, weights_cast
+from stethoscope.program.half_weights import forced, half_made, may_stay_single, weights_cast
 from stethoscope.program.moves import Move, full_name, same_object
 from stethoscope.program.precision import networks
 from stethoscope.program.recast_weights import loaded_for_trainers, made_half, recast
