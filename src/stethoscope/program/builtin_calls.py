@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from stethoscope.program.execution import Execution
 
 BUILTINS = frozenset(dir(builtins))
+LOOP_ROUNDS = 4  # rounds of `for i in range(4)` that are followed one by one
+CONCRETE_ROUNDS = 64  # the same in a comprehension, or when computing with numbers
 _Builtin = Callable[["Execution", Sequence[Value], Mapping[str, Value], Site], Value | None]
 
 

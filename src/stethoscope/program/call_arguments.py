@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from stethoscope.program.values import Items, Settings, Table, Value
 
 if TYPE_CHECKING:
-    from stethoscope.program.execution import Execution, Frame
+    from stethoscope.program.execution import Execution
+    from stethoscope.program.frames import Frame
 
 SPREAD = "**"  # the keyword under which an unresolved `**mapping` is given
 STARRED = "*"  # the same for an unresolved `*sequence`

@@ -45,7 +45,8 @@ from stethoscope.program.values import (
 )
 
 if TYPE_CHECKING:
-    from stethoscope.program.execution import Execution, Frame
+    from stethoscope.program.execution import Execution
+    from stethoscope.program.frames import Frame
 
 
 UNKNOWN_NAME = "?"  # the last part of `getattr(torch.optim, name)`

@@ -15,7 +15,8 @@ from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.values import FunctionValue, Instance, Site, Value
 
 if TYPE_CHECKING:
-    from stethoscope.program.execution import Execution, Frame
+    from stethoscope.program.execution import Execution
+    from stethoscope.program.frames import Frame
 
 
 def decorated(run: Execution, plain: FunctionValue, frame: Frame) -> Value:

@@ -16,7 +16,8 @@ from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of, n
 from stethoscope.program.dtype_calls import MOVING
 from stethoscope.program.dtype_frames import DEPTH, TypeFrame
 from stethoscope.program.entered_modes import Entering
-from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, FunctionNode, Module, dotted
 from stethoscope.program.kept_types import is_unknown
 from stethoscope.program.plain_numbers import is_number

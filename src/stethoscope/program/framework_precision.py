@@ -11,15 +11,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from stethoscope.program.autocast import (
-    HALVES,
-    PRECISIONS,
-    Autocast,
-    DType,
-    named_dtype,
-    precision_autocast,
-)
-from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.autocast import HALVES, PRECISIONS, Autocast, DType, named_dtype, precision_autocast
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree

@@ -10,7 +10,8 @@ from stethoscope.program.apex import initialised, is_scaled_by_apex
 from stethoscope.program.autocast import Autocast, autocast_of, engine_autocast
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Event, Scope
-from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.frames import Frame
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import engine_scales, hook_scales
 from stethoscope.program.index import Function, Index, dotted

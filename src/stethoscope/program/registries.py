@@ -9,7 +9,8 @@ from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.values import ClassValue, Constant, FunctionValue, Value, choice
 
 if TYPE_CHECKING:
-    from stethoscope.program.execution import Execution, Frame
+    from stethoscope.program.execution import Execution
+    from stethoscope.program.frames import Frame
 
 # Methods that give what is registered, or make one of it.
 REGISTRY_METHODS = frozenset({"get", "build", "create", "make", "from_config", "from_cfg"})

@@ -210,6 +210,11 @@ def is_nothing(value: Value) -> bool:
     return isinstance(value, Constant) and value.value is None
 
 
+def is_key(value: object) -> bool:
+    """Whether a constant can be the key of an entry in a Table."""
+    return isinstance(value, str | int | float | bool | None | bytes)
+
+
 def span_of(source: Source, node: ast.AST) -> tuple[int, int] | None:
     """The character offsets of a node in its file."""
     line, column = getattr(node, "lineno", None), getattr(node, "col_offset", None)

@@ -11,7 +11,8 @@ from contextlib import suppress
 
 from stethoscope.program.autocast import autocast_of
 from stethoscope.program.effects import own_nodes
-from stethoscope.program.execution import Execution, Exhausted, Frame
+from stethoscope.program.execution import Execution, Exhausted
+from stethoscope.program.frames import Frame
 from stethoscope.program.index import FunctionNode
 from stethoscope.program.values import Delayed, FunctionValue, Instance, Value
 

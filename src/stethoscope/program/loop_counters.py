@@ -1,0 +1,66 @@
+"""What the rounds of a loop count or switch: in one round that stands for all, it is not known."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stethoscope.program.frames import Frame
+from stethoscope.program.index import FunctionNode
+from stethoscope.program.values import Constant, Instance, Leaf
+
+if TYPE_CHECKING:
+    from stethoscope.program.execution import Execution
+
+
+def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, frame: Frame) -> None:
+    """One round stands for all of them, so what rounds count or switch is not known in it."""
+    if not run.tracing:
+        return
+    for target in _counted(node):
+        match target:
+            case ast.Name(id=name) if isinstance(frame.names.get(name), Constant):
+                frame.names[name] = Leaf(name)
+            case ast.Attribute(value=ast.Name(id=base), attr=name):
+                holder = frame.names.get(base)
+                if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
+                    run.store(holder, name, Leaf(name))
+    for name in _begun(node):
+        value = frame.names.get(name)
+        if isinstance(value, Constant) and value.value is None:
+            frame.names[name] = Leaf(name)
+
+
+@lru_cache(maxsize=4096)
+def _counted(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[ast.expr, ...]:
+    """What the body of a loop counts up (`step += 1`) or switches (`first = False`)."""
+    found: list[ast.expr] = []
+    waiting: list[ast.AST] = list(loop.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            continue
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
+            found.append(node.target)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found.extend(node.targets)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting.extend(getattr(node, block, ()))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """The names that a loop's body computes from themselves: None is only what the first round sees.
+
+    `average = loss if average is None else 0.9 * average + 0.1 * loss`
+    """
+    found: set[str] = set()
+    for statement in loop.body:
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Assign):
+                continue
+            read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
+    return frozenset(found)
