@@ -5,24 +5,22 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
-from stethoscope.program.declared_options import (
-    ABSL,
-    HOLDS_OPTIONS,
-    declared_options,
-    field_names,
-    is_plain_option_class,
-    is_record_class,
-    settings_dicts,
-)
-from stethoscope.program.index import Class, Function, dotted, index
-from stethoscope.program.mentions import Mentions, Spot, called, mentions, spoken_of, taken_by_name, text_of
+from stethoscope.program.declared_options import ABSL, HOLDS_OPTIONS
+from stethoscope.program.index import Class, Function
+from stethoscope.program.mentions import Mentions, Spot, called, spoken_of, taken_by_name
 from stethoscope.program.option import Option
 from stethoscope.program.parameter_options import saved_parameters
-from stethoscope.program.remembered import remembered
+from stethoscope.program.program_settings import (
+    LOADERS,
+    PARSERS,
+    ProgramSettings,
+    is_holder,
+    program_settings,
+)
 from stethoscope.program.section_taken_from import section_taken_from
 from stethoscope.program.settings_objects import (
     PARSING,
@@ -32,20 +30,9 @@ from stethoscope.program.settings_objects import (
     parsed_flags,
     reading_base,
 )
-from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.value_flow import Flow, Whole, acts, parameter_acts, whole
 from stethoscope.run import Program, Where
 
-MOST_LINES = 400_000  # of a program; a larger one is not a training but a library with one in it
-
-# Calls whose result is a settings object, and calls that give what a file holds as one. What is done with
-# globals() is not followed: scripts with constants at their top gather them so, to print and save them.
-_PARSERS = (*PARSING, "fromfile", "compose", "parse_args_into_dataclasses")
-_LOADERS = ("safe_load", "full_load", "load", "loads")
-_LOADS_FILES = re.compile(
-    r"\byaml\.(?:safe_load|load|full_load)\(|\bjson\.loads?\(|OmegaConf\.load\(|\bhydra\.main\b|Config\.fromfile\("
-    r"|\btomllib\.load|merge_from_file\(|YAML\("
-)
 _DECLARES = re.compile(r"^(?:add_argument|DEFINE_\w+|add_option|set_defaults)$")
 
 
@@ -103,18 +90,18 @@ class SettingUses:
     def escape(self) -> Where | None:
         """Where any settings object as a whole goes somewhere that cannot be followed."""
         made = (self._made_escape(cls.name) for cls in self.records if HOLDS_OPTIONS.search(cls.name))
-        parsed = map(self._made_escape, _PARSERS)
+        parsed = map(self._made_escape, PARSERS)
         return _first((*parsed, *made)) or _first(held.escape for held in self._held)
 
     @cached_property
     def loaded_escape(self) -> Where | None:
         """The same of what was loaded from a file: it matters for settings that are no `fields`."""
-        return self._escape_of(_LOADERS, self._loads)
+        return self._escape_of(LOADERS, self._loads)
 
     @property
     def _loads(self) -> Iterator[Spot]:
         """The calls that load a file."""
-        spots = (spot for name in _LOADERS for spot in self.code.calls.get(name, ()))
+        spots = (spot for name in LOADERS for spot in self.code.calls.get(name, ()))
         return (spot for spot in spots if not _is_ours(spot, self.code))
 
     def of(
@@ -274,7 +261,7 @@ class SettingUses:
     def _escape_beside(self, name: str, beside: frozenset[str]) -> Where | None:
         """Where an object gets lost that can hold this setting: one of its class, or of its neighbours."""
         classes = self.program.holding.get(name, ())
-        parsers = [parser for parser in _PARSERS if parser not in PARSING or name in self.flow.flags]
+        parsers = [parser for parser in PARSERS if parser not in PARSING or name in self.flow.flags]
         made = _first(self._made_escape(maker) for maker in (*parsers, *classes))
         return made or _first(held.escape for held in self._held if held.names & beside)
 
@@ -302,7 +289,7 @@ class SettingUses:
 
     def _spread(self, name: str, sections: Sequence[str]) -> Where | None:
         """Where a setting acts as a parameter that `build(**section)` or `build(**loaded)` fills with it."""
-        loaded = self._whole_of(_LOADERS, self._loads)
+        loaded = self._whole_of(LOADERS, self._loads)
         return self._spread_of(name, (*self._below(sections).spreads, *loaded.spreads))
 
     def _spread_of(self, name: str, functions: Iterable[Function]) -> Where | None:
@@ -349,114 +336,13 @@ class SettingUses:
                 continue
             node = node.value
             name = str(getattr(node, "id", getattr(node, "attr", "")))
-            if _is_holder(name) or name in self._loaded:
+            if is_holder(name) or name in self._loaded:
                 return True
         return False
 
     @property
     def _loaded(self) -> frozenset[str]:
         return self.program.loaded
-
-
-@dataclass(eq=False)
-class ProgramSettings:
-    """What is known of a program's settings whatever is written in the run's files, and answers found so far.
-
-    `wholes`, `parts` and `told` are such answers: by origin, by what makes or holds a whole, by name.
-    """
-
-    options: tuple[Option, ...]
-    records: tuple[Class, ...]
-    fields: frozenset[str]
-    reads_files: bool
-    code: Mentions
-    wholes: dict[str, Whole | None] = field(default_factory=dict)
-    parts: dict[object, Whole] = field(default_factory=dict)
-    told: dict[str, tuple[Sequence[Spot], Sequence[Spot]]] = field(default_factory=dict)
-    known: dict[tuple[int, str | None], Where | None] = field(default_factory=dict)
-
-    @cached_property
-    def flags(self) -> frozenset[str]:
-        """The names of the command line's options."""
-        return frozenset(option.name for option in self.options if option.kind == "flag")
-
-    @cached_property
-    def tables(self) -> dict[Where, Spot]:
-        """The literal dicts called like settings, by the places of their keys."""
-        return {
-            spot.source.where(key): spot
-            for spot in settings_dicts(self.code)
-            for key in ast.walk(spot.node)
-            if isinstance(key, ast.Constant)
-        }
-
-    @cached_property
-    def siblings(self) -> dict[str, frozenset[str]]:
-        """The names of the options of each origin."""
-        found: dict[str, set[str]] = {}
-        for option in self.options:
-            found.setdefault(option.origin, set()).add(option.name)
-        return {origin: frozenset(names) for origin, names in found.items()}
-
-    @cached_property
-    def functions(self) -> dict[str, Function]:
-        """The functions by full name; of two under one name the first."""
-        return {function.qualified: function for function in reversed(self.code.index.functions)}
-
-    @cached_property
-    def by_name(self) -> dict[str, Class]:
-        """The option classes by full name; of two under one name the first."""
-        return {cls.qualified: cls for cls in reversed(self.records)}
-
-    @cached_property
-    def holding(self) -> dict[str, list[str]]:
-        """The option classes that have a field of a name."""
-        found: dict[str, list[str]] = {}
-        for cls in self.records:
-            for name in dict.fromkeys(field_names(cls)):
-                found.setdefault(name, []).append(cls.name)
-        return found
-
-    @cached_property
-    def sections(self) -> dict[str, set[str]]:
-        """The classes of the fields, by the fields' names: `optim: OptimConfig`."""
-        found: dict[str, set[str]] = {}
-        for cls in self.records:
-            for field_ in cls.node.body:
-                if isinstance(field_, ast.AnnAssign) and isinstance(field_.target, ast.Name):
-                    kind = text_of(field_.annotation) or dotted(field_.annotation) or ""
-                    found.setdefault(field_.target.id, set()).add(kind.rpartition(".")[2])
-        return found
-
-    @cached_property
-    def holders(self) -> tuple[_Holder, ...]:
-        """The variables called like settings that no caller in the repository fills."""
-        return tuple(
-            _Holder(tuple(spots), frozenset(taken))
-            for (name, scope), (spots, taken) in _holders(self.code).items()
-            if not _is_handed_in(name, scope, self.code)
-        )
-
-    @cached_property
-    def loaded(self) -> frozenset[str]:
-        """The variables and attributes that are given the result of a loader or parser."""
-        found = set()
-        for loader in (*_PARSERS, *_LOADERS):
-            for spot in self.code.calls.get(loader, ()):
-                node: ast.AST | None = spot.node
-                while isinstance(node, ast.expr | ast.keyword):
-                    node = self.code.parents.get(id(node))
-                for target in node.targets if isinstance(node, ast.Assign) else ():
-                    found.add(str(getattr(target, "id", getattr(target, "attr", ""))))
-        return frozenset(found - {""})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Holder:
-    """A variable that is called like settings: where it is read, and what is taken directly out of it."""
-
-    spots: tuple[Spot, ...]
-    taken: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,21 +359,9 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
 
     `written` are the names in the run's settings files: what they are taken out of is the settings object.
     """
-    known = _program_settings(program)
+    known = program_settings(program)
     # Each run has its own budget, and what was found once is found for all.
     return SettingUses(known, written, Flow(known.code, known.flags, known.known)) if known else None
-
-
-@remembered
-def _program_settings(program: Program) -> ProgramSettings | None:
-    if sum(source.text.count("\n") for source in program) > MOST_LINES:
-        return None
-    known = index(program)
-    options = declared_options(known)
-    records = tuple(cls for cls in known.classes if is_record_class(cls, known) or is_plain_option_class(cls))
-    fields = frozenset(name for cls in records for name in field_names(cls))
-    reads_files = any(_LOADS_FILES.search(source.text) for source in program)
-    return ProgramSettings(options, records, fields, reads_files, mentions(known))
 
 
 def _first(places: Iterable[Where | None]) -> Where | None:
@@ -496,54 +370,6 @@ def _first(places: Iterable[Where | None]) -> Where | None:
 
 def _is_among(spot: Spot, others: Sequence[Spot]) -> bool:
     return any(other.node is spot.node for other in others)
-
-
-def _is_holder(name: str) -> bool:
-    return name.lower() in HOLDERS or bool(HOLDS_OPTIONS.search(name))
-
-
-def _holders(code: Mentions) -> dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]]:
-    """The variables, by name and scope, that are called like settings, and the names taken from them."""
-    found: dict[tuple[str, ast.AST], tuple[list[Spot], set[str]]] = {}
-    for name, spots in code.variables():
-        if not _is_holder(name):
-            continue
-        for spot in spots:
-            held = found.setdefault((name, code.scope_of(spot.node)), ([], set()))
-            held[0].append(spot)
-            taken = _taken_here(spot, code)
-            if taken is not None:
-                held[1].add(taken)
-    return {holder: held for holder, held in found.items() if held[1]}
-
-
-def _taken_here(spot: Spot, code: Mentions) -> str | None:
-    """The name that is taken directly out of an expression."""
-    parent = code.parents.get(id(spot.node))
-    if isinstance(parent, ast.Attribute) and parent.attr in {"get", "pop"} and code.is_called(parent):
-        call = code.parents[id(parent)]
-        assert isinstance(call, ast.Call)
-        return text_of(call.args[0]) if call.args else None
-    if isinstance(parent, ast.Attribute):
-        return parent.attr
-    if isinstance(parent, ast.Subscript) and parent.value is spot.node:
-        return text_of(parent.slice)
-    if isinstance(parent, ast.Call) and called(parent) == "getattr" and len(parent.args) > 1:
-        return text_of(parent.args[1])
-    return None
-
-
-def _is_handed_in(name: str, scope: ast.AST, code: Mentions) -> bool:
-    """Whether a variable is a parameter that callers in the repository fill; it is followed from there."""
-    if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    spec = scope.args
-    if name not in {parameter.arg for parameter in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}:
-        return False
-    around = code.scope_of(scope)
-    by = around.name if scope.name == "__init__" and isinstance(around, ast.ClassDef) else scope.name
-    calls = (spot.node for spot in code.calls.get(by, ()) if isinstance(spot.node, ast.Call))
-    return any(call.args or call.keywords for call in calls)  # else a decorator fills it
 
 
 def _is_ours(call: Spot, code: Mentions) -> bool:
