@@ -12,49 +12,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from stethoscope.program.call_targets import constructor, targets
-from stethoscope.program.index import Class, External, Function, FunctionNode, dotted
+from stethoscope.program.handed_values import ANY, Leaf, handed_to_call, method_called
+from stethoscope.program.index import Class, External, Function, FunctionNode
 from stethoscope.program.kinship import kinship
 from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of, texts_of
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.syntax import walk
-from stethoscope.program.telling import MATHS, only_tells, tells
+from stethoscope.program.telling import only_tells
 from stethoscope.run import Source, Where
 
-ANY = "*"  # the key of a whole settings object: every part that is taken out of it by name is told apart
 MOST_STEPS = 2_000  # of following one value; beyond it the value counts as acting
 ALL_STEPS = 60_000  # of following all values of a program
 
-# Functions that hand their argument on in another shape, and modules whose functions do.
-_RESHAPES = re.compile(
-    r"^(?:int|float|str|bool|len|abs|round|max|min|sum|list|tuple|dict|set|repr|format|sorted|vars|any|all|type|iter"
-    r"|isinstance|hasattr|enumerate|zip|map|filter|deepcopy|asdict|Path|Namespace|SimpleNamespace|EasyDict|Munch"
-    r"|edict|munchify|DictConfig|AttrDict|DotMap|Box|pformat|join|fields)$"
-)
-_RESHAPING_MODULES = re.compile(
-    r"^(?:copy|dataclasses|json|yaml|pprint|argparse|types|omegaconf|OmegaConf|attr|msgspec)\b"
-)
-# Methods that give the value itself, or its parts, in another shape.
-_OWN_SHAPES = frozenset(
-    {
-        *("items", "values", "keys", "copy", "clone", "to_dict", "dict", "as_dict", "asdict"),
-        *("model_dump", "model_dump_json", "_asdict", "to_container", "to_json", "to_yaml"),
-        *("to_json_string", "json", "dump", "dumps", "pretty_text"),
-    }
-)
-# Methods that change a settings object in place.
-_CHANGES = frozenset({"update", "merge_from_file", "merge_from_list", "freeze", "defrost", "pop"})
-# Methods that only paths have: a variable called `config` is now and then the name of the file.
-_OF_PATHS = frozenset(
-    {"open", "read_text", "read_bytes", "exists", "is_file", "is_dir", "endswith", "startswith", "split"}
-)
-_PATH_SHAPES = frozenset(
-    {"exists", "isfile", "isdir", "join", "abspath", "expanduser", "basename", "dirname", "realpath"}
-)
 _ENDS = (ast.Assert, ast.Raise, ast.Expr, ast.Delete, ast.Global, ast.Nonlocal, ast.Pass)
-_BAGS = frozenset({"dict", "UserDict", "OrderedDict", "Namespace", "SimpleNamespace", "Munch", "object"})
-# Calls that run a function elsewhere with the arguments they are given.
-_STARTERS = frozenset({"spawn", "Process", "Thread", "launch", "start_processes", "partial", "submit"})
 # Bases that read no attributes which a derived class might set.
 _PLAIN_BASES = re.compile(
     r"(?:^|\.)(?:Module|LightningModule|Dataset|IterableDataset|object|ABC|Protocol|Generic)$"
@@ -64,14 +34,6 @@ _CARRIES = (
     *(ast.FormattedValue, ast.JoinedStr, ast.Await),
     *(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp),
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Leaf:
-    """One step of following: an expression, and the key the value lies under where it is a container."""
-
-    spot: Spot
-    key: str | None
 
 
 @dataclass(slots=True, eq=False)
@@ -114,7 +76,7 @@ def acts(spot: Spot, flow: Flow, key: str | None = None) -> Where | None:
     """
     asked = (id(spot.node), key)
     if asked not in flow.known:
-        place = _Following(flow).follow([_Leaf(spot, key)])
+        place = Following(flow).follow([Leaf(spot, key)])
         if flow.is_spent:
             return place  # with a fresh budget the answer may be another
         flow.known[asked] = place
@@ -123,7 +85,7 @@ def acts(spot: Spot, flow: Flow, key: str | None = None) -> Where | None:
 
 def parameter_acts(function: Function, name: str, flow: Flow) -> Where | None:
     """Where a parameter of a function reaches something that acts on it; None where nothing does."""
-    following = _Following(flow)
+    following = Following(flow)
     if following.variable(name, function.node, function.source, None):
         return function.where()
     return following.follow(following.todo)
@@ -131,25 +93,25 @@ def parameter_acts(function: Function, name: str, flow: Flow) -> Where | None:
 
 def whole(spots: Iterable[Spot], flow: Flow) -> Whole:
     """Follow an object of settings from the places where it is made."""
-    following = _Following(flow)
-    escape = following.follow([_Leaf(spot, ANY) for spot in spots])
+    following = Following(flow)
+    escape = following.follow([Leaf(spot, ANY) for spot in spots])
     return Whole(escape, following.takes, tuple(following.spreads), following.is_loose)
 
 
-class _Following:
+class Following:
     """The walk along one value. It ends at the first thing that acts."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
         self.code = flow.code
         self.seen: set[tuple[object, ...]] = set()
-        self.todo: list[_Leaf] = []
+        self.todo: list[Leaf] = []
         self.steps = 0
         self.takes: dict[str, list[Spot]] = {}
         self.spreads: list[Function] = []
         self.is_loose = False
 
-    def follow(self, starts: list[_Leaf]) -> Where | None:
+    def follow(self, starts: list[Leaf]) -> Where | None:
         """Where the value acts, or None."""
         self.todo = starts
         while self.todo:
@@ -163,7 +125,7 @@ class _Following:
                 return leaf.spot.where
         return None
 
-    def step(self, leaf: _Leaf) -> bool:
+    def step(self, leaf: Leaf) -> bool:
         """Take one step up from an expression; whether it acts there."""
         node = leaf.spot.node
         parent = self.code.parents.get(id(node))
@@ -175,9 +137,9 @@ class _Following:
             return self.taken(parent, text_of(parent.slice), leaf)
         if isinstance(parent, ast.keyword):
             call = self.code.parents[id(parent)]
-            return isinstance(call, ast.ClassDef) or self.argument(call, parent, leaf)  # type: ignore[arg-type]
+            return not isinstance(call, ast.Call) or handed_to_call(self, call, parent, leaf)
         if isinstance(parent, ast.Call):
-            return True if parent.func is node else self.argument(parent, node, leaf)
+            return True if parent.func is node else handed_to_call(self, parent, node, leaf)
         if isinstance(parent, ast.Dict):
             return self.in_dict(parent, leaf)
         if isinstance(parent, ast.NamedExpr):
@@ -221,17 +183,17 @@ class _Following:
             return None
         return next(to for to, element in zip(target.elts, row.elts, strict=True) if element is node)
 
-    def on(self, parent: ast.expr, leaf: _Leaf) -> bool:
+    def on(self, parent: ast.expr, leaf: Leaf) -> bool:
         """Go on with the expression around."""
-        self.todo.append(_Leaf(Spot(parent, leaf.spot.source), leaf.key))
+        self.todo.append(Leaf(Spot(parent, leaf.spot.source), leaf.key))
         return False
 
-    def taken(self, part: ast.Attribute | ast.Subscript, name: str | None, leaf: _Leaf) -> bool:
+    def taken(self, part: ast.Attribute | ast.Subscript, name: str | None, leaf: Leaf) -> bool:
         """Something is taken out of the value, or a method of it is called."""
         if self.code.is_called(part):
             call = self.code.parents[id(part)]
             assert isinstance(call, ast.Call)
-            return self.method(call, name or "", leaf)
+            return method_called(self, call, name or "", leaf)
         if leaf.key is None or name in {"__dict__", "_asdict"}:
             return self.on(part, leaf)
         if leaf.key == ANY and isinstance(part, ast.Subscript) and _is_number(part.slice):
@@ -240,62 +202,17 @@ class _Following:
             self.part(part, part.slice if isinstance(part, ast.Subscript) else part.attr, leaf)
         return False
 
-    def part(self, part: ast.expr, key: ast.expr | str | None, leaf: _Leaf) -> None:
+    def part(self, part: ast.expr, key: ast.expr | str | None, leaf: Leaf) -> None:
         """A part of a container is read, by a name or by an expression that gives one."""
         spot = Spot(part, leaf.spot.source)
         names = (key,) if isinstance(key, str) else texts_of(key, self.code) if key is not None else None
         if names is None or leaf.key in names:  # a key that is computed may be ours
-            self.todo.append(_Leaf(spot, None))
+            self.todo.append(Leaf(spot, None))
         elif leaf.key == ANY:
             for name in names:
                 self.takes.setdefault(name, []).append(spot)
 
-    def method(self, call: ast.Call, name: str, leaf: _Leaf) -> bool:
-        """A method of the value: `cfg.get("x")`, `cfg.items()`, `text.format(...)`, `model.fit(...)`."""
-        if name in {"get", "pop", "setdefault", "getattr"} and call.args:
-            if leaf.key is None:
-                return self.on(call, leaf)
-            self.part(call, call.args[0], leaf)
-            return False
-        if leaf.key is not None and name in _CHANGES:
-            return False
-        if leaf.key is None and isinstance(self.code.parents.get(id(call)), ast.Expr):
-            return True  # loss.backward(): it is called for what it does
-        if name in _OWN_SHAPES or leaf.key is None:
-            return self.on(call, leaf)
-        if name in _OF_PATHS:
-            return False
-        functions = self.code.index.functions_named(name)
-        if not functions:
-            return True
-        # A method of our own settings class: what it takes from itself is told apart by name.
-        return any(self.parameter(function, 0, leaf) for function in functions)
-
-    def argument(self, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf) -> bool:
-        """The value is handed to a call."""
-        name = called(call)
-        last = name.rpartition(".")[2]
-        if self.is_told(call, name, given):
-            return False
-        if last == "getattr" and call.args and call.args[0] is given:
-            if leaf.key is None:
-                return self.on(call, leaf)
-            self.part(call, call.args[1] if len(call.args) > 1 else None, leaf)
-            return False
-        if last == "setattr" and len(call.args) == 3 and call.args[2] is given:
-            wanted = text_of(call.args[1])
-            # Of a whole, each part is kept under its own name, by which it is told apart.
-            return (
-                self.attribute(wanted, leaf.key) if wanted is not None else self.is_lost(leaf, call.args[1])
-            )
-        if leaf.key == ANY and self.keeps_together(call, name, leaf, given):
-            return False
-        found = targets(call, leaf.spot.source, self.code)
-        if found:
-            return any(self.handed(target, call, given, leaf) for target in found)
-        return self.on(call, leaf) if _reshapes(name) else True
-
-    def is_lost(self, leaf: _Leaf, name: ast.expr | None = None) -> bool:
+    def is_lost(self, leaf: Leaf, name: ast.expr | None = None) -> bool:
         """The value goes where only its name leads: that loses it, but not the parts of a whole.
 
         `name` is what gives the name, where that is an expression: a computed one loses the parts too.
@@ -303,101 +220,12 @@ class _Following:
         self.is_loose = True
         return leaf.key != ANY or not isinstance(name, ast.Name | None)
 
-    def keeps_together(self, call: ast.Call, name: str, leaf: _Leaf, given: ast.expr | ast.keyword) -> bool:
-        """Whether a call leaves a whole settings object what it is."""
-        last = name.rpartition(".")[2]
-        if name == "open" or name.startswith("os.path."):
-            return True  # then it was no settings object but the path of its file
-        started = self.started(call, leaf.spot.source) if last in _STARTERS else []
-        if started:
-            if isinstance(given, ast.keyword) and given.arg is None:  # partial(build, **settings)
-                return not any(self.spread(function, leaf) for function in started)
-            return not self.is_lost(leaf)
-        if last == "__init__" and self.fills_a_dict(call):
-            return not self.is_lost(leaf)
-        if last == "update" and isinstance(call.func, ast.Attribute):
-            return self.is_poured(call.func.value, leaf)
-        return False
-
-    def is_poured(self, into: ast.expr, leaf: _Leaf) -> bool:
-        """Whether `into.update(settings)` fills another settings object, a dict or the object's own names."""
-        if getattr(into, "attr", "") == "__dict__" or (isinstance(into, ast.Call) and called(into) == "vars"):
-            return not self.is_lost(leaf)
-        if isinstance(into, ast.Name) and (self.is_settings(into) or self.is_own_dict(into)):
-            self.named(into, leaf)
-            return True
-        return False
-
-    def started(self, call: ast.Call, source: Source) -> list[Function]:
-        """The functions of the repository that a call runs later, or in other processes or threads."""
-        given = [
-            *call.args[:1],
-            *(keyword.value for keyword in call.keywords if keyword.arg in {"target", "fn"}),
-        ]
-        index = self.code.index
-        names = filter(None, map(dotted, given))
-        found = (index.resolve(index.module_of(source), name) for name in names)
-        return [function for function in found if isinstance(function, Function)]
-
-    def fills_a_dict(self, call: ast.Call) -> bool:
-        """Whether `super().__init__(settings)` fills a class that is a dict or a bag of attributes."""
-        cls = self.code.class_around(call)
-        bases = self.code.index.outside_bases(cls) if cls is not None else ()
-        return bool(bases) and all(base.rpartition(".")[2] in _BAGS for base in bases)
-
-    def is_told(self, call: ast.Call, name: str, given: ast.expr | ast.keyword) -> bool:
-        """Whether a call only prints, logs or saves what it is given, or stops the program over it."""
-        if isinstance(self.code.parents.get(id(call)), ast.Raise):
-            return True
-        return tells(call, given) and ("." in name or not self.code.index.functions_named(name))
-
-    def handed(
-        self, target: Function | Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf
-    ) -> bool:
-        """The value becomes a parameter, or a field of a class without a constructor."""
-        function, skip = constructor(target, self.code)
-        if function is None:
-            assert isinstance(target, Class)
-            return self.field_of(target, call, given, leaf)
-        if isinstance(given, ast.keyword):
-            if given.arg is None:  # **settings: each key becomes the parameter of its name
-                return self.spread(function, leaf)
-            if given.arg in function.parameters:
-                return self.parameter(function, function.parameters.index(given.arg), leaf)
-            if function.node.args.kwarg is None:
-                return True  # then it was not this function
-            return self.in_rest(function, _Leaf(leaf.spot, given.arg)) if leaf.key is None else True
-        if given not in call.args or any(isinstance(argument, ast.Starred) for argument in call.args):
-            return True
-        return self.parameter(function, call.args.index(given) + skip, leaf)
-
-    def field_of(self, target: Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: _Leaf) -> bool:
-        fields = [name for one in reversed(self.code.index.lineage(target)) for name in _fields(one)]
-        if not fields:
-            return True  # the constructor is outside
-        if isinstance(given, ast.keyword):
-            # Settings spread into the fields of a class are taken out again by name.
-            return self.attribute(given.arg, leaf.key) if given.arg is not None else self.is_lost(leaf)
-        place = call.args.index(given) if given in call.args else len(fields)
-        return self.attribute(fields[place], leaf.key) if place < len(fields) else True
-
-    def spread(self, function: Function, leaf: _Leaf) -> bool:
-        """`function(**settings)`."""
-        if leaf.key is None:
-            return True
-        if leaf.key == ANY:
-            self.spreads.append(function)
-        names = function.parameters
-        if leaf.key in names:
-            return self.parameter(function, names.index(leaf.key), _Leaf(leaf.spot, None))
-        return self.in_rest(function, leaf)
-
-    def in_rest(self, function: Function, leaf: _Leaf) -> bool:
+    def in_rest(self, function: Function, leaf: Leaf) -> bool:
         """The value lies in a function's `**kwargs`, if it has any."""
         rest = function.node.args.kwarg
         return rest is not None and self.variable(rest.arg, function.node, function.source, leaf.key)
 
-    def parameter(self, function: Function, place: int, leaf: _Leaf) -> bool:
+    def parameter(self, function: Function, place: int, leaf: Leaf) -> bool:
         """Follow a parameter through the body of its function."""
         names = function.parameters
         rest = function.node.args.vararg
@@ -412,7 +240,7 @@ class _Following:
         self.seen.add((name, id(scope), key))
         for spot in self.code.names_in(source, name):
             if self.code.is_within(spot.node, scope):
-                self.todo.append(_Leaf(spot, key))
+                self.todo.append(Leaf(spot, key))
         return self.code.is_open(scope)
 
     def attribute(self, name: str, key: str | None, owner: Class | None = None) -> bool:
@@ -427,7 +255,7 @@ class _Following:
             if key == ANY and name in self.flow.flags and not _is_own(spot.node):
                 continue
             if owner is None or self.may_be_of(owner, spot.node):
-                self.todo.append(_Leaf(spot, key))
+                self.todo.append(Leaf(spot, key))
         return False
 
     def may_be_of(self, owner: Class, node: ast.expr) -> bool:
@@ -437,7 +265,7 @@ class _Following:
         cls = self.code.class_around(node) if _is_own(node) else None
         return cls is None or kinship(self.code.index).are_kin(owner, cls)
 
-    def assigned(self, target: ast.expr, leaf: _Leaf) -> bool:
+    def assigned(self, target: ast.expr, leaf: Leaf) -> bool:
         """The value gets a name."""
         if isinstance(target, ast.Name):
             return self.named(target, leaf)
@@ -451,7 +279,7 @@ class _Following:
             return self.assigned(target.value, leaf)
         return True
 
-    def kept(self, target: ast.Attribute, leaf: _Leaf) -> bool:
+    def kept(self, target: ast.Attribute, leaf: Leaf) -> bool:
         """The value becomes an attribute; of an object from outside, which may read it, unless ours does."""
         nobody_here = not any(True for _ in taken_by_name(target.attr, self.code))
         if nobody_here and not self.is_settings(target.value) and not self.is_plain_self(target):
@@ -468,7 +296,7 @@ class _Following:
         cls = self.code.class_around(target)
         return cls is not None and all(_PLAIN_BASES.search(b) for b in self.code.index.outside_bases(cls))
 
-    def put(self, target: ast.Subscript, leaf: _Leaf) -> bool:
+    def put(self, target: ast.Subscript, leaf: Leaf) -> bool:
         """The value goes into a container: one of our own, or `group["lr"]` of an optimiser."""
         name, base = text_of(target.slice), target.value
         if name is None:
@@ -476,7 +304,7 @@ class _Following:
         if self.is_settings(base):
             return self.attribute(name, leaf.key)
         if isinstance(base, ast.Name) and self.is_own_dict(base):
-            return self.named(base, _Leaf(leaf.spot, leaf.key or name))
+            return self.named(base, Leaf(leaf.spot, leaf.key or name))
         return True
 
     def is_settings(self, base: ast.expr) -> bool:
@@ -495,16 +323,16 @@ class _Following:
             for node in made
         )
 
-    def named(self, target: ast.Name, leaf: _Leaf) -> bool:
+    def named(self, target: ast.Name, leaf: Leaf) -> bool:
         scope = self.code.scope_of(target)
         if isinstance(scope, ast.ClassDef):
             return self.attribute(target.id, leaf.key)
         if isinstance(scope, ast.Module) or target.id in self.code.globals:  # other modules may import it
-            self.todo.extend(_Leaf(spot, leaf.key) for spot in self.code.names(target.id))
+            self.todo.extend(Leaf(spot, leaf.key) for spot in self.code.names(target.id))
             return self.attribute(target.id, leaf.key)
         return self.variable(target.id, scope, leaf.spot.source, leaf.key)
 
-    def looped(self, target: ast.expr, leaf: _Leaf) -> bool:
+    def looped(self, target: ast.expr, leaf: Leaf) -> bool:
         """The value is gone through: each element of a settings list is a settings object again."""
         if leaf.key == ANY and isinstance(target, ast.Tuple) and len(target.elts) == 2:
             target = target.elts[1]  # for key, value in settings.items()
@@ -512,7 +340,7 @@ class _Following:
             return True
         return self.assigned(target, leaf)
 
-    def in_dict(self, parent: ast.Dict, leaf: _Leaf) -> bool:
+    def in_dict(self, parent: ast.Dict, leaf: Leaf) -> bool:
         """The value lies in a literal dict; a whole settings object in it stays what it is."""
         place = next((i for i, value in enumerate(parent.values) if value is leaf.spot.node), None)
         if place is None:
@@ -520,10 +348,10 @@ class _Following:
         key = leaf.key if leaf.key is not None else text_of(parent.keys[place])
         if key is None:
             return True
-        self.todo.append(_Leaf(Spot(parent, leaf.spot.source), key))
+        self.todo.append(Leaf(Spot(parent, leaf.spot.source), key))
         return False
 
-    def returned(self, statement: ast.Return, leaf: _Leaf) -> bool:
+    def returned(self, statement: ast.Return, leaf: Leaf) -> bool:
         """The value goes to every caller."""
         scope = self.code.scope_of(statement)
         if not isinstance(scope, FunctionNode):
@@ -533,7 +361,7 @@ class _Following:
         spots = [s for s in self.code.calls.get(scope.name, ()) if self.may_call(s, scope)]
         spots += [s for s in self.code.attributes.get(scope.name, ()) if not self.code.is_called(s.node)]
         spots += [s for s in self.code.names(scope.name) if not self.code.is_called(s.node)]
-        self.todo.extend(_Leaf(spot, leaf.key) for spot in spots)
+        self.todo.extend(Leaf(spot, leaf.key) for spot in spots)
         return not spots  # called from where we cannot look
 
     def may_call(self, spot: Spot, function: FunctionNode) -> bool:
@@ -552,15 +380,6 @@ def _is_of_base(call: ast.Call) -> bool:
     return isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id == "super"
 
 
-def _reshapes(name: str) -> bool:
-    base, _, last = name.rpartition(".")
-    if base in MATHS:
-        return last in {"log", "log2", "log10", "sqrt", "ceil", "floor"}
-    if base in {"os.path", "osp", "path"}:
-        return last in _PATH_SHAPES  # a path that is only looked at does nothing
-    return bool(_RESHAPING_MODULES.match(base) if base else _RESHAPES.match(last))
-
-
 def _builds_something(choice: ast.IfExp) -> bool:
     """Whether `a() if setting else b` decides what is built, and not merely what is said."""
     return any(isinstance(node, ast.Call) for side in (choice.body, choice.orelse) for node in walk(side))
@@ -572,11 +391,3 @@ def _is_number(node: ast.AST) -> bool:
 
 def _is_own(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def _fields(cls: Class) -> list[str]:
-    return [
-        statement.target.id
-        for statement in cls.node.body
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-    ]
