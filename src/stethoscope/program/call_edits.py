@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 
 from stethoscope.program.values import lines_of, span_of
 from stethoscope.run import Source, Splice
@@ -58,3 +59,13 @@ def _separator(source: Source, at: int) -> str:
     line = source.text.count("\n", 0, at)
     blanks = source.text[starts[line] : at]
     return f",\n{blanks}" if not blanks.strip() and blanks else ", "
+
+
+def name_of_module(imports: Mapping[str, str], full: str) -> str:
+    """What a file calls a module, by what it imports; "" where it cannot speak of it."""
+    for name, imported in imports.items():
+        if full == imported:
+            return name
+    home = full.partition(".")[0]
+    rest = full.partition(".")[2]
+    return f"{home}.{rest}" if imports.get(home) == home else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.trace import Trace
-from stethoscope.program.values import FunctionValue
+from stethoscope.program.values import FunctionValue, Site
 from stethoscope.run import Where
 
 
@@ -16,11 +16,18 @@ def places_of(trace: Trace, first: Event, second: Event) -> tuple[Where, ...]:
     """The places to name for the order of two events: where they meet, and where they happen."""
     around = {id(scope) for scope in second.scopes()}
     shared = next((s for s in first.scopes() if s.kind == "call" and id(s) in around), None)
-    met = (_entered_at(trace, one, shared) for one in (first, second))
+    met = (_entered_at(trace, one, shared).where for one in (first, second))
     return tuple(dict.fromkeys((*met, first.site.where, second.site.where)))
 
 
-def _entered_at(trace: Trace, event: Event, function: Scope | None) -> Where:
+def meeting_point(trace: Trace, event: Event, other: Event) -> Site:
+    """The place that leads to an event in the function, or in the script, that another one is met in too."""
+    around = {id(scope) for scope in other.scopes()}
+    shared = next((s for s in event.scopes() if s.kind == "call" and id(s) in around), None)
+    return _entered_at(trace, event, shared)
+
+
+def _entered_at(trace: Trace, event: Event, function: Scope | None) -> Site:
     """The line of a function, or of the script, that leads to an event."""
     inner: Scope | None = None
     for scope in event.scopes():
@@ -28,7 +35,7 @@ def _entered_at(trace: Trace, event: Event, function: Scope | None) -> Where:
             break
         inner = scope if scope.kind == "call" else inner
     call = call_of(trace, inner) if inner is not None else None
-    return (call if call is not None else event).site.where
+    return (call if call is not None else event).site
 
 
 def call_of(trace: Trace, entered: Scope) -> Call | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import lines_of
 from stethoscope.run import Source, Splice
 
@@ -141,7 +140,7 @@ def indent_of(source: Source, statement: ast.stmt) -> str:
 
 def deeper(source: Source) -> str:
     """One more level of indent, as the file writes it."""
-    for outer in all_nodes(source.tree):
+    for outer in ast.walk(source.tree):
         if not isinstance(outer, ast.FunctionDef | ast.ClassDef | ast.For | ast.If | ast.With | ast.While):
             continue
         within, around = indent_of(source, outer.body[0]), indent_of(source, outer)
@@ -204,3 +203,91 @@ def _offset(source: Source, line: int, column: int) -> int:
     """The place in the text of a line and a column in bytes."""
     lines, starts = lines_of(source)
     return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
+
+
+def without_header(source: Source, node: ast.With | ast.AsyncWith) -> Splice | None:
+    """The body of a `with` in its place, one level further left; None where it stands behind its header."""
+    if node.body[0].lineno <= node.lineno or not _is_alone(source, node):
+        return None
+    indent, within = indent_of(source, node), indent_of(source, node.body[0])
+    lines, starts = lines_of(source)
+    last = node.end_lineno or node.lineno
+    if not within.startswith(indent) or _has_long_strings(node):
+        return None
+    header_end = next(
+        number
+        for number in range(node.lineno, last)
+        if lines[number - 1].split("#")[0].rstrip().endswith(":")
+    )
+    body = [
+        line.removeprefix(within[len(indent) :]) if line.strip() else line for line in lines[header_end:last]
+    ]
+    end = starts[last - 1] + len(lines[last - 1])
+    return Splice(source.file, starts[node.lineno - 1], end, "\n".join(body))
+
+
+def without_decorator(source: Source, mark: ast.expr) -> Splice | None:
+    """The lines of a decorator taken out."""
+    lines, starts = lines_of(source)
+    last = mark.end_lineno or mark.lineno
+    if not lines[mark.lineno - 1].lstrip().startswith("@"):
+        return None
+    return Splice(source.file, starts[mark.lineno - 1], starts[last], "")
+
+
+def put_under(source: Source, statement: ast.stmt, header: str) -> Splice | None:
+    """A statement as the only one of a new block: `if rank == 0:`; None where others share its lines."""
+    if not _is_alone(source, statement) or _has_long_strings(statement):
+        return None
+    lines, starts = lines_of(source)
+    first, last = statement.lineno, statement.end_lineno or statement.lineno
+    more = deeper(source)
+    body = [f"{more}{line}" if line.strip() else line for line in lines[first - 1 : last]]
+    text = "\n".join((f"{indent_of(source, statement)}{header}", *body))
+    return Splice(source.file, starts[first - 1], starts[last - 1] + len(lines[last - 1]), text)
+
+
+def moved_whole(source: Source, node: ast.AST, beside: ast.AST, after: bool) -> tuple[Splice, ...]:
+    """A statement moved before or after another one of its block, where nothing between depends on the order.
+
+    Nothing where what it makes is used between, or where what it uses is made there.
+    """
+    around = blocks_around(source, node)
+    block, position = around[0] if around else ([], 0)
+    target = holding(block, beside)
+    if target is None or target == position or is_inline(source, block[target]):
+        return ()
+    first, last = sorted((position, target))
+    others = [one for one in block[first : last + 1] if one is not block[position]]
+    taken = cut(source, block, position)
+    if taken is None or _depend(block[position], others[:-1] if after else others[1:]):
+        return ()
+    if after and _written(block[position]) & _read(block[target]):
+        return ()
+    text = source.text[taken.start : taken.end].rstrip("\n")
+    _, starts = lines_of(source)
+    at = starts[block[target].end_lineno or 0] if after else starts[_first_line(block[target]) - 1]
+    if at > len(source.text):
+        return (taken, Splice(source.file, len(source.text), len(source.text), f"\n{text}"))
+    return (taken, Splice(source.file, at, at, f"{text}\n"))
+
+
+def _depend(statement: ast.stmt, others: Block) -> bool:
+    """Whether the order of a statement and others matters: one makes a name that the other uses."""
+    made, used = _written(statement), _read(statement)
+    return any(made & (_read(one) | _written(one)) or used & _written(one) for one in others)
+
+
+def _written(node: ast.AST) -> set[str]:
+    return {ast.unparse(one) for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store)}
+
+
+def _read(node: ast.AST) -> set[str]:
+    chains = (one for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute))
+    return {ast.unparse(one) for one in chains if isinstance(one.ctx, ast.Load)}
+
+
+def _has_long_strings(node: ast.AST) -> bool:
+    """Whether a string goes over several lines, whose blanks are part of it."""
+    texts = (one for one in ast.walk(node) if isinstance(one, ast.Constant | ast.JoinedStr))
+    return any(one.end_lineno != one.lineno for one in texts)

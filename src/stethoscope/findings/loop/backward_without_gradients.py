@@ -20,12 +20,19 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.events import Call, Event
 from stethoscope.program.gradient_switches import left_off
 from stethoscope.program.graphs import passes, records
+from stethoscope.program.index import Function, dotted
 from stethoscope.program.moves import Kind
+from stethoscope.program.statements import blocks_around, cut, put_before, without_decorator, without_header
+from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.values import Instance
+from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP113", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -43,6 +50,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                     "runs where gradients are not recorded",
                     evidence={"forward": met[0].site.text, "line of forward": met[0].line},
                     proof="every network in the loss runs under no_grad or inference_mode",
+                    fix=_recorded(loop, met, backward.event),
                 )
                 break
         switch = left_off(loop)
@@ -53,4 +61,62 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 message=f"{switch.site.text} holds on: nothing switches gradients on again before "
                 f"{backward.event.site.text} of the next round",
                 evidence={"switch": switch.site.text, "backward": backward.event.site.text},
+                fix=_switched_inside(loop, switch, backward.event),
             )
+
+
+def _recorded(loop: TrainingLoop, met: Sequence[Call], backward: Event) -> Fix | None:
+    """What switches the gradients off taken away, where it is one `with` or one decorator."""
+    if len({id(call.site.node) for call in met}) > 1:
+        return None
+    source, node = met[0].site.source, met[0].site.node
+    around = [block[place] for block, place in blocks_around(source, node)]
+    entered = [one for one in around if isinstance(one, ast.With) and _is_off(one.items[0].context_expr)]
+    marked = [
+        (function, mark)
+        for function in (*met[0].within, *_forward(loop, met[0]))
+        for mark in function.node.decorator_list
+        if _is_off(mark)
+    ]
+    if len(entered) == 1 and not marked and len(entered[0].items) == 1:
+        splice = without_header(source, entered[0])
+        holds_all = any(one is backward.site.node for one in ast.walk(entered[0]))
+    elif len(marked) == 1 and not entered:
+        function, mark = marked[0]
+        splice = without_decorator(function.source, mark)
+        holds_all = any(one is backward.site.node for one in ast.walk(function.node))
+    else:
+        return None
+    # A backward pass in there can never work; else the network may be frozen on purpose.
+    level = Level.SAFE if holds_all else Level.UNSAFE
+    return Fix("record gradients where the loss is made", level, (splice,)) if splice is not None else None
+
+
+def _forward(loop: TrainingLoop, run: Call) -> Iterator[Function]:
+    """The method that a network of the repository runs by."""
+    network = run.callee if run.receiver is None else None
+    if isinstance(run.receiver, Instance):
+        network = run.receiver.attributes.get(run.name)
+    method = loop.run.index.method(network.cls, "forward") if isinstance(network, Instance) else None
+    yield from (method,) if method is not None else ()
+
+
+def _is_off(node: ast.expr) -> bool:
+    named = dotted(node.func if isinstance(node, ast.Call) else node) or ""
+    return named.rpartition(".")[2] in {"no_grad", "inference_mode"} and not getattr(node, "args", ())
+
+
+def _switched_inside(loop: TrainingLoop, switch: Call, backward: Event) -> Fix | None:
+    """The function that switches the gradients off decorated instead, so that they come back behind it."""
+    site = switch.site
+    function = switch.within[-1] if switch.within else None
+    if function is None or function in backward.within or site.source is not function.source:
+        return None
+    if loop.run.index.module_of(site.source).imports.get("torch") != "torch":
+        return None
+    block, position = blocks_around(site.source, site.node)[0]
+    taken = cut(site.source, block, position) if block is function.node.body else None
+    if taken is None:
+        return None
+    splices = (put_before(site.source, function.node, "@torch.no_grad()"), taken)
+    return Fix(f"Switch gradients off in {function.name}() alone", Level.SAFE, splices)

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.likenesses import words
-from stethoscope.program.meeting_places import places_of
+from stethoscope.program.meeting_places import meeting_point, places_of
 from stethoscope.program.parameter_owners import (
     Holder,
     has_weights,
@@ -37,10 +37,11 @@ from stethoscope.program.parameter_owners import (
     is_inside,
     unwrapped,
 )
+from stethoscope.program.statements import moved_whole, name_of_result
 from stethoscope.program.trace import Trace
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Choice, Instance, Part, Value
-from stethoscope.run import Where
+from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP115", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -73,6 +74,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 where=places,
                 message=f"{what} after {_short(holder.call)} was made: the optimizer keeps what was there",
                 evidence={"optimizer": holder.call.site.text, "line of optimizer": holder.call.line},
+                fix=_made_later(trace, holder, event),
             )
 
 
@@ -182,3 +184,14 @@ def _argument(call: Call) -> str:
 
 def _short(call: Call) -> str:
     return call.name or "the optimizer"
+
+
+def _made_later(trace: Trace, holder: Holder, change: Event) -> Fix | None:
+    """The optimizer made right behind the change, where one block holds both and nothing between needs it."""
+    site = holder.call.site
+    led = meeting_point(trace, change, holder.call)
+    if led.source is not site.source or not name_of_result(site.source, site.node):
+        return None
+    splices = moved_whole(site.source, site.node, led.node, after=True)
+    title = "make the optimizer after the network is complete"
+    return Fix(title, Level.SAFE, splices) if splices else None

@@ -29,12 +29,14 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Call, Event
 from stethoscope.program.likenesses import words
-from stethoscope.program.meeting_places import places_of
+from stethoscope.program.meeting_places import meeting_point, places_of
 from stethoscope.program.moves import Kind
 from stethoscope.program.parameter_owners import Holder, holder_of, holders, unwrapped
+from stethoscope.program.statements import moved_whole
 from stethoscope.program.trace import Trace
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Constant, Instance
+from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP117", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
@@ -60,6 +62,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 
 
 def _finding(trace: Trace, holder: Holder, move: Call) -> Finding:
+    fix = _moved_first(trace, holder, move)
     name = holder.call.name or "the optimizer"
     restored = _restored(trace, holder, move)
     moved = ast.unparse(move.site.node)
@@ -70,6 +73,7 @@ def _finding(trace: Trace, holder: Holder, move: Call) -> Finding:
             f"{moved} comes after the state of {name} was restored: the state stays on the other device",
             evidence,
             severity=Severity.WARNING,
+            fix=fix,
         )
     if name in STATE_AT_ONCE:
         return Finding(
@@ -77,11 +81,13 @@ def _finding(trace: Trace, holder: Holder, move: Call) -> Finding:
             f"{moved} comes after {name} made its state, which stays on the other device",
             evidence,
             severity=Severity.WARNING,
+            fix=fix,
         )
     return Finding(
         places_of(trace, move, holder.call),
         f"{moved} comes after {name} was made: this holds only while the move keeps the parameters",
         evidence,
+        fix=fix,
     )
 
 
@@ -143,3 +149,12 @@ def _restored(trace: Trace, holder: Holder, move: Call) -> Call | None:
         if holder in holder_of(trace, event.receiver):
             return event
     return None
+
+
+def _moved_first(trace: Trace, holder: Holder, move: Call) -> Fix | None:
+    """The network moved right before its optimizer is made, where one block holds both."""
+    made = meeting_point(trace, holder.call, move)
+    if made.source is not move.site.source:
+        return None
+    splices = moved_whole(made.source, move.site.node, made.node, after=False)
+    return Fix("move the network before its optimizer is made", Level.SAFE, splices) if splices else None

@@ -23,12 +23,18 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry
+from stethoscope.program.call_edits import name_of_module
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Call
 from stethoscope.program.moves import full_name
 from stethoscope.program.ranks import FIRST, Ranks
+from stethoscope.program.statements import blocks_around, put_under
 from stethoscope.program.values import Leaf, Part
+from stethoscope.run import Fix, Level
 from stethoscope.signals.processes import Processes
+
+# Where parts of the weights are on other ranks, all of them gather what one writes.
+SHARDING = ("FullyShardedDataParallel", "fully_shard", "deepspeed", "DTensor", "parallelize_module")
 
 RULE = Rule(code="RNK103", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
 
@@ -49,6 +55,7 @@ def examine(processes: Processes) -> Iterator[Finding]:
                 event.site.where,
                 "every rank writes this file: nothing keeps the save to one of them",
                 evidence={"save": event.site.text},
+                fix=_kept_to_one(ranks, event),
             )
 
 
@@ -89,3 +96,18 @@ def _is_named_by_rank(ranks: Ranks, event: Call) -> bool:
         if isinstance(name, str) and ("rank" in name.lower() or name == "text"):
             return True
     return False
+
+
+def _kept_to_one(ranks: Ranks, save: Call) -> Fix | None:
+    """The save left to the first rank, where no other is needed to make what it writes."""
+    site, trace = save.site, ranks.walk.trace
+    distributed = name_of_module(trace.run.index.module_of(site.source).imports, "torch.distributed")
+    texts = {event.site.source.file: event.site.source.text for event in trace.events}.values()
+    if not distributed or any(word in text for text in texts for word in SHARDING):
+        return None
+    block, position = blocks_around(site.source, site.node)[0]
+    statement = block[position]
+    if not isinstance(statement, ast.Expr) or statement.value is not site.node:
+        return None
+    splice = put_under(site.source, statement, f"if {distributed}.get_rank() == 0:")
+    return Fix("save on the first rank alone", Level.SAFE, (splice,)) if splice is not None else None
