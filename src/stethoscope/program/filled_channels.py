@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from stethoscope.program.likenesses import words
+from stethoscope.program.array_statements import words_of
 
 # fmt: off
 CHANNEL_WORDS = frozenset({
@@ -28,7 +27,7 @@ def fills_channels(zeros: ast.Call, written: ast.Subscript) -> bool:
     if any(isinstance(one, ast.Starred) for one in sizes[: cut[0] + 1]) or not isinstance(place, ast.Slice):
         return False
     begins = place.lower is None or getattr(place.lower, "value", None) == 0
-    return begins and place.step is None and bool(CHANNEL_WORDS.intersection(_spoken(size)))
+    return begins and place.step is None and bool(CHANNEL_WORDS.intersection(words_of(size)))
 
 
 def _sizes(zeros: ast.Call) -> list[ast.expr]:
@@ -36,10 +35,3 @@ def _sizes(zeros: ast.Call) -> list[ast.expr]:
     if isinstance(first, ast.Tuple | ast.List) and len(zeros.args) < 3:
         return first.elts
     return list(zeros.args)
-
-
-def _spoken(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
-        name = getattr(inner, "id", getattr(inner, "attr", None))
-        if isinstance(name, str):
-            yield from words(name)

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.array_statements import axis_of, changed_in, given_values, is_drawn_like, words_of
+from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.filled_channels import CHANNEL_WORDS, fills_channels
@@ -70,7 +72,7 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
             continue
         found[function.qualified] = function
         for node in own_nodes(function.node):
-            called = by_name.get(_bare(node), ()) if isinstance(node, ast.Call) else ()
+            called = by_name.get(bare_name(node), ()) if isinstance(node, ast.Call) else ()
             waiting += [one for one in called if len(called) == 1 and not _is_of_network(one, index)]
     return tuple(found.values())
 
@@ -97,23 +99,23 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
     spoken = _spoken(function)
     if spoken & TELLING:
         return
-    given = _given(function)
+    given = given_values(own_nodes(function.node))
     for join in _joins(function):
         row = join.args[0]
         parts = row.elts if isinstance(row, ast.Tuple | ast.List) else []
         zeros = [zero for part in parts if (zero := _zeros(part, given)) is not None]
-        if not zeros or len(zeros) == len(parts) or _axis(join) not in CHANNEL_AXES:
+        if not zeros or len(zeros) == len(parts) or axis_of(join) not in CHANNEL_AXES:
             continue
         kept = [part for part in parts if _zeros(part, given) is None]
-        if any(MEANT.intersection(_words_of(part)) for part in parts):
+        if any(MEANT.intersection(words_of(part)) for part in parts):
             continue
         if any(_adds_channels(zero, kept, spoken) for zero in zeros):
             yield MadeChannels(Site(function.source, join), Site(function.source, zeros[0]))
     for target, value in _written(function):
         zeros_made = _zeros(target.value, given)
-        if zeros_made is None or isinstance(value, ast.Constant) or _bare(zeros_made) == "zeros_like":
+        if zeros_made is None or isinstance(value, ast.Constant) or bare_name(zeros_made) == "zeros_like":
             continue
-        if MEANT.intersection(_words_of(target.value)) or not fills_channels(zeros_made, target):
+        if MEANT.intersection(words_of(target.value)) or not fills_channels(zeros_made, target):
             continue
         yield MadeChannels(Site(function.source, target), Site(function.source, zeros_made))
 
@@ -136,20 +138,20 @@ def _zeros(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:
         return _zeros(made[0], {}) if len(made) == 1 else None
     if not isinstance(node, ast.Call):
         return None
-    name = _bare(node)
+    name = bare_name(node)
     return node if name in {"zeros", "new_zeros", "zeros_like"} and node.args else None
 
 
 def _adds_channels(zeros: ast.Call, kept: list[ast.expr], spoken: set[str]) -> bool:
     """Whether zeros fill up channels: as many as a number of channels lacks, in the shape of the rest."""
-    name = _bare(zeros)
+    name = bare_name(zeros)
     if name == "zeros_like":
         like = ast.unparse(zeros.args[0])
         return bool(spoken & CHANNEL_WORDS) and any(ast.unparse(part) == like for part in kept)
     sizes = zeros.args[0].elts if isinstance(zeros.args[0], ast.Tuple | ast.List) else zeros.args
     if len(sizes) < 2:
         return False  # a row of numbers has no channels
-    count = set(_words_of(sizes[0]))
+    count = set(words_of(sizes[0]))
     if count & CHANNEL_WORDS:
         return True
     in_shape = len(sizes) == SPATIAL or any(isinstance(size, ast.Starred) for size in sizes[1:])
@@ -160,13 +162,13 @@ def _adds_channels(zeros: ast.Call, kept: list[ast.expr], spoken: set[str]) -> b
 
 
 def _copied(function: Function) -> Iterator[MadeChannels]:
-    given = _given(function)
+    given = given_values(own_nodes(function.node))
     spoken = _spoken(function)
     for node in own_nodes(function.node):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             for copies, noise in ((node.left, node.right), (node.right, node.left)):
                 repeated = _repeated(copies, given)
-                if repeated is not None and _is_noise_of(noise, copies):
+                if repeated is not None and is_drawn_like(noise, copies, DRAWS):
                     yield MadeChannels(Site(function.source, repeated), Site(function.source, node))
     if spoken & CHANNEL_WORDS:
         yield from _gathered(function)
@@ -193,15 +195,13 @@ def _gathered(function: Function) -> Iterator[MadeChannels]:
     """`channels.append(x + noise like x)` in a loop that does not change x, or a list of such."""
     for loop in own_nodes(function.node):
         if isinstance(loop, ast.For):
-            changed = {
-                n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
+            changed = changed_in(loop)
             for node in ast.walk(loop):
                 if (
                     isinstance(node, ast.Call)
                     and isinstance(node.func, ast.Attribute)
                     and node.func.attr == "append"
-                    and CHANNEL_WORDS.intersection(_words_of(node.func.value))
+                    and CHANNEL_WORDS.intersection(words_of(node.func.value))
                     and node.args
                     and _is_noisy_copy(node.args[0], changed)
                 ):
@@ -209,7 +209,7 @@ def _gathered(function: Function) -> Iterator[MadeChannels]:
         elif isinstance(loop, ast.Call) and _is_join(loop) and isinstance(loop.args[0], ast.ListComp):
             copies = loop.args[0]
             over = {n.id for g in copies.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-            if _axis(loop) in CHANNEL_AXES and _is_noisy_copy(copies.elt, over):
+            if axis_of(loop) in CHANNEL_AXES and _is_noisy_copy(copies.elt, over):
                 yield MadeChannels(Site(function.source, loop), Site(function.source, copies.elt))
 
 
@@ -217,27 +217,12 @@ def _is_noisy_copy(node: ast.expr, changed: set[str]) -> bool:
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
         return False
     for copy, noise in ((node.left, node.right), (node.right, node.left)):
-        if isinstance(copy, ast.Name) and copy.id not in changed and _is_noise_of(noise, copy):
+        if isinstance(copy, ast.Name) and copy.id not in changed and is_drawn_like(noise, copy, DRAWS):
             return True
     return False
 
 
-def _is_noise_of(noise: ast.expr, copies: ast.expr) -> bool:
-    """Whether noise is drawn in the shape of something: `0.01 * torch.randn_like(x)`, `randn(*x.shape)`."""
-    shape = ast.unparse(copies)
-    for node in ast.walk(noise):
-        if isinstance(node, ast.Call) and _bare(node) in DRAWS:
-            given = (*node.args, *(keyword.value for keyword in node.keywords))
-            if any(shape in ast.unparse(arg) for arg in given):
-                return True
-    return False
-
-
 # --- reading
-
-
-def _bare(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
 
 
 def _joins(function: Function) -> Iterator[ast.Call]:
@@ -247,36 +232,7 @@ def _joins(function: Function) -> Iterator[ast.Call]:
 
 
 def _is_join(node: ast.Call) -> bool:
-    return _bare(node) in JOINS and bool(node.args)
-
-
-def _axis(join: ast.Call) -> object:
-    """The axis of a join; something else where it is not written out."""
-    given = next((k.value for k in join.keywords if k.arg in {"dim", "axis"}), None)
-    if given is None:
-        given = join.args[1] if len(join.args) > 1 else ast.Constant(None)
-    try:
-        return ast.literal_eval(given)
-    except ValueError:
-        return ast.unparse(given)
-
-
-def _given(function: Function) -> dict[str, list[ast.expr]]:
-    """What each variable of a function is given."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in own_nodes(function.node):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append(node.value)
-    return found
-
-
-def _words_of(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
-        name = getattr(inner, "id", getattr(inner, "attr", None))
-        if isinstance(name, str):
-            yield from words(name)
+    return bare_name(node) in JOINS and bool(node.args)
 
 
 def _spoken(function: Function) -> set[str]:

@@ -13,6 +13,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.array_statements import (
+    axis_of,
+    changed_in,
+    given_values,
+    is_drawn_like,
+    is_of_library,
+    words_of,
+)
+from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.filled_channels import CHANNEL_WORDS
@@ -71,7 +80,7 @@ def noisy_copies(index: Index) -> tuple[MadeChannels, ...]:
         function.name
         for function in index.functions
         if NOISE_WORDS & set(words(function.name))
-        and any(isinstance(node, ast.Call) and _bare(node) in DRAWS for node in own_nodes(function.node))
+        and any(isinstance(node, ast.Call) and bare_name(node) in DRAWS for node in own_nodes(function.node))
     )
     found: dict[int, MadeChannels] = {}
     for scope in _scopes(index, drawing):
@@ -84,7 +93,7 @@ def _scopes(index: Index, drawing: frozenset[str]) -> Iterator[_Scope]:
     for module in index.modules.values():
         if not is_test(module.source) and _may_draw(module.source):
             nodes = list(_top_level(module.source.tree))
-            yield _Scope(module.source, nodes, _given(nodes), frozenset(), drawing)
+            yield _Scope(module.source, nodes, given_values(nodes), frozenset(), drawing)
     lines = {
         module.source.file: module.source.text.splitlines()
         for module in index.modules.values()
@@ -97,7 +106,7 @@ def _scopes(index: Index, drawing: frozenset[str]) -> Iterator[_Scope]:
         if not any(map(telling.search, here)):
             continue
         nodes = list(own_nodes(function.node))
-        yield _Scope(function.source, nodes, _given(nodes), frozenset(_named(function)), drawing)
+        yield _Scope(function.source, nodes, given_values(nodes), frozenset(_named(function)), drawing)
 
 
 def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
@@ -144,7 +153,7 @@ def _additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, noise
             if rest:  # torch.add(x, noise)
                 yield noise, rest[0]
-        case ast.Call(args=[target, *_]) if _bare(node) in {"normal", "poisson"}:
+        case ast.Call(args=[target, *_]) if bare_name(node) in {"normal", "poisson"}:
             yield target, node
 
 
@@ -157,12 +166,12 @@ def _copies(node: ast.expr, scope: _Scope) -> ast.Call | None:
         if len(made) != 1:
             return None
         node = made[0]
-    while isinstance(node, ast.Call) and _bare(node) in KEEPING:
-        inner = node.args[0] if isinstance(node.func, ast.Name) or _is_of_library(node) else node.func
+    while isinstance(node, ast.Call) and bare_name(node) in KEEPING:
+        inner = node.args[0] if isinstance(node.func, ast.Name) or is_of_library(node) else node.func
         node = inner.value if inner is node.func and isinstance(inner, ast.Attribute) else inner
     if not isinstance(node, ast.Call):
         return None
-    said = {word for part in (node, ast.Name(target)) for word in _words_of(part)} | scope.named
+    said = {word for part in (node, ast.Name(target)) for word in words_of(part)} | scope.named
     if said & SAMPLING_WORDS:
         return None
     place = _axis_of_copies(node)
@@ -172,31 +181,22 @@ def _copies(node: ast.expr, scope: _Scope) -> ast.Call | None:
     return node if is_certain or said & CHANNEL_WORDS else None
 
 
-def _is_of_library(node: ast.Call) -> bool:
-    return (
-        isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id in {"torch", "np", "numpy"}
-        and bool(node.args)
-    )
-
-
 def _axis_of_copies(node: ast.Call) -> str | None:
     """ "channels" where copies lie along the second of four axes, "open" where the axis may be another."""
-    name = _bare(node)
+    name = bare_name(node)
     if name in JOINS and node.args:
         if not _is_list_of_one(node.args[0]):
             return None
-        return "channels" if name in {"cat", "concat", "concatenate"} and _axis(node) in {1, -3} else "open"
+        return "channels" if name in {"cat", "concat", "concatenate"} and axis_of(node) in {1, -3} else "open"
     if name not in REPEATS:
         return None
-    given = node.args[1:] if _is_of_library(node) else node.args
+    given = node.args[1:] if is_of_library(node) else node.args
     pattern = given[0] if given else node
     if isinstance(pattern, ast.Constant) and isinstance(pattern.value, str):  # einops
         before, _, after = pattern.value.partition("->")
         return "channels" if "c" in after.split() and "c" not in before.split() else None
-    axis = _axis(node, of_repeat=True)
-    is_flat = name in {"repeat", "repeat_interleave"} and (_is_of_library(node) or axis is not None)
+    axis = axis_of(node, of_repeat=True)
+    is_flat = name in {"repeat", "repeat_interleave"} and (is_of_library(node) or axis is not None)
     if is_flat:
         return "open" if axis in {0, 1, -2, -3} else None
     sizes = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
@@ -225,7 +225,7 @@ def _is_list_of_one(node: ast.expr) -> bool:
 
 
 def _count_of(repeated: ast.Call) -> str:
-    given = repeated.args[1:] if _is_of_library(repeated) else repeated.args
+    given = repeated.args[1:] if is_of_library(repeated) else repeated.args
     sizes = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
     grown = [ast.unparse(size) for size in sizes if not _keeps(size)]
     return grown[0] if grown else ""
@@ -246,20 +246,22 @@ def _is_drawn_for(noise: ast.expr, copies: ast.expr, count: str, scope: _Scope) 
         }
         if count and not count.isdigit() and count in sizes and len(sizes) > 1:
             return True
-        if _bare(draw) in {"normal_"} and shape in ast.unparse(draw.func):
+        if bare_name(draw) in {"normal_"} and shape in ast.unparse(draw.func):
             return True
     return False
 
 
 def _draws(noise: ast.expr, scope: _Scope) -> Iterator[ast.Call]:
     for node in ast.walk(noise):
-        if isinstance(node, ast.Call) and _bare(node) in DRAWS:
+        if isinstance(node, ast.Call) and bare_name(node) in DRAWS:
             yield node
         elif isinstance(node, ast.Name):
             made = scope.given.get(node.id, [])
             for one in made if len(made) == 1 else ():
                 yield from (
-                    inner for inner in ast.walk(one) if isinstance(inner, ast.Call) and _bare(inner) in DRAWS
+                    inner
+                    for inner in ast.walk(one)
+                    if isinstance(inner, ast.Call) and bare_name(inner) in DRAWS
                 )
 
 
@@ -269,7 +271,7 @@ def _draws(noise: ast.expr, scope: _Scope) -> Iterator[ast.Call]:
 def _gathered(scope: _Scope) -> Iterator[MadeChannels]:
     for node in scope.nodes:
         match node:
-            case ast.Call(args=[row, *_]) if _bare(node) in JOINS:
+            case ast.Call(args=[row, *_]) if bare_name(node) in JOINS:
                 yield from _joined(node, row, scope)
             case ast.For(target=ast.Name(id=name)):
                 yield from _filled(node, name, scope)
@@ -277,7 +279,7 @@ def _gathered(scope: _Scope) -> Iterator[MadeChannels]:
 
 def _joined(join: ast.Call, row: ast.expr, scope: _Scope) -> Iterator[MadeChannels]:
     """A join of a list whose elements are one thing with noise, each drawn anew."""
-    named = set(_words_of(join)) | _targets(join, scope) | scope.named
+    named = set(words_of(join)) | _targets(join, scope) | scope.named
     gathered: list[tuple[ast.expr, set[str]]] = []
     if isinstance(row, ast.Name):
         made = scope.given.get(row.id, [])
@@ -286,16 +288,16 @@ def _joined(join: ast.Call, row: ast.expr, scope: _Scope) -> Iterator[MadeChanne
     match row:
         case ast.ListComp(elt=elt, generators=[generator]):
             over = {inner.id for inner in ast.walk(generator.target) if isinstance(inner, ast.Name)}
-            named |= set(_words_of(generator.iter))
+            named |= set(words_of(generator.iter))
             gathered.append((elt, over))
         case ast.List(elts=[first, second, *rest]) | ast.Tuple(elts=[first, second, *rest]):
             same = {ast.unparse(_base(one, set(), scope) or one) for one in (first, second, *rest)}
             if len(same) == 1:
                 gathered.append((first, set()))
-    is_channels = _bare(join) in {"cat", "concat", "concatenate"} and _axis(join) in {1, -3}
+    is_channels = bare_name(join) in {"cat", "concat", "concatenate"} and axis_of(join) in {1, -3}
     if named & SAMPLING_WORDS or not (is_channels or named & CHANNEL_WORDS):
         return
-    if _axis(join) not in {None, 0, 1, -2, -3}:
+    if axis_of(join) not in {None, 0, 1, -2, -3}:
         return
     for element, changed in gathered:
         if _base(element, changed, scope) is not None:
@@ -309,7 +311,7 @@ def _appended(row: ast.expr, join: ast.Call, scope: _Scope) -> list[tuple[ast.ex
     for loop in scope.nodes:
         if not isinstance(loop, ast.For):
             continue
-        changed = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        changed = changed_in(loop)
         for node in ast.walk(loop):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr="append"), args=[one]):
@@ -320,26 +322,26 @@ def _appended(row: ast.expr, join: ast.Call, scope: _Scope) -> list[tuple[ast.ex
 
 def _filled(loop: ast.For, counter: str, scope: _Scope) -> Iterator[MadeChannels]:
     """`out[c] = x + noise like x` in a loop over channels that does not change x."""
-    changed = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    named = {*words(counter), *_words_of(loop.iter)} | scope.named
+    changed = changed_in(loop)
+    named = {*words(counter), *words_of(loop.iter)} | scope.named
     for node in ast.walk(loop):
         match node:
             case ast.Assign(targets=[ast.Subscript(value=held, slice=place)], value=value):
-                is_channel = (named | set(_words_of(held))) & CHANNEL_WORDS and _mentions(place, counter)
+                is_channel = (named | set(words_of(held))) & CHANNEL_WORDS and _mentions(place, counter)
                 if is_channel and _base(value, changed, scope) is not None:
                     yield MadeChannels(scope.site(node), scope.site(value))
 
 
 def _base(element: ast.expr, changed: set[str], scope: _Scope) -> ast.expr | None:
     """What a noisy version is a version of: the `x` of `x + s * randn_like(x)` or of `with_noise(x)`."""
-    if isinstance(element, ast.Call) and _bare(element) in KEEPING and element.args:
+    if isinstance(element, ast.Call) and bare_name(element) in KEEPING and element.args:
         element = element.args[0]
     match element:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             for one, noise in ((left, right), (right, left)):
-                if _is_fixed(one, changed) and _is_drawn_in_place(noise, one):
+                if _is_fixed(one, changed) and is_drawn_like(noise, one, DRAWS):
                     return one
-        case ast.Call(args=[one, *_]) if _bare(element) in scope.drawing | {"normal", "poisson"}:
+        case ast.Call(args=[one, *_]) if bare_name(element) in scope.drawing | {"normal", "poisson"}:
             return one if _is_fixed(one, changed) else None
     return None
 
@@ -348,16 +350,6 @@ def _is_fixed(node: ast.expr, changed: set[str]) -> bool:
     names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     is_plain = isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
     return is_plain and bool(names) and not names & changed
-
-
-def _is_drawn_in_place(noise: ast.expr, one: ast.expr) -> bool:
-    shape = ast.unparse(one)
-    for node in ast.walk(noise):
-        if isinstance(node, ast.Call) and _bare(node) in DRAWS:
-            given = (*node.args, *(keyword.value for keyword in node.keywords))
-            if any(shape in ast.unparse(arg) for arg in given):
-                return True
-    return False
 
 
 # --- reading
@@ -373,41 +365,5 @@ def _holds(node: ast.expr, join: ast.Call) -> bool:
     return any(inner is join for inner in ast.walk(node))
 
 
-def _bare(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
-
-
-def _axis(node: ast.Call, *, of_repeat: bool = False) -> object:
-    """The axis that a call names; None where it names none."""
-    given = next((k.value for k in node.keywords if k.arg in {"dim", "axis"}), None)
-    if given is None and not of_repeat:
-        given = node.args[1] if len(node.args) > 1 else None
-    if given is None and of_repeat and _is_of_library(node):
-        given = node.args[2] if len(node.args) > 2 else None
-    if given is None:
-        return None
-    try:
-        return ast.literal_eval(given)
-    except ValueError:
-        return ast.unparse(given)
-
-
-def _given(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
-    found: dict[str, list[ast.expr]] = {}
-    for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append(node.value)
-    return found
-
-
 def _mentions(node: ast.AST, name: str) -> bool:
     return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
-
-
-def _words_of(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
-        name = getattr(inner, "id", getattr(inner, "attr", None))
-        if isinstance(name, str):
-            yield from words(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
@@ -61,7 +62,7 @@ def _is_element(node: ast.expr, row: str) -> bool:
 
 
 def _draws(noise: ast.expr) -> bool:
-    return any(isinstance(node, ast.Call) and _bare(node) in DRAWS for node in ast.walk(noise))
+    return any(isinstance(node, ast.Call) and bare_name(node) in DRAWS for node in ast.walk(noise))
 
 
 def _is_measured(nodes: list[ast.AST], row: str) -> bool:
@@ -78,13 +79,9 @@ def _is_measured(nodes: list[ast.AST], row: str) -> bool:
 def _is_joined(nodes: list[ast.AST], row: str) -> bool:
     return any(
         isinstance(node, ast.Call)
-        and _bare(node) in JOINS
+        and bare_name(node) in JOINS
         and bool(node.args)
         and isinstance(node.args[0], ast.Name)
         and node.args[0].id == row
         for node in nodes
     )
-
-
-def _bare(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
