@@ -25,11 +25,20 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.agreed_decisions import (
+    agreed_by_all,
+    asked_through,
+    averaged_over_all,
+    device_of_ranks,
+    engine_at,
+)
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import made_by
-from stethoscope.program.events import Assignment, Call, Jump, Scope
+from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.moves import Kind
 from stethoscope.program.ranks import Decisions, Ranks, is_clock
+from stethoscope.program.statements import blocks_around
+from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.processes import Processes
 
 RULE = Rule(code="RNK102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -53,6 +62,7 @@ def examine(processes: Processes) -> Iterator[Finding]:
                 place,
                 f"each rank {what} by `{asked}`, which depends on its own {own}",
                 evidence={"decision": asked},
+                fix=_fix(ranks, decisions, scope),
             )
 
 
@@ -96,3 +106,48 @@ def _sets_rate(target: ast.expr) -> bool:
     if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Constant):
         return False
     return target.slice.value == "lr"
+
+
+def _fix(ranks: Ranks, decisions: Decisions, scope: Scope | Call) -> Fix | None:
+    """The decision taken by all ranks together: what one of them says counts for all."""
+    trace = ranks.walk.trace
+    device = device_of_ranks(trace)
+    if isinstance(scope, Call):
+        comes = _all_come_here(ranks, decisions, scope.scope, scope)
+        splices = _averaged(ranks, scope, device) if device is not None and comes else ()
+        return Fix("follow the mean of all ranks", Level.UNSAFE, splices) if splices else None
+    inside = (event for event in trace.events if any(one is scope for one in event.scopes()))
+    first = next(inside, None)
+    engine = engine_at(trace, first) if first is not None else None
+    if scope.kind != "if" or not isinstance(scope.node, ast.expr) or first is None:
+        return None
+    if not _all_come_here(ranks, decisions, scope.outer, first):
+        return None
+    if engine is not None:
+        splices = asked_through(*engine, scope.source, trace.run.index, scope.node)
+    elif device is not None:
+        splices = agreed_by_all(trace.run.index, scope.source, scope.node, device)
+    else:
+        return None
+    return Fix("let the ranks decide together", Level.UNSAFE, splices) if splices else None
+
+
+def _all_come_here(ranks: Ranks, decisions: Decisions, outer: Scope | None, first: Event) -> bool:
+    """Whether no rank goes another way before: a collective that some of them never call waits for ever."""
+    around = {id(one) for one in outer.outwards()} if outer is not None else set()
+    if any(decisions.local.get(one) for one in around):
+        return False
+    for event in ranks.walk.trace.events[: ranks.walk.place(first)]:
+        if not isinstance(event, Jump) or event.leaves is None or id(event.leaves) not in around:
+            continue
+        if any(decisions.local.get(id(one)) for one in event.scopes() if id(one) not in around):
+            return False
+    return True
+
+
+def _averaged(ranks: Ranks, step: Call, device: str) -> tuple[Splice, ...]:
+    node, source = step.site.node, step.site.source
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return ()
+    block, position = blocks_around(source, node)[0]
+    return averaged_over_all(ranks.walk.trace.run.index, source, block[position], node.args[0], device)
