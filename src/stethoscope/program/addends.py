@@ -9,16 +9,7 @@ from stethoscope.program.declared_numbers import number
 from stethoscope.program.execution import Execution
 from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.own_losses import own_loss
-from stethoscope.program.values import (
-    Applied,
-    Choice,
-    Constant,
-    Delayed,
-    Items,
-    Site,
-    Value,
-    inputs,
-)
+from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Site, Value, inputs
 
 MOST_VISITED = 400
 MOST_TAKEN_APART = 600  # values of one sum that are looked into

@@ -13,16 +13,7 @@ from stethoscope.program.ingredients import LAYOUT
 from stethoscope.program.likenesses import LIKENESS_WORDS, words
 from stethoscope.program.network_passes import callable_name, comes_from_model, is_network_pass
 from stethoscope.program.orientation import spoken_name
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Delayed,
-    Instance,
-    Items,
-    Table,
-    Value,
-    lines_of,
-)
+from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Table, Value, lines_of
 
 # fmt: off
 MEASURE_WORDS = frozenset({

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 
 from stethoscope.program.filled_channels import fills_channels
 from stethoscope.program.ingredients import peeled
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Items,
-    Value,
-)
+from stethoscope.program.values import Applied, Constant, Items, Value
 from stethoscope.program.zeros import is_nothing, is_zero, is_zeros
 
 JOINING = frozenset({"cat", "concat", "concatenate"})

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stethoscope.program.autocast import HALVES, Autocast, DType
-from stethoscope.program.tensor_types import (
-    Held,
-    Mode,
-)
+from stethoscope.program.tensor_types import Held, Mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,7 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.index import Function
 from stethoscope.program.likenesses import words
 from stethoscope.program.orientation import spoken_name
-from stethoscope.program.values import (
-    Applied,
-    Delayed,
-    FunctionValue,
-    Instance,
-    Leaf,
-    Part,
-    Value,
-    inputs,
-)
+from stethoscope.program.values import Applied, Delayed, FunctionValue, Instance, Leaf, Part, Value, inputs
 from stethoscope.run import Where
 
 MOST_SEEN = 20_000  # values looked at from one entry

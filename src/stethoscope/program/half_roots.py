@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from stethoscope.program.apex import initialised
-from stethoscope.program.autocast import (
-    Autocast,
-    DType,
-    autocast_of,
-    engine_autocast,
-    engine_weights,
-)
+from stethoscope.program.autocast import Autocast, DType, autocast_of, engine_autocast, engine_weights
 from stethoscope.program.dtype_flow import Flow
 from stethoscope.program.effects import own_nodes
 from stethoscope.program.entered_modes import entered
@@ -33,13 +27,7 @@ from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
 from stethoscope.program.tensor_types import Held, Mode
 from stethoscope.program.trace import Trace
-from stethoscope.program.values import (
-    Applied,
-    Choice,
-    Instance,
-    Items,
-    Value,
-)
+from stethoscope.program.values import Applied, Choice, Instance, Items, Value
 
 MOST_ROOTS = 400  # functions that begin a walk
 ROOT_STEPS = 40_000  # nodes visited from one of them

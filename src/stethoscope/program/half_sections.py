@@ -11,9 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from stethoscope.program.autocast import (
-    DType,
-)
+from stethoscope.program.autocast import DType
 from stethoscope.program.dtype_flow import Flow, Noted
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
@@ -24,9 +22,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.tensor_calls import Body
 from stethoscope.program.trace import Trace, traces
-from stethoscope.program.values import (
-    Value,
-)
+from stethoscope.program.values import Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from stethoscope.program.autocast import (
-    HALVES,
-    DType,
-    dtypes_of,
-    named_dtype,
-)
+from stethoscope.program.autocast import HALVES, DType, dtypes_of, named_dtype
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Index
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
-from stethoscope.program.values import (
-    Applied,
-    Choice,
-    ClassValue,
-    Delayed,
-    Items,
-    Part,
-    Value,
-)
+from stethoscope.program.values import Applied, Choice, ClassValue, Delayed, Items, Part, Value
 
 
 def sharded_weights(index: Index, settings: SettingsTree, event: Call) -> DType | None:

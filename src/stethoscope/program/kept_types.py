@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 from stethoscope.program.autocast import DType
-from stethoscope.program.tensor_types import (
-    CREATING,
-    NUMBER,
-    UNKNOWN,
-    Held,
-    Mode,
-    promoted,
-)
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Leaf,
-    Part,
-    Value,
-)
+from stethoscope.program.tensor_types import CREATING, NUMBER, UNKNOWN, Held, Mode, promoted
+from stethoscope.program.values import Applied, Constant, Leaf, Part, Value
 
 ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "**", "%", "neg"})
 METHODS_OF_PARTS = frozenset(

@@ -20,11 +20,7 @@ from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trace import TRACE_STEPS
 from stethoscope.program.training_data import POSITIONAL, TrainingLoader, sources, training_loaders
-from stethoscope.program.values import (
-    Applied,
-    Delayed,
-    Instance,
-)
+from stethoscope.program.values import Applied, Delayed, Instance
 
 # fmt: off
 EVALUATION_WORDS = frozenset({

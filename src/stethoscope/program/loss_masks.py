@@ -7,23 +7,13 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import peeled
 from stethoscope.program.likenesses import words
 from stethoscope.program.network_passes import is_network_pass
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Delayed,
-    Instance,
-    Leaf,
-    Part,
-    Value,
-)
+from stethoscope.program.values import Applied, Constant, Delayed, Instance, Leaf, Part, Value
 
 # fmt: off
 MASKING_WORDS = frozenset({
     "mask", "masks", "valid", "length", "lengths", "weights", "lens", "ignore", "masked", "keep", "nonpad",
 })
-# fmt: on
 MARKING_WORDS = frozenset({"valid", "validity", "pad", "padding", "ignore", "void"})
-# fmt: off
 LOSSES = frozenset({
     "cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss", "LabelSmoothingCrossEntropy", "mse_loss",
     "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "kl_div",

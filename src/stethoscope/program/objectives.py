@@ -17,10 +17,7 @@ from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.silent_weights import silent_weight
 from stethoscope.program.term_sizes import TermSize, sized
 from stethoscope.program.term_weights import KnownNumbers, TermWeight, weighed
-from stethoscope.program.values import (
-    Applied,
-    Delayed,
-)
+from stethoscope.program.values import Applied, Delayed
 
 MOST_TERMS = 12
 

@@ -11,16 +11,7 @@ from stethoscope.program.empty_channels import JOINING, fills_some_channels, fla
 from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import ingredients, peeled
 from stethoscope.program.loss_masks import is_comparison, names_mask
-from stethoscope.program.values import (
-    Applied,
-    Choice,
-    Constant,
-    Items,
-    Leaf,
-    Part,
-    Value,
-    inputs,
-)
+from stethoscope.program.values import Applied, Choice, Constant, Items, Leaf, Part, Value, inputs
 from stethoscope.program.zeros import is_below_zero, is_nothing, is_zero, is_zeros
 
 PAD = re.compile(r"(?<![a-z])pad", re.IGNORECASE)

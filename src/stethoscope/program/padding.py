@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from stethoscope.program import calls
 from stethoscope.program.batches import batch_parts, collated, drawn, drawn_from, entry, is_loader
 from stethoscope.program.call_arguments import SPREAD
+from stethoscope.program.calls import bare_name
 from stethoscope.program.empty_channels import lacks_channels, pads_channels, pads_first_axis
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
@@ -40,16 +40,7 @@ from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.trainer_collators import collator
 from stethoscope.program.trainer_labels import labels_as_made
 from stethoscope.program.training_data import TrainingLoader, training_loaders
-from stethoscope.program.values import (
-    Applied,
-    Delayed,
-    Items,
-    Leaf,
-    Part,
-    Site,
-    Value,
-    inputs,
-)
+from stethoscope.program.values import Applied, Delayed, Items, Leaf, Part, Site, Value, inputs
 from stethoscope.program.void_labels import replaced_mark
 
 TOKENS, CHANNELS, VOID, ONE_SIDED = "tokens", "channels", "void", "one-sided"
@@ -361,7 +352,7 @@ def _by_trainers(index: Index, settings: SettingsTree) -> Iterator[PaddedLoss | 
         if "data_collator" not in module.source.text or is_test(module.source):
             continue
         for node in ast.walk(module.source.tree):
-            if isinstance(node, ast.Call) and calls.bare_name(node).endswith("Trainer"):
+            if isinstance(node, ast.Call) and bare_name(node).endswith("Trainer"):
                 target = index.resolve(module, dotted(node.func) or "")
                 if isinstance(target, Class) and index.method(target, "compute_loss") is not None:
                     continue  # its loss says itself what it leaves out

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stethoscope.program.values import (
-    Site,
-)
+from stethoscope.program.values import Site
 
 
 @dataclass(frozen=True, slots=True)

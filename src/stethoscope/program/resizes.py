@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Items,
-    Value,
-)
+from stethoscope.program.values import Applied, Constant, Items, Value
 
 RESIZE_CALLS = frozenset(
     {

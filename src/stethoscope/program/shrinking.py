@@ -18,13 +18,7 @@ from stethoscope.program.network_passes import callable_name, is_model_call, is_
 from stethoscope.program.pictures import Mark, Picture
 from stethoscope.program.removal import removal
 from stethoscope.program.resizes import is_resize
-from stethoscope.program.values import (
-    Applied,
-    Delayed,
-    Value,
-    inputs,
-    span_of,
-)
+from stethoscope.program.values import Applied, Delayed, Value, inputs, span_of
 from stethoscope.run import Splice, Where
 
 MOST_SHARE = 0.6  # of the area; above this it is a border or a multiple of the scale

@@ -21,15 +21,7 @@ from stethoscope.program.probe import operands_of, score
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.shared_values import shared_values
 from stethoscope.program.tensor_operations import LAYERS
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Delayed,
-    Leaf,
-    Part,
-    Site,
-    Value,
-)
+from stethoscope.program.values import Applied, Constant, Delayed, Leaf, Part, Site, Value
 
 SMALL, LARGE = 32, 64  # sides of the pictures
 ERRORS = (0.02, 0.2)  # standard deviations of a good and of a poor prediction, of values between 0 and 1

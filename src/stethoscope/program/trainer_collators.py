@@ -6,10 +6,7 @@ import ast
 
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Class, Function, Module, dotted
-from stethoscope.program.values import (
-    FunctionValue,
-    Value,
-)
+from stethoscope.program.values import FunctionValue, Value
 
 
 def collator(run: Execution, module: Module, node: ast.expr | None) -> Value | None:

@@ -5,12 +5,7 @@ from __future__ import annotations
 import re
 
 from stethoscope.program.ingredients import peeled
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Site,
-    Value,
-)
+from stethoscope.program.values import Applied, Constant, Site, Value
 from stethoscope.program.zeros import is_below_zero, is_zero, is_zeros
 
 MARKED = re.compile(r"ignor|void|unlabel|invalid|(?<![a-z])pad|255", re.IGNORECASE)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from stethoscope.program.values import (
-    Applied,
-    Constant,
-    Value,
-)
+from stethoscope.program.values import Applied, Constant, Value
 
 
 def is_below_zero(value: Value) -> bool:
