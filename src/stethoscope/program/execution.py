@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from stethoscope.program import calls
-from stethoscope.program.arithmetic import fold_binary, fold_compare, fold_unary, truth
+from stethoscope.program.arithmetic import fold_unary
 from stethoscope.program.assignments import assign
 from stethoscope.program.builtin_calls import BUILTINS, CONCRETE_ROUNDS, LOOP_ROUNDS, range_elements
 from stethoscope.program.call_arguments import SPREAD
@@ -33,11 +33,12 @@ from stethoscope.program.index import Class, External, Function, Index, Module, 
 from stethoscope.program.instance_attributes import class_attribute, instance_attribute
 from stethoscope.program.learning_classes import learns
 from stethoscope.program.network_passes import is_network_pass
+from stethoscope.program.operators import binary, boolean, compared, either, joined_text
 from stethoscope.program.parameter_values import bind, entry_parameters, entry_value
 from stethoscope.program.registries import registered, registry_item
 from stethoscope.program.settings_paths import setting, settings_part, settings_path
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.statement_flow import follow_block, is_about_resuming
+from stethoscope.program.statement_flow import follow_block
 from stethoscope.program.values import (
     NOTHING,
     Applied,
@@ -403,15 +404,15 @@ class Execution:
                 return calls.call(self, node, frame)
             case ast.BinOp(left=left, op=op, right=right):
                 site = Site(frame.module.source, node)
-                return self.binary(op, self.evaluate(left, frame), self.evaluate(right, frame), site)
+                return binary(self, op, self.evaluate(left, frame), self.evaluate(right, frame), site)
             case ast.UnaryOp(op=op, operand=operand):
                 return fold_unary(op, self.evaluate(operand, frame), Site(frame.module.source, node))
             case ast.BoolOp(op=op, values=values):
-                return self._boolean(op, [self.evaluate(value, frame) for value in values], node, frame)
+                return boolean(op, [self.evaluate(value, frame) for value in values], node, frame)
             case ast.Compare():
-                return self._compare(node, frame)
+                return compared(self, node, frame)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._either(test, body, orelse, frame)
+                return either(self, test, body, orelse, frame)
             case ast.Subscript(value=base, slice=key):
                 return self._subscript(node, base, key, frame)
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
@@ -429,7 +430,7 @@ class Execution:
                 assign(self, target, evaluated, frame)
                 return evaluated
             case ast.JoinedStr(values=values):
-                return self._text(values, frame)
+                return joined_text(self, values, frame)
             case ast.Slice():
                 parts = [
                     self.evaluate(p, frame) if p else NOTHING for p in (node.lower, node.upper, node.step)
@@ -600,58 +601,6 @@ class Execution:
         if option is not None and option.value in entries:
             return entries[option.value]
         return choice(*(chosen or [*entries.values(), *rest]))
-
-    def binary(self, op: ast.operator, left: Value, right: Value, site: Site) -> Value:
-        """`left + right` and the like."""
-        folded = fold_binary(op, left, right, site)
-        if isinstance(folded, Applied) and folded.callee == "-":
-            self.note(folded)
-        return folded
-
-    def _compare(self, node: ast.Compare, frame: Frame) -> Value:
-        left = self.evaluate(node.left, frame)
-        results: list[Value] = []
-        for op, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.evaluate(right_node, frame)
-            result = fold_compare(op, left, right, Site(frame.module.source, node))
-            if isinstance(result, Applied) and result.callee == "==":
-                self.note(result)
-            results.append(result)
-            left = right
-        return results[0] if len(results) == 1 else self._boolean(ast.And(), results, node, frame)
-
-    def _boolean(self, op: ast.boolop, values: list[Value], node: ast.expr, frame: Frame) -> Value:
-        wanted = isinstance(op, ast.Or)
-        kept: list[Value] = []
-        for value in values:
-            known = truth(value)
-            if known is wanted:
-                return value if not kept else choice(*kept, value)
-            if known is None:
-                kept.append(value)
-        if not kept:
-            return values[-1]
-        if wanted:  # `x or default`
-            return choice(*kept)
-        return Applied("and", tuple(kept), {}, Site(frame.module.source, node))
-
-    def _either(self, test: ast.expr, body: ast.expr, orelse: ast.expr, frame: Frame) -> Value:
-        tested = self.evaluate(test, frame)
-        known = truth(tested)
-        if self.tracing and is_about_resuming(test):
-            with self.inside("if", test, frame, tested):
-                resumed = self.evaluate(body, frame)
-            with self.inside("if", test, frame, tested, False):
-                return choice(resumed, self.evaluate(orelse, frame))
-        if known is not None:
-            return self.evaluate(body if known else orelse, frame)
-        return choice(self.evaluate(body, frame), self.evaluate(orelse, frame))
-
-    def _text(self, values: list[ast.expr], frame: Frame) -> Value:
-        pieces = [self.evaluate(value, frame) for value in values]
-        if all(isinstance(piece, Constant) for piece in pieces):
-            return Constant("".join(str(piece.value) for piece in pieces if isinstance(piece, Constant)))
-        return Leaf("text")
 
     def spend(self) -> None:
         """Take one step out of the budget."""

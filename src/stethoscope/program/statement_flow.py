@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stethoscope.program.arithmetic import truth
@@ -20,6 +19,7 @@ from stethoscope.program.events import Assignment, Event, Jump
 from stethoscope.program.frames import Around, Frame
 from stethoscope.program.index import FunctionNode, dotted
 from stethoscope.program.loop_counters import forget_counters
+from stethoscope.program.operators import binary, is_about_resuming
 from stethoscope.program.parameter_values import entry_parameters
 from stethoscope.program.values import (
     NOTHING,
@@ -239,7 +239,7 @@ def _augment(
     before = run.evaluate(target, frame)  # evaluation never looks at the load or store context
     after = run.evaluate(value, frame)
     _met_assignment(run, node, target, after, frame, SYMBOLS.get(type(op), "?"))
-    assign(run, target, run.binary(op, before, after, Site(frame.module.source, node)), frame)
+    assign(run, target, binary(run, op, before, after, Site(frame.module.source, node)), frame)
 
 
 def _local_function(run: Execution, node: FunctionNode, frame: Frame) -> Value:
@@ -296,12 +296,3 @@ def _is_short(callee: FunctionValue | LambdaValue) -> bool:
     """Whether a function is followed in a few steps."""
     node = callee.function.node if isinstance(callee, FunctionValue) else callee.node
     return (node.end_lineno or node.lineno) - node.lineno <= FEW_LINES
-
-
-@lru_cache(maxsize=4096)
-def is_about_resuming(test: ast.expr) -> bool:
-    """Whether a condition asks for a resume: off by default, and yet a way that a run goes."""
-    texts = (
-        getattr(n, "id", None) or getattr(n, "attr", None) or getattr(n, "value", "") for n in ast.walk(test)
-    )
-    return any(isinstance(text, str) and "resum" in text.lower() for text in texts)
