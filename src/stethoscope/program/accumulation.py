@@ -17,6 +17,7 @@ from stethoscope.program.loss_scaling import scaling
 from stethoscope.program.micro_batches import is_single, is_window_of_batches, spoken_of_micro_batches
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop, condition
 from stethoscope.program.values import Applied, Constant, Delayed, Site, Value
 
@@ -173,7 +174,7 @@ def _is_offered(index: Index) -> bool:
 
 def _names(*nodes: ast.AST) -> Iterator[str]:
     for node in nodes:
-        for inner in ast.walk(node):
+        for inner in all_nodes(node):
             name = dotted(inner)
             if name is not None:
                 yield name.rpartition(".")[2]

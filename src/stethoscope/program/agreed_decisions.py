@@ -10,6 +10,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.moves import full_name, receiver_role
 from stethoscope.program.roles import Role
 from stethoscope.program.statements import is_inline, is_name_chain, put_before
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace
 from stethoscope.program.values import Constant
 from stethoscope.run import Source, Splice
@@ -27,7 +28,7 @@ def agreed_by_all(
     modules = index.module_of(source).imports
     distributed, torch = (name_of_module(modules, name) for name in ("torch.distributed", "torch"))
     statement = next(
-        (one for one in ast.walk(source.tree) if isinstance(one, ast.If) and one.test is test), None
+        (one for one in all_nodes(source.tree) if isinstance(one, ast.If) and one.test is test), None
     )
     if statement is None or not distributed or not torch or not _begins_with_if(source, statement):
         return ()
@@ -94,5 +95,5 @@ def _begins_with_if(source: Source, statement: ast.If) -> bool:
 
 
 def _free_name(source: Source) -> str:
-    names = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    names = {one.id for one in all_nodes(source.tree) if isinstance(one, ast.Name)}
     return next(name for name in ("agreed", "agreed_by_all", "agreed_by_all_ranks") if name not in names)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from stethoscope.program.calls import bare_name
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes
 
 
 def given_values(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
@@ -48,7 +49,7 @@ def is_of_library(node: ast.Call) -> bool:
 def is_drawn_like(noise: ast.expr, one: ast.expr, draws: Collection[str]) -> bool:
     """Whether noise is drawn in the shape of something: `0.01 * torch.randn_like(x)`, `randn(*x.shape)`."""
     shape = ast.unparse(one)
-    for node in ast.walk(noise):
+    for node in all_nodes(noise):
         if isinstance(node, ast.Call) and bare_name(node) in draws:
             given = (*node.args, *(keyword.value for keyword in node.keywords))
             if any(shape in ast.unparse(arg) for arg in given):
@@ -58,12 +59,12 @@ def is_drawn_like(noise: ast.expr, one: ast.expr, draws: Collection[str]) -> boo
 
 def changed_in(loop: ast.For) -> set[str]:
     """The variables that a loop changes."""
-    return {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in all_nodes(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def words_of(node: ast.AST) -> Iterator[str]:
     """The words of the variables and attributes that a node mentions."""
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         name = getattr(inner, "id", getattr(inner, "attr", None))
         if isinstance(name, str):
             yield from words(name)

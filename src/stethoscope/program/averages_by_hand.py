@@ -15,6 +15,7 @@ from stethoscope.program.events import Call, Event
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.moves import Kind
 from stethoscope.program.networks import networks, trained_by
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Value
 
 WEIGHTS = frozenset({"parameters", "named_parameters", "state_dict", "buffers", "named_buffers"})
@@ -39,7 +40,7 @@ def _drawings(walk: Walk) -> Iterator[Drawing]:
     loops = {id(node): node for node in _mixing_loops(walk)}
     if not loops:
         return
-    inside = {id(inner): node for node in loops.values() for inner in ast.walk(node)}
+    inside = {id(inner): node for node in loops.values() for inner in all_nodes(node)}
     trained = {
         id(network)
         for move in walk.moves
@@ -70,9 +71,9 @@ def _mixing_loops(walk: Walk) -> Iterator[ast.For]:
 
 def mixes(loop: ast.For) -> bool:
     """Whether the innermost loop over parameters mixes: `a.lerp_(b, t)`, `a.data = d * a + (1 - d) * b`."""
-    if not any(isinstance(node, ast.Call) and _called(node) in WEIGHTS for node in ast.walk(loop.iter)):
+    if not any(isinstance(node, ast.Call) and _called(node) in WEIGHTS for node in all_nodes(loop.iter)):
         return False
-    for node in ast.walk(loop):
+    for node in all_nodes(loop):
         if isinstance(node, ast.Call) and _called(node) in MIXING:
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _is_one(node.left):

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Event
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 CUTTING = frozenset({"detach", "item", "data", "float", "cpu", "numpy", "tolist", "detach_"})
@@ -30,8 +30,8 @@ def begun_average_of(event: Event) -> tuple[Assignment, ast.expr] | None:
     if not _is_begun_once(held, event.site.node, nodes):
         return None
     for place, added in _additions(held, nodes):
-        is_same = set_to in {ast.unparse(node) for node in ast.walk(added) if isinstance(node, ast.expr)}
-        if is_same and not any(_name(node) in CUTTING for node in ast.walk(added)):
+        is_same = set_to in {ast.unparse(node) for node in all_nodes(added) if isinstance(node, ast.expr)}
+        if is_same and not any(_name(node) in CUTTING for node in all_nodes(added)):
             return replace(event, site=Site(event.site.source, place)), added
     return None
 
@@ -40,10 +40,10 @@ def _is_begun_once(held: str, value: ast.AST, nodes: tuple[ast.AST, ...]) -> boo
     """Whether the value is set under `if held is None`, or in the other arm of what says it is there."""
     for node in nodes:
         if isinstance(node, ast.If) and held in {
-            ast.unparse(one) for one in ast.walk(node.test) if isinstance(one, ast.Attribute)
+            ast.unparse(one) for one in all_nodes(node.test) if isinstance(one, ast.Attribute)
         }:
             arms = (*node.body, *node.orelse)
-            if any(value is inner for arm in arms for inner in ast.walk(arm)):
+            if any(value is inner for arm in arms for inner in all_nodes(arm)):
                 return True
     return False
 

@@ -14,6 +14,7 @@ from stethoscope.program.choosing import BEST_WORDS, NO_WEIGHTS, SAVING_WORDS, i
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Site
 
 HOOKS = frozenset(
@@ -46,11 +47,11 @@ def callback_choices(index: Index) -> Iterator[CallbackChoice]:
 
 def _choices(hook: Function) -> Iterator[CallbackChoice]:
     scores = dict(_scores(hook))
-    for node in ast.walk(hook.node):
+    for node in all_nodes(hook.node):
         if not isinstance(node, ast.If):
             continue
         save = next((call for call in _calls(node.body) if _is_save(call)), None)
-        for test in ast.walk(node.test) if save is not None else ():
+        for test in all_nodes(node.test) if save is not None else ():
             if not isinstance(test, ast.Compare) or len(test.comparators) != 1:
                 continue
             best = [bool(_words(side) & BEST_WORDS) for side in (test.left, test.comparators[0])]
@@ -67,7 +68,7 @@ def _choices(hook: Function) -> Iterator[CallbackChoice]:
 
 def _scores(hook: Function) -> Iterator[tuple[str, tuple[str, ast.expr]]]:
     """The names that hold what was looked up among the logged numbers."""
-    for node in ast.walk(hook.node):
+    for node in all_nodes(hook.node):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             found = _key_of(node.value)
             if found is not None:
@@ -80,7 +81,7 @@ def _scores(hook: Function) -> Iterator[tuple[str, tuple[str, ast.expr]]]:
 
 def _key_of(value: ast.expr) -> tuple[str, ast.expr] | None:
     """`logs["loss"]`, `logs.get("loss")`, `(logs or {}).get("loss")`, also as a number."""
-    for node in ast.walk(value):
+    for node in all_nodes(value):
         match node:
             case ast.Subscript(value=base, slice=ast.Constant(value=str() as key)) as found:
                 pass
@@ -105,7 +106,7 @@ def _is_training_key(key: str, hook: Function) -> bool:
 
 def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
     for statement in body:
-        for node in ast.walk(statement):
+        for node in all_nodes(statement):
             if isinstance(node, ast.Call):
                 yield node
 

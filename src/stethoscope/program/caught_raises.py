@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.events import Call, Event, Jump
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import FunctionValue
 
@@ -17,7 +18,7 @@ def caught_before(loop: TrainingLoop, skipped: Event) -> Iterator[tuple[Event, a
     """What raises before an event of the same round, with the question that it raises on, where a handler
     goes on without the event."""
     body = loop.body.node if loop.body is not None and loop.body.kind == "loop" else None
-    tries = [node for node in ast.walk(body) if isinstance(node, ast.Try)] if body is not None else []
+    tries = [node for node in all_nodes(body) if isinstance(node, ast.Try)] if body is not None else []
     for event in loop.events if tries else ():
         if event is skipped:
             return
@@ -33,7 +34,7 @@ def _raises(event: Event) -> Iterator[tuple[ast.Raise, ast.expr]]:
         if scope is not None and isinstance(scope.node, ast.expr):
             yield event.site.node, scope.node
     elif isinstance(event, Call) and isinstance(event.callee, FunctionValue):
-        for node in ast.walk(event.callee.function.node):
+        for node in all_nodes(event.callee.function.node):
             if isinstance(node, ast.If):
                 yield from ((one, node.test) for one in node.body if isinstance(one, ast.Raise))
 
@@ -45,7 +46,7 @@ def _goes_on(node: ast.Try, event: Event, raising: ast.Raise, skipped: Event) ->
     handler = next((one for one in node.handlers if _catches(one, raising)), None)
     if handler is None:
         return False
-    leaves = any(isinstance(inner, ast.Raise | ast.Return | ast.Break) for inner in ast.walk(handler))
+    leaves = any(isinstance(inner, ast.Raise | ast.Return | ast.Break) for inner in all_nodes(handler))
     if leaves or "exit" in ast.unparse(handler):
         return False
     return _holds(node.body, skipped) or isinstance(handler.body[-1], ast.Continue)
@@ -53,7 +54,7 @@ def _goes_on(node: ast.Try, event: Event, raising: ast.Raise, skipped: Event) ->
 
 def _holds(body: list[ast.stmt], event: Event) -> bool:
     """Whether an event happens in some statements, or in a function that they call."""
-    inside = [inner for statement in body for inner in ast.walk(statement)]
+    inside = [inner for statement in body for inner in all_nodes(statement)]
     if any(inner is event.site.node for inner in inside):
         return True
     names = {scope.node.name for scope in event.scopes() if isinstance(scope.node, ast.FunctionDef)}

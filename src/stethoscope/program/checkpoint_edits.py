@@ -10,6 +10,7 @@ from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.known_names import name_at
 from stethoscope.program.statements import blocks_around, is_inline, is_name_chain, put_after
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Value
 from stethoscope.run import Fix, Level, Splice
 
@@ -99,7 +100,7 @@ def _saved_with(walk: Walk, key: str) -> Iterator[tuple[ast.Dict, int, Call]]:
             continue
         seen.add(id(event.site.node))
         if event.name == "state_dict":
-            for node in ast.walk(event.site.source.tree):
+            for node in all_nodes(event.site.source.tree):
                 if isinstance(node, ast.Dict) and event.site.node in node.values and key in _keys(node):
                     position = [value is event.site.node for value in node.values].index(True)
                     if getattr(node.keys[position], "value", None) == key:

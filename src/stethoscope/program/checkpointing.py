@@ -15,6 +15,7 @@ from stethoscope.program.moves import Kind, Move, receiver_role
 from stethoscope.program.own_checkpoints import is_written_by_training
 from stethoscope.program.roles import Role, role_by_name, role_of
 from stethoscope.program.settings_tree import HOLDERS
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -336,7 +337,7 @@ def replays(walk: Walk) -> Iterator[tuple[Move, Scope]]:
         if move.kind is not Kind.SCHEDULER_STEP:
             continue
         loop = next((s for s in move.event.scopes() if s.kind in {"loop", "comprehension"}), None)
-        if loop is None or any(isinstance(node, ast.Yield) for node in ast.walk(loop.node)):
+        if loop is None or any(isinstance(node, ast.Yield) for node in all_nodes(loop.node)):
             continue  # a generator of rounds steps with each of them
         if id(loop) in walk.training_scopes:
             is_replay = _is_in_skipped_round(move.event)
@@ -354,7 +355,7 @@ def _is_in_skipped_round(step: Event) -> bool:
     scope = next((s for s in step.scopes() if s.kind in {"if", "loop"}), None)
     if scope is None or scope.kind != "if" or not scope.arm or not _words_in(scope.node) & SKIPPING_WORDS:
         return False
-    asked = (node for node in ast.walk(scope.source.tree) if isinstance(node, ast.If))
+    asked = (node for node in all_nodes(scope.source.tree) if isinstance(node, ast.If))
     body = next((node.body for node in asked if node is scope.node or node.test is scope.node), [])
     called = {name for statement in body for name in names_in(statement)}
     return bool(body) and isinstance(body[-1], ast.Continue) and "backward" not in called

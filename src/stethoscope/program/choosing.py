@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.evaluation import DATA_WORDS, Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
-from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
+from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.values import Applied, Choice, Delayed, Instance, Items, Site, Table, Value
 from stethoscope.run import Recipe, Setting, Source
 
@@ -206,7 +207,7 @@ class Monitor:
 def monitors(index: Index) -> Iterator[Monitor]:
     """Every `ModelCheckpoint(monitor=...)` whose name is known."""
     for module in index.modules.values():
-        for node in ast.walk(module.source.tree) if "ModelCheckpoint" in module.source.text else ():
+        for node in all_nodes(module.source.tree) if "ModelCheckpoint" in module.source.text else ():
             if isinstance(node, ast.Call) and (dotted(node.func) or "").endswith("ModelCheckpoint"):
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 value = _constant(index, module, given.get("monitor"))
@@ -234,7 +235,7 @@ def written_monitors(index: Index, recipe: Recipe) -> Iterator[Setting]:
 def _monitor_settings(index: Index) -> Iterator[str]:
     """The names of the settings that `ModelCheckpoint(monitor=cfg.best_by, **cfg.checkpoint)` takes."""
     for module in index.modules.values():
-        for node in ast.walk(module.source.tree) if "ModelCheckpoint" in module.source.text else ():
+        for node in all_nodes(module.source.tree) if "ModelCheckpoint" in module.source.text else ():
             if not (isinstance(node, ast.Call) and (dotted(node.func) or "").endswith("ModelCheckpoint")):
                 continue
             for keyword in node.keywords:
@@ -280,7 +281,7 @@ def logged_by(classes: Iterable[Class], method: str) -> frozenset[str]:
 
 
 def _logged(function: Function) -> Iterator[str]:
-    for node in ast.walk(function.node):
+    for node in all_nodes(function.node):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         if node.func.attr == "log" and node.args and isinstance(node.args[0], ast.Constant):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS
 from stethoscope.program.followed_progress import PROGRESS, Following
 from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 SHARES = frozenset({"min", "max", "clamp", "clip", "cos", "exp", "minimum", "maximum"})
@@ -31,12 +31,12 @@ def curricula_over_data(index: Index) -> tuple[Following, ...]:
     for module in index.modules.values():
         if is_test(module.source) or not any(f"{name}(" in module.source.text for name in setters):
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if not isinstance(node, ast.Call) or _bare(node) not in setters:
                 continue
             cls, found = setters[_bare(node)]
             for name, value in _given(cls, node):
-                if name in found and any(map(_is_held_out, ast.walk(value))):
+                if name in found and any(map(_is_held_out, all_nodes(value))):
                     made = Site(module.source, node)
                     text = made.text.partition("\n")[0][:80]
                     progress, setting = found[name]
@@ -61,7 +61,7 @@ def _set_by(cls: Class) -> Iterator[tuple[str, tuple[str, Site]]]:
         }
         for node in nodes:
             for receiver, given in _settings(node):
-                if not any(isinstance(n, ast.Name) and n.id in ramp for n in ast.walk(given)):
+                if not any(isinstance(n, ast.Name) and n.id in ramp for n in all_nodes(given)):
                     continue
                 base = _base(receiver)
                 attribute = _own_attribute(base) or running.get(getattr(base, "id", ""), "")
@@ -104,7 +104,7 @@ def _ramp_names(nodes: list[ast.AST], progress: str) -> set[str]:
 
 def _is_share(value: ast.expr, progress: str) -> bool:
     """`min(1.0, epoch / epochs)`, `epoch / epochs`."""
-    for node in ast.walk(value):
+    for node in all_nodes(value):
         match node:
             case ast.BinOp(left=left, op=ast.Div()) if progress in _names(left):
                 return True
@@ -151,7 +151,7 @@ def _is_held_out(node: ast.AST) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
 
 
 def _bare(call: ast.Call) -> str:

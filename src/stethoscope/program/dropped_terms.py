@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.index import Index, dotted
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Site
 
 
@@ -14,7 +15,7 @@ def dropped_sums(index: Index) -> Iterator[tuple[Site, Site]]:
     for source in index.program.sources:
         if "backward" not in source.text:
             continue
-        nodes = list(ast.walk(source.tree))
+        nodes = list(all_nodes(source.tree))
         backward = {name: node for node in nodes if (name := _minimised(node)) is not None}
         for node in nodes if backward else ():
             match node:

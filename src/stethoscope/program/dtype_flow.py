@@ -18,9 +18,10 @@ from stethoscope.program.dtype_frames import DEPTH, TypeFrame
 from stethoscope.program.entered_modes import Entering
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.frames import Frame
-from stethoscope.program.index import Class, Function, FunctionNode, Module, dotted
+from stethoscope.program.index import Class, Function, Module, dotted
 from stethoscope.program.kept_types import is_unknown
 from stethoscope.program.plain_numbers import is_number
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.tensor_types import (
     CASTS,
     NUMBER,
@@ -203,7 +204,7 @@ class Flow:
             self._buffers[cls] = frozenset(
                 str(node.args[0].value)
                 for ancestor in self.run.index.lineage(cls)
-                for node in ast.walk(ancestor.node)
+                for node in all_nodes(ancestor.node)
                 if isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
                 and node.func.attr == "register_buffer"

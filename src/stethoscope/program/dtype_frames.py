@@ -15,10 +15,11 @@ from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of
 from stethoscope.program.dtype_calls import call_type
 from stethoscope.program.entered_modes import entered
 from stethoscope.program.execution import Exhausted
-from stethoscope.program.index import Class, Function, FunctionNode, Module
+from stethoscope.program.index import Class, Function, Module
 from stethoscope.program.kept_types import held_of, is_unknown
 from stethoscope.program.plain_numbers import is_setting, names_number, names_tensor
 from stethoscope.program.stated_options import stated
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.tensor_types import (
     MOST_LAYERS,
     NUMBER,

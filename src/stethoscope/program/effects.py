@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stethoscope.program.index import Function, FunctionNode, Index
-from stethoscope.program.syntax import children
+from stethoscope.program.index import Function, Index
+from stethoscope.program.syntax import own_nodes
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 BACKWARD = frozenset({"backward", "manual_backward"})
@@ -107,17 +107,6 @@ def _names_of_callable_objects(index: Index) -> dict[str, frozenset[str]]:
                     name = getattr(target, "attr", None) or getattr(target, "id", None)
                     found[made].update({name} if name else ())
     return {name: frozenset(names) for name, names in found.items()}
-
-
-def own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
-    """The nodes of a function's body, without those of the functions and classes defined inside it."""
-    waiting: list[ast.AST] = list(node.body)
-    while waiting:
-        current = waiting.pop()
-        yield current
-        for child in children(current):
-            if child.__class__ not in _DEFINITIONS:
-                waiting.append(child)
 
 
 def _with_callers(direct: list[Function], callers: dict[str, list[Function]]) -> set[Function]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss
 from stethoscope.program.execution import Execution, Exhausted
-from stethoscope.program.index import Class, Function, FunctionNode, Index, Module
+from stethoscope.program.index import Class, Function, Index, Module
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.values import Instance
 from stethoscope.run import Source
 

@@ -20,6 +20,7 @@ from stethoscope.program.moves import Kind, Move, moves
 from stethoscope.program.networks import holds, networks
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace, traces
 from stethoscope.program.training_loop import condition
 from stethoscope.program.values import Applied, Constant, FunctionValue, Instance, Items, Table, Value
@@ -114,7 +115,7 @@ class Walk:
         found: dict[int, list[str]] = {}
         for event in self.trace.events:
             if isinstance(event, Assignment):
-                names = [node.id for node in ast.walk(event.target) if isinstance(node, ast.Name)]
+                names = [node.id for node in all_nodes(event.target) if isinstance(node, ast.Name)]
                 for scope in event.scopes():
                     found.setdefault(id(scope), []).extend(names)
         return found
@@ -237,7 +238,7 @@ def _is_given_held_out(walk: Walk, scope: Scope) -> bool:
     """`dice_on(net, val_loader)`: a function is given held-out data to loop over without gradients."""
     call = walk.call_of(scope)
     node = call.site.node if call is not None else None
-    if not isinstance(node, ast.Call) or not any(map(_is_loop, ast.walk(scope.node))):
+    if not isinstance(node, ast.Call) or not any(map(_is_loop, all_nodes(scope.node))):
         return False
     given = (*node.args, *(keyword.value for keyword in node.keywords))
     named = {word for arg in given for name in names_in(arg) for word in words(name)}
@@ -269,7 +270,7 @@ def _texts(value: Value | None) -> set[str]:
 
 def names_in(node: ast.AST) -> Iterator[str]:
     """The identifiers and texts in an expression."""
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Name):
             yield inner.id
         elif isinstance(inner, ast.Attribute):

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeGuard
 
-from stethoscope.program.effects import effects, own_nodes
+from stethoscope.program.effects import effects
 from stethoscope.program.entries import is_test
 from stethoscope.program.index import Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes, own_nodes
 
 # fmt: off
 EVALUATION_WORDS = frozenset({
@@ -97,7 +98,7 @@ def _is_evaluating(node: ast.AST) -> TypeGuard[ast.With | ast.For]:
 def _is_over_validation(iterable: ast.expr) -> bool:
     names = {
         name
-        for node in ast.walk(iterable)
+        for node in all_nodes(iterable)
         if isinstance(node, ast.Name | ast.Attribute)
         for name in _words_of(node)
     }

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation import Walk, called_network
 from stethoscope.program.events import Call
 from stethoscope.program.execution import STEPS, Exhausted
@@ -16,6 +15,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.made_channels import sample_functions
 from stethoscope.program.moves import Kind, same_object
 from stethoscope.program.resizes import RESIZE_CALLS, is_resize
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Applied, Constant, Items, Site, Value
 
 TRAINING_FLAGS = frozenset({"train", "training", "augment", "augmentation", "aug", "random"})
@@ -139,7 +139,7 @@ def _asks_for_training(test: ast.expr) -> bool | None:
 
 def _nodes(block: list[ast.stmt]) -> Iterator[ast.AST]:
     for statement in block:
-        yield from ast.walk(statement)
+        yield from all_nodes(statement)
 
 
 def _calls(block: list[ast.stmt], wanted: Callable[[str], bool]) -> Iterator[ast.Call]:
@@ -157,7 +157,7 @@ def _is_cut(node: ast.AST) -> bool:
     """`x[..., top:top + size]`."""
     if not isinstance(node, ast.Subscript):
         return False
-    slices = [one for one in ast.walk(node.slice) if isinstance(one, ast.Slice)]
+    slices = [one for one in all_nodes(node.slice) if isinstance(one, ast.Slice)]
     return any(isinstance(one.lower, ast.Name) and isinstance(one.upper, ast.BinOp) for one in slices)
 
 

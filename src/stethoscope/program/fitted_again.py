@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.told_statistics import ToldApart
 from stethoscope.program.values import Site
 
@@ -27,7 +27,7 @@ def fitted_again(index: Index) -> tuple[ToldApart, ...]:
             continue
         calls = [
             (node, node.func.attr, ast.unparse(node.func.value).rpartition(".")[2])
-            for node in ast.walk(module.source.tree)
+            for node in all_nodes(module.source.tree)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1
             if node.func.attr in fitting and isinstance(node.func.value, ast.Name | ast.Attribute)
         ]
@@ -62,5 +62,5 @@ def _takes_statistics(function: Function) -> bool:
 
 
 def _words(node: ast.AST) -> set[str]:
-    names = (getattr(inner, "id", getattr(inner, "attr", None)) for inner in ast.walk(node))
+    names = (getattr(inner, "id", getattr(inner, "attr", None)) for inner in all_nodes(node))
     return {word for name in names if isinstance(name, str) for word in words(name)}

@@ -11,6 +11,7 @@ from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import TRACE_STEPS
 from stethoscope.program.training_data import POSITIONAL, TrainingLoader, sources
 
@@ -38,7 +39,7 @@ def _starts(index: Index) -> Iterator[Function | Module]:
     for module in index.modules.values():
         if ".fit(" not in module.source.text or is_test(module.source):
             continue
-        fits = [getattr(node, "lineno", 0) for node in ast.walk(module.source.tree) if _is_fit(node)]
+        fits = [getattr(node, "lineno", 0) for node in all_nodes(module.source.tree) if _is_fit(node)]
         if fits:
             yield module
         for function in index.functions if fits else ():

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import MODEL_WORDS
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 NETWORKS = MODEL_WORDS | {"denoiser", "unet", "dit", "velocity", "field", "flow", "transformer", "vf", "v"}
@@ -51,7 +51,7 @@ class _Sampler:
         if not self._starts_from_noise():
             return
         for loop in self.nodes:
-            for node in ast.walk(loop) if isinstance(loop, ast.For | ast.While) else ():
+            for node in all_nodes(loop) if isinstance(loop, ast.For | ast.While) else ():
                 found = _step(node)
                 if found is None:
                     continue
@@ -184,7 +184,7 @@ def _is_network(call: ast.Call, place: str) -> bool:
     """`net(x, t)`: the place that moves goes in."""
     name = (dotted(call.func) or "").rpartition(".")[2]
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    holds = any(isinstance(n, ast.Name) and n.id == place for one in given[:1] for n in ast.walk(one))
+    holds = any(isinstance(n, ast.Name) and n.id == place for one in given[:1] for n in all_nodes(one))
     is_named = name == "self" or bool(NETWORKS.intersection(words(name)))
     return is_named and holds and len(given) >= INPUTS
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.averages_by_hand import mixes
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.roles import Role, class_role
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import hook_methods
 from stethoscope.program.unused_averages import UPKEEP
 from stethoscope.program.values import Site
@@ -44,7 +45,7 @@ def _averages(index: Index, cls: Class) -> Iterator[tuple[str, Site]]:
     init = cls.methods.get("__init__")
     if init is None:
         return
-    for node in ast.walk(init.node):
+    for node in all_nodes(init.node):
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as value
@@ -53,7 +54,7 @@ def _averages(index: Index, cls: Class) -> Iterator[tuple[str, Site]]:
 
 
 def _makes_average(index: Index, value: ast.Call) -> bool:
-    named = {_called(node) for node in ast.walk(value) if isinstance(node, ast.Call)}
+    named = {_called(node) for node in all_nodes(value) if isinstance(node, ast.Call)}
     if named & {*AVERAGES, "deepcopy"}:
         return True
     known = (cls for cls in index.classes if cls.name in named)
@@ -70,16 +71,16 @@ def _mentions(method: Function, name: str) -> Iterator[_Mention]:
     """Each place in a method that speaks of an attribute, and whether that is for its upkeep."""
     mixed = {
         id(inner)
-        for loop in ast.walk(method.node)
+        for loop in all_nodes(method.node)
         if isinstance(loop, ast.For) and mixes(loop)
-        for inner in ast.walk(loop)
+        for inner in all_nodes(loop)
     }
     asked = {
         id(node.func.value): node.func.attr
-        for node in ast.walk(method.node)
+        for node in all_nodes(method.node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    for node in ast.walk(method.node):
+    for node in all_nodes(method.node):
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name):
             called = asked.get(id(node), "")
             is_update = id(node) in mixed or called in UPDATES
@@ -89,11 +90,11 @@ def _mentions(method: Function, name: str) -> Iterator[_Mention]:
 
 def _is_asked_for(index: Index, cls: Class, name: str) -> bool:
     """Whether anything outside the class, or a text inside it, speaks of the attribute."""
-    own = {id(node) for method in cls.methods.values() for node in ast.walk(method.node)}
+    own = {id(node) for method in cls.methods.values() for node in all_nodes(method.node)}
     for module in index.modules.values():
         if name not in module.source.text:
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if isinstance(node, ast.Attribute) and node.attr == name and id(node) not in own:
                 return True
             if isinstance(node, ast.Constant) and node.value == name:
@@ -103,7 +104,7 @@ def _is_asked_for(index: Index, cls: Class, name: str) -> bool:
 
 def _runs(validation: Function) -> Iterator[Site]:
     """Where a validation runs the module or a part of it."""
-    for node in ast.walk(validation.node):
+    for node in all_nodes(validation.node):
         match node:
             case ast.Call(func=ast.Name(id="self")):
                 yield Site(validation.source, node)

@@ -18,6 +18,7 @@ from stethoscope.program.execution import Execution, Exhausted, Made
 from stethoscope.program.framework_bases import is_trainer
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import (
     Applied,
     FunctionValue,
@@ -183,7 +184,7 @@ def _on_command_line(index: Index) -> frozenset[Class]:
     for module in index.modules.values():
         if "LightningCLI" not in module.source.text:
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if not isinstance(node, ast.Call) or not bare_name(node).endswith("CLI"):
                 continue
             words = {word.arg: word.value for word in node.keywords}

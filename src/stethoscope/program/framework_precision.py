@@ -18,6 +18,7 @@ from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated, stated_option
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Choice, Constant, Instance, Leaf, Part, Site, Value
 
 ARGUMENTS = frozenset({"SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig", "ORPOConfig"})
@@ -51,7 +52,7 @@ def framework_precision(index: Index, settings: SettingsTree, run: Execution) ->
         if not any(word in text for word in ("Trainer", "TrainingArguments", "Config", WRAPPER, "deepspeed")):
             continue
         for_deepspeed = "deepspeed" in text
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             cast = _of_deepspeed(node) if for_deepspeed else None
             if cast is not None:
                 return FrameworkPrecision(Autocast(frozenset({cast})), cast, Site(module.source, node))
@@ -179,7 +180,7 @@ def made_somewhere(index: Index, run: Execution, cls: Class) -> Instance | None:
     for module in index.modules.values():
         if cls.name not in module.source.text:
             continue
-        nodes = list(ast.walk(module.source.tree))
+        nodes = list(all_nodes(module.source.tree))
         for node in nodes:
             if not isinstance(node, ast.Call) or index.resolve(module, dotted(node.func) or "") is not cls:
                 continue
@@ -232,7 +233,7 @@ def _handed_over(index: Index, run: Execution) -> Iterator[Called]:
         text = module.source.text
         if "Trainer" not in text and "Runner" not in text and "initialize" not in text:
             continue
-        nodes = list(ast.walk(module.source.tree))
+        nodes = list(all_nodes(module.source.tree))
         for node in nodes:
             if not isinstance(node, ast.Call) or not _trains(node):
                 continue
@@ -263,7 +264,7 @@ def _outermost(index: Index) -> Iterator[Called]:
     """The networks that no other class mentions."""
     mentioned: dict[str, set[Class]] = {}
     for cls in index.classes:
-        for node in ast.walk(cls.node):
+        for node in all_nodes(cls.node):
             if isinstance(node, ast.Name):
                 mentioned.setdefault(node.id, set()).add(cls)
     for cls in index.classes:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.checkpointing import OTHER_PURPOSES, RESUME_WORDS
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
-from stethoscope.program.index import FunctionNode, Index, Module, dotted
+from stethoscope.program.index import Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, role_by_name
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 FRAMEWORKS = ("lightning", "transformers", "trl")
@@ -47,7 +47,7 @@ def weights_alone(index: Index) -> tuple[WeightsAlone, ...]:
 
 
 def _in_module(module: Module) -> Iterator[WeightsAlone]:
-    functions = [node for node in ast.walk(module.source.tree) if isinstance(node, FunctionNode)]
+    functions = [node for node in all_nodes(module.source.tree) if isinstance(node, FunctionNode)]
     for nodes in (_statements(module), *(list(own_nodes(function)) for function in functions)):
         trained = [node for node in nodes if isinstance(node, ast.Call) and _trains(node)]
         if not trained or any(_is_told(node) for node in trained):
@@ -108,9 +108,9 @@ def _spoken_around(load: ast.Call, nodes: list[ast.AST]) -> set[str]:
     """The words of the conditions around a load and of the file that it reads."""
     about: list[ast.AST] = [*load.args, *load.keywords]
     for node in nodes:
-        if isinstance(node, ast.If | ast.IfExp) and load in ast.walk(node):
+        if isinstance(node, ast.If | ast.IfExp) and load in all_nodes(node):
             about.append(node.test)
-    read = {node.id for arg in load.args for node in ast.walk(arg) if isinstance(node, ast.Name)}
+    read = {node.id for arg in load.args for node in all_nodes(arg) if isinstance(node, ast.Name)}
     for node in nodes:
         if isinstance(node, ast.Assign) and any(getattr(target, "id", "") in read for target in node.targets):
             about.append(node.value)
@@ -119,7 +119,7 @@ def _spoken_around(load: ast.Call, nodes: list[ast.AST]) -> set[str]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         text = getattr(inner, "attr", None) or getattr(inner, "id", None) or getattr(inner, "value", None)
         if isinstance(text, str):
             yield text

@@ -18,6 +18,7 @@ from stethoscope.program.index import External, Index, Module, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Part, Site, Value
 
 LIGHTNING = ("lightning", "pytorch_lightning")
@@ -39,7 +40,7 @@ def _makers(index: Index) -> Iterator[tuple[ast.Call, Module, str]]:
     for module in index.modules.values():
         if "Trainer(" not in module.source.text and "TrainingArguments(" not in module.source.text:
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if not isinstance(node, ast.Call):
                 continue
             name = outside_name(index, module, node)
@@ -83,7 +84,7 @@ def unscaled_trainers(index: Index) -> Iterator[Site]:
     for module in index.modules.values():
         if "ignite" not in module.source.text:
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if isinstance(node, ast.Call) and _is_unscaled(node, outside_name(index, module, node)):
                 yield Site(module.source, node)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from stethoscope.program.events import Event, Scope
-from stethoscope.program.index import Function, FunctionNode, dotted
+from stethoscope.program.index import Function, dotted
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.values import Applied, Constant, Value
 
 OFF = frozenset({"no_grad", "inference_mode"})

@@ -11,6 +11,7 @@ import ast
 from stethoscope.program.events import Call, Event
 from stethoscope.program.gradient_modes import OFF, without_gradients
 from stethoscope.program.moves import Kind
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Constant
 
@@ -43,7 +44,7 @@ def _is_statement(call: Call) -> bool:
         return isinstance(entered, Applied) and entered.callee.rpartition(".")[2] in OFF
     if call.name not in SWITCHES:
         return False
-    statements = (node for node in ast.walk(call.site.source.tree) if isinstance(node, ast.Expr))
+    statements = (node for node in all_nodes(call.site.source.tree) if isinstance(node, ast.Expr))
     return any(node.value is call.site.node for node in statements)
 
 
@@ -67,9 +68,13 @@ def _is_sure(switch: Call, backward: Event) -> bool:
     if without_gradients(switch) or switch.scope is None:
         return False
     asked = [s.node for s in switch.scopes() if s.kind == "if" and id(s) not in around]
-    if not all(any(isinstance(n, ast.Mod) for n in ast.walk(test)) for test in asked):
+    if not all(map(_takes_remainder, asked)):
         return False
     return any(scope.kind == "loop" and id(scope) in around for scope in switch.scopes())
+
+
+def _takes_remainder(test: ast.AST) -> bool:
+    return any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) for node in all_nodes(test))
 
 
 def _is_between(one: Event, off: Event, backward: Event, position: dict[int, int]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from stethoscope.program.ancestry import MOST_VALUES, cuts_gradient, quietly
@@ -11,6 +10,7 @@ from stethoscope.program.gradient_modes import OFF, is_switched_off, without_gra
 from stethoscope.program.index import Function
 from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace
 from stethoscope.program.values import Applied, Delayed, Instance, Value, inputs
 
@@ -61,7 +61,7 @@ def _leaves_gradients_alone(value: Value) -> bool:
         return False
     return not any(
         getattr(node, "attr", None) in SWITCHES or getattr(node, "id", None) in SWITCHES
-        for node in ast.walk(function.node)
+        for node in all_nodes(function.node)
     )
 
 

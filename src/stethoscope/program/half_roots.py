@@ -10,7 +10,6 @@ from types import MappingProxyType
 from stethoscope.program.apex import initialised
 from stethoscope.program.autocast import Autocast, DType, autocast_of, engine_autocast, engine_weights
 from stethoscope.program.dtype_flow import Flow
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entered_modes import entered
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted
@@ -21,10 +20,11 @@ from stethoscope.program.framework_precision import (
     within,
 )
 from stethoscope.program.half_weights import forced, sharded_weights, weights_cast
-from stethoscope.program.index import Class, Function, FunctionNode, Index, Module, dotted
+from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.precision import entered_value, networks
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
+from stethoscope.program.syntax import FunctionNode, own_nodes
 from stethoscope.program.tensor_types import Held, Mode
 from stethoscope.program.trace import Trace
 from stethoscope.program.values import Applied, Choice, Instance, Items, Value

@@ -16,10 +16,11 @@ from stethoscope.program.dtype_flow import Flow, Noted
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.half_roots import roots
-from stethoscope.program.index import Function, FunctionNode, Index, Module
+from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.precision import called, entered_value
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.tensor_calls import Body
 from stethoscope.program.trace import Trace, traces
 from stethoscope.program.values import Value

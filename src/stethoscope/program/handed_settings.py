@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from stethoscope.program.index import FunctionNode
 from stethoscope.program.mentions import Mentions, called, text_of
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.program.telling import tells
 
 DEEPEST = 4  # functions that hand the settings on to one another

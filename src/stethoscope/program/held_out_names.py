@@ -8,6 +8,7 @@ from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS, names_in
 from stethoscope.program.evaluation_entries import EvaluationEntry
 from stethoscope.program.index import Function
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes
 
 # fmt: off
 EVALUATION_NAMES = frozenset({
@@ -37,8 +38,8 @@ def measures_held_out(entry: EvaluationEntry, nodes: list[ast.AST]) -> bool:
 
 def plain_names(node: ast.AST) -> set[str]:
     """The variables and attributes that an expression mentions."""
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} | {
-        inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)
+    return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)} | {
+        inner.attr for inner in all_nodes(node) if isinstance(inner, ast.Attribute)
     }
 
 

@@ -13,6 +13,7 @@ from stethoscope.program.index import dotted
 from stethoscope.program.ingredients import LAYOUT, has
 from stethoscope.program.network_passes import comes_from_model, detaches
 from stethoscope.program.own_losses import COMPARING, is_one_number
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
 
 DEPTH = 8
@@ -114,7 +115,7 @@ def _is_switched_off(site: Site) -> bool:
 
 
 def _without_gradients(tree: ast.Module) -> Iterator[ast.With]:
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.With):
             for item in node.items:
                 context = item.context_expr

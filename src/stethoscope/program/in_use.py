@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.program import module_name, read_source
+from stethoscope.program.syntax import all_nodes
 from stethoscope.run import Program, Source, Unread
 from stethoscope.run.file_times import LogFile, changed_after
 from stethoscope.run.folder import Entry
@@ -152,7 +153,7 @@ def _imported(source: Source, by_module: dict[str, Source]) -> set[str]:
     """The repository's modules that a file imports; a script's own folder is on its path."""
     package = source.module if source.file.endswith("__init__.py") else source.module.rpartition(".")[0]
     wanted: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in all_nodes(source.tree):
         if isinstance(node, ast.Import):
             wanted.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

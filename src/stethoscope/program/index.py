@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.run import Program, Source, Where
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHAIN = 16  # re-exports followed before a name is given up
 
 
@@ -425,7 +425,7 @@ def _registries(
 
 def _filled_tables(function: Function) -> Iterator[str]:
     """The tables that a decorator by hand fills: `MODELS[name] = cls` somewhere in `register`."""
-    for node in ast.walk(function.node):
+    for node in all_nodes(function.node):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             name = dotted(node.value)
             if name is not None:

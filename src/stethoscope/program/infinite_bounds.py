@@ -9,6 +9,7 @@ from stethoscope.program.index import Index, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated_option
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Outside, Part, Value
 
 NAMES = frozenset({"inf", "infty", "infinity"})
@@ -58,7 +59,7 @@ def _infinite_options(index: Index) -> frozenset[str]:
     for source in index.program:
         if "inf" not in source.text.lower():
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             match node:
                 case ast.Call(func=ast.Attribute(attr="add_argument"), args=args, keywords=keywords):
                     texts = [one.value for one in args if isinstance(one, ast.Constant)]

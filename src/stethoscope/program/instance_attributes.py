@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stethoscope.program import field_defaults
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.parameter_values import entry_parameters, entry_value
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Applied, ClassValue, Constant, FunctionValue, Instance, Leaf, Value
 
 if TYPE_CHECKING:

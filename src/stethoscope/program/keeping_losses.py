@@ -9,12 +9,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.ancestry import MOST_VALUES, ancestry, cuts_gradient
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Event
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Function
 from stethoscope.program.kept_values import Kept, kept_values
 from stethoscope.program.learning_classes import has_parameters
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Delayed, FunctionValue, Instance, Value
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stethoscope.program.begun_averages import begun_average_of
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Choice, Constant, Items, Value
 
 GROWING = frozenset({"append", "appendleft", "add", "insert"})
@@ -102,7 +103,7 @@ def _added(event: Assignment, counters: frozenset[str] = frozenset()) -> Kept | 
         if not isinstance(value, Applied) or value.callee != "+" or len(value.args) != 2:
             continue
         made = value.site.node
-        if not isinstance(made, ast.BinOp) or not any(made is inner for inner in ast.walk(node)):
+        if not isinstance(made, ast.BinOp) or not any(made is inner for inner in all_nodes(node)):
             continue
         if _mentions(made.left, target):
             return Kept(event, value.args[1], target, made.right)
@@ -221,7 +222,7 @@ def _begun_at(name: str, within: ast.AST) -> ast.stmt | None:
     """The one statement that begins a list under a name."""
     found = [
         node
-        for node in ast.walk(within)
+        for node in all_nodes(within)
         if isinstance(node, ast.Assign | ast.AnnAssign)
         and any(_is_named(target, name) for target in _targets(node))
     ]
@@ -237,4 +238,4 @@ def _is_named(target: ast.expr, name: str) -> bool:
 
 
 def _holds(loop: ast.AST, statement: ast.stmt) -> bool:
-    return any(node is statement for node in ast.walk(loop))
+    return any(node is statement for node in all_nodes(loop))

@@ -9,6 +9,7 @@ from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.moves import same_object
 from stethoscope.program.statements import is_known_at, is_name_chain
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Value
 
 
@@ -68,7 +69,9 @@ def _handed_in(walk: Walk, value: Value, event: Event) -> Iterator[str]:
         return
     names = function.parameters[1:] if function.owner is not None else function.parameters
     given = [*zip(names, call.args, strict=False), *call.keywords.items()]
-    changed = {node.id for node in ast.walk(function.node) if _is_stored(node) and isinstance(node, ast.Name)}
+    changed = {
+        node.id for node in all_nodes(function.node) if _is_stored(node) and isinstance(node, ast.Name)
+    }
     yield from (
         name for name, one in given if name in names and name not in changed and same_object(one, value)
     )
@@ -102,7 +105,7 @@ def _is_bound(walk: Walk, name: str, event: Event) -> bool:
             and one.within == event.within
             and one.site.source is event.site.source
         ):
-            stored = {node.id for node in ast.walk(one.target) if isinstance(node, ast.Name)}
+            stored = {node.id for node in all_nodes(one.target) if isinstance(node, ast.Name)}
             if name in stored and is_known_at(one.site.source, one.site.node, event.site.node):
                 return True
     return False

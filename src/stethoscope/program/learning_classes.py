@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from stethoscope.program.index import Class, Index, dotted
+from stethoscope.program.syntax import all_nodes
 
 LEARNING_LAYERS = (
     "Conv",
@@ -36,7 +37,7 @@ def has_parameters(index: Index, cls: Class) -> bool:
 
 def _learning_calls(index: Index, cls: Class) -> Iterator[ast.Call]:
     for ancestor in index.lineage(cls):
-        for node in ast.walk(ancestor.node):
+        for node in all_nodes(ancestor.node):
             if isinstance(node, ast.Call):
                 name = (dotted(node.func) or "").rpartition(".")[2]
                 if any(word in name for word in LEARNING_LAYERS) or _is_learning_class(index, ancestor, name):
@@ -49,7 +50,7 @@ def _is_learning_class(index: Index, user: Class, name: str) -> bool:
         return False
     return any(
         isinstance(node, ast.Call) and any(w in (dotted(node.func) or "") for w in LEARNING_LAYERS)
-        for node in ast.walk(target.node)
+        for node in all_nodes(target.node)
     )
 
 
@@ -60,7 +61,7 @@ def _is_scales(call: ast.Call) -> bool:
     made = call.args[0] if call.args else None
     if made is None:
         return (dotted(call.func) or "").rpartition(".")[2] != "Parameter"  # a list or dict of them
-    inside = [node for node in ast.walk(made) if isinstance(node, ast.Call)]
+    inside = [node for node in all_nodes(made) if isinstance(node, ast.Call)]
     tensors = [
         node for node in inside if (dotted(node.func) or "").rpartition(".")[2] not in PARAMETER_MAKERS
     ]
@@ -70,7 +71,7 @@ def _is_scales(call: ast.Call) -> bool:
 def _is_scale(call: ast.Call) -> bool:
     last = (dotted(call.func) or "").rpartition(".")[2]
     if last == "tensor":
-        return not any(isinstance(node, ast.List) and len(node.elts) > 16 for node in ast.walk(call))
+        return not any(isinstance(node, ast.List) and len(node.elts) > 16 for node in all_nodes(call))
     if last in {"zeros", "ones", "full"}:
         sizes = call.args[:1] if last == "full" else call.args
         return len(sizes) <= 1 and not any(isinstance(s, ast.Tuple | ast.List) and s.elts for s in sizes)

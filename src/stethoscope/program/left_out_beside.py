@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Function
 from stethoscope.program.parameter_owners import has_weights
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Instance, Value
 from stethoscope.run import Where
 
@@ -50,7 +51,7 @@ def _reached(run: Execution, network: Instance, start: Function) -> dict[str, Fu
 
 
 def _own_calls(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Call) and (name := _own(inner.func)):
             yield name
 
@@ -82,14 +83,14 @@ def _using(methods: dict[str, Function], names: set[str]) -> set[str]:
 
 def _mentioned(node: ast.AST) -> Iterator[str]:
     yield from _own_calls(node)
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Attribute) and (name := _own(inner)):
             yield name
 
 
 def _first_use(methods: dict[str, Function], name: str) -> Where | None:
     for method in methods.values():
-        for node in ast.walk(method.node):
+        for node in all_nodes(method.node):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _own(node) == name:
                 return method.source.where(node)
     return None
@@ -99,9 +100,9 @@ def _feeds(function: ast.AST, sources: set[str], sinks: set[str]) -> bool:
     """Whether what sources give goes into a sink."""
     given: set[str] = set()
     kinds = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr, ast.For, ast.With, ast.If)
-    statements = sorted((n for n in ast.walk(function) if isinstance(n, kinds)), key=lambda n: n.lineno)
+    statements = sorted((n for n in all_nodes(function) if isinstance(n, kinds)), key=lambda n: n.lineno)
     for statement in statements:
-        for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
+        for call in (node for node in all_nodes(statement) if isinstance(node, ast.Call)):
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
             if _own(call.func) in sinks and any(_comes_from(one, sources, given) for one in arguments):
                 return True
@@ -109,12 +110,12 @@ def _feeds(function: ast.AST, sources: set[str], sinks: set[str]) -> bool:
             continue
         if _comes_from(statement.value, sources, given):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            given |= {n.id for one in targets for n in ast.walk(one) if isinstance(n, ast.Name)} - {"self"}
+            given |= {n.id for one in targets for n in all_nodes(one) if isinstance(n, ast.Name)} - {"self"}
     return False
 
 
 def _comes_from(node: ast.AST, sources: set[str], given: set[str]) -> bool:
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Name) and inner.id in given:
             return True
         if isinstance(inner, ast.Call) and _own(inner.func) in sources:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from stethoscope.program.execution import Execution
 from stethoscope.program.parameter_owners import has_weights
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Instance, Value
 from stethoscope.run import Where
 
@@ -31,13 +32,13 @@ def left_out_behind(
     told: set[str] = set()
     given: set[str] = set()
     for statement in _in_order(forward.node):
-        for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
+        for call in (node for node in all_nodes(statement) if isinstance(node, ast.Call)):
             name = _part_called(call)
             if name in left - told and any(_comes_from(arg, held, given) for arg in call.args):
                 told.add(name)
                 yield name, parts[name], forward.source.where(call)
         if isinstance(statement, ast.Assign) and _comes_from(statement.value, held, given):
-            stored = (node for target in statement.targets for node in ast.walk(target))
+            stored = (node for target in statement.targets for node in all_nodes(target))
             given |= {node.id for node in stored if isinstance(node, ast.Name)}
 
 
@@ -45,7 +46,7 @@ def _in_order(function: ast.AST) -> list[ast.stmt]:
     """The statements of a function that compute something, from top to bottom."""
     kinds = (ast.Assign, ast.Return, ast.AugAssign, ast.Expr)
     return sorted(
-        (node for node in ast.walk(function) if isinstance(node, kinds)), key=lambda one: one.lineno
+        (node for node in all_nodes(function) if isinstance(node, kinds)), key=lambda one: one.lineno
     )
 
 
@@ -58,7 +59,7 @@ def _part_called(call: ast.Call) -> str:
 
 def _comes_from(node: ast.AST, held: set[str], given: set[str]) -> bool:
     """Whether an expression uses what a held part gave, and gradients can go back to it."""
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Call) and _part_called(inner) in held:
             return True
         if isinstance(inner, ast.Name) and inner.id in given:

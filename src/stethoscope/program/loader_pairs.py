@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from stethoscope.program.ancestry import quietly
 from stethoscope.program.batches import batch_parts, datasets, is_loader
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation_entries import evaluates
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
@@ -18,6 +17,7 @@ from stethoscope.program.ingredients import part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.trace import TRACE_STEPS
 from stethoscope.program.training_data import POSITIONAL, TrainingLoader, sources, training_loaders
 from stethoscope.program.values import Applied, Delayed, Instance

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stethoscope.program.frames import Frame
-from stethoscope.program.index import FunctionNode
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.values import Constant, Instance, Leaf
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """
     found: set[str] = set()
     for statement in loop.body:
-        for node in ast.walk(statement):
+        for node in all_nodes(statement):
             if not isinstance(node, ast.Assign):
                 continue
-            read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            read = {n.id for n in all_nodes(node.value) if isinstance(n, ast.Name)}
             found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
     return frozenset(found)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.attraction import only_pushes
-from stethoscope.program.effects import hands_over_loss, own_nodes
+from stethoscope.program.effects import hands_over_loss
 from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Function, Index, index
 from stethoscope.program.likenesses import (
@@ -29,6 +29,7 @@ from stethoscope.program.network_passes import comes_from_model
 from stethoscope.program.orientation import LARGEST_BOUNDED, Contribution, Reader, spoken_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree, settings_tree
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -204,7 +205,7 @@ def _maximises(program: Program) -> bool:
     for source in program:
         if "maximize" not in source.text:
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             if isinstance(node, ast.keyword) and node.arg == "maximize" and _is_true(node.value):
                 return True
     return False
@@ -302,7 +303,7 @@ def _names_around(contribution: Contribution, one: Minimised) -> Iterator[str]:
 def _statement_around(site: Site) -> ast.stmt | None:
     """The assignment that holds an expression."""
     line = getattr(site.node, "lineno", 0)
-    for node in ast.walk(site.source.tree):
+    for node in all_nodes(site.source.tree):
         if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             continue
         if node.lineno <= line <= (node.end_lineno or node.lineno):

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.entries import is_test
-from stethoscope.program.index import Class, Function, FunctionNode, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
@@ -85,7 +86,7 @@ class _Piece:
 
 def _pieces(sources: Sequence[Source]) -> Iterator[_Piece]:
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             match node:
                 case ast.Call(func=ast.Attribute(value=holder, attr="load_state_dict")):
                     path = dotted(holder)
@@ -103,7 +104,7 @@ def _is_read(value: ast.expr) -> bool:
         isinstance(node, ast.Subscript)
         and isinstance(node.slice, ast.Constant)
         and isinstance(node.slice.value, str)
-        for node in ast.walk(value)
+        for node in all_nodes(value)
     )
 
 
@@ -113,7 +114,7 @@ def _holders(sources: Sequence[Source], made: str) -> dict[str, ast.Call]:
     for source in sources:
         if made not in source.text:
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             if not isinstance(node, ast.Assign):
                 continue
             for target in node.targets:
@@ -145,7 +146,7 @@ def _is_set(sources: Sequence[Source], name: str, own: Class | None) -> bool:
     for source in sources:
         if name not in source.text:
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             match node:
                 case ast.Attribute(value=base, attr=stored, ctx=ast.Store()) if stored == name:
                     if own is None or dotted(base) != "self":
@@ -181,10 +182,10 @@ def _averages(cls: Class) -> bool:
         return True
     if not any(f"{name}(" in cls.source.text for name in BLENDING):
         return False
-    blends = any(isinstance(n, ast.Attribute) and n.attr in BLENDING for n in ast.walk(cls.node))
+    blends = any(isinstance(n, ast.Attribute) and n.attr in BLENDING for n in all_nodes(cls.node))
     return blends and any(
         isinstance(node, ast.Attribute) and {"shadow", "ema", "averaged"} & set(words(node.attr))
-        for node in ast.walk(cls.node)
+        for node in all_nodes(cls.node)
     )
 
 
@@ -194,8 +195,8 @@ def _is_handed(load: Function, name: str) -> bool:
     return any(
         isinstance(node, ast.Assign)
         and any(isinstance(target, ast.Attribute) and target.attr == name for target in node.targets)
-        and any(isinstance(inner, ast.Name) and inner.id in beside for inner in ast.walk(node.value))
-        for node in ast.walk(load.node)
+        and any(isinstance(inner, ast.Name) and inner.id in beside for inner in all_nodes(node.value))
+        for node in all_nodes(load.node)
     )
 
 
@@ -240,7 +241,7 @@ def _is_given(cls: Class, call: ast.Call, name: str) -> bool:
         return True
     sources = {
         node.value.id
-        for node in ast.walk(init.node)
+        for node in all_nodes(init.node)
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Name)
         and any(_own_attribute(target) == name for target in node.targets)
@@ -252,7 +253,7 @@ def _is_given(cls: Class, call: ast.Call, name: str) -> bool:
 def _own_attributes(cls: Class) -> set[str]:
     return {
         node.attr
-        for node in ast.walk(cls.node)
+        for node in all_nodes(cls.node)
         if isinstance(node, ast.Attribute)
         and isinstance(node.ctx, ast.Store)
         and dotted(node.value) == "self"
@@ -272,7 +273,7 @@ def counts(cls: Class) -> dict[str, ast.AST]:
     for method in cls.methods.values():
         if method.name in {"__init__", "__repr__", *LOADS, *SAVES}:
             continue
-        for node in ast.walk(method.node):
+        for node in all_nodes(method.node):
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
                 name = _own_attribute(node.target)
                 if name in numbers:
@@ -296,7 +297,7 @@ def _adds_to(value: ast.expr, name: str) -> bool:
 
 def _plain_numbers(init: Function) -> Iterator[str]:
     """`self.updates = 0`; a buffer or tensor is saved with its module."""
-    for node in ast.walk(init.node):
+    for node in all_nodes(init.node):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 pairs = [(target, node.value)]
@@ -319,7 +320,7 @@ def _own_attribute(node: ast.AST) -> str:
 
 def _keeps(method: Function, name: str) -> bool:
     """Whether a method speaks of the count, or takes everything there is."""
-    for node in ast.walk(method.node):
+    for node in all_nodes(method.node):
         spoken = getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "value", None)
         if isinstance(spoken, str) and (spoken == name or spoken in EVERYTHING):
             return True
@@ -344,7 +345,7 @@ def _of_libraries(
             held = piece.path[-2] if len(piece.path) > 1 and piece.path[-1] == inner else ""
             if held in (set(holders) | passed) - kept:
                 call = holders[held]
-                source = next(one for one in using if any(node is call for node in ast.walk(one.tree)))
+                source = next(one for one in using if any(node is call for node in all_nodes(one.tree)))
                 yield LostCount(piece.site, Site(source, call), numbers[0], made)
 
 
@@ -353,7 +354,7 @@ def _of_libraries(
 
 def _of_loops(source: Source) -> Iterator[LostCount]:
     for body in _bodies(source):
-        nodes = [node for statement in body for node in ast.walk(statement)]
+        nodes = [node for statement in body for node in all_nodes(statement)]
         restored = [node for node in nodes if _restores_average(node)]
         loops = [node for node in nodes if isinstance(node, ast.For | ast.While)]
         if not restored or not loops:
@@ -368,7 +369,7 @@ def _of_loops(source: Source) -> Iterator[LostCount]:
 def _bodies(source: Source) -> Iterator[list[ast.stmt]]:
     tree = source.tree
     yield [node for node in tree.body if not isinstance(node, FunctionNode | ast.ClassDef)]
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, FunctionNode):
             yield node.body
 
@@ -382,7 +383,7 @@ def _restores_average(node: ast.AST) -> bool:
 
 def _counted(nodes: Sequence[ast.AST], loops: Sequence[ast.For | ast.While]) -> dict[str, ast.AST]:
     """The names that loops count up and that get nothing but a written number besides."""
-    inside = {id(node) for loop in loops for node in ast.walk(loop)}
+    inside = {id(node) for loop in loops for node in all_nodes(loop)}
     found: dict[str, ast.AST] = {}
     other: set[str] = set()
     begun: set[str] = set()
@@ -410,7 +411,7 @@ def _decays(nodes: Sequence[ast.AST], count: str) -> Iterator[str]:
 
 
 def _makes_decay(value: ast.expr, count: str) -> bool:
-    for node in ast.walk(value):
+    for node in all_nodes(value):
         match node:
             case ast.BinOp(op=ast.Div() | ast.Pow(), left=left, right=right):
                 if count in {*_names(left), *_names(right)}:
@@ -439,5 +440,5 @@ def _is_blended_with(nodes: Sequence[ast.AST], decay: str) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    found = (getattr(inner, "attr", getattr(inner, "id", None)) for inner in ast.walk(node))
+    found = (getattr(inner, "attr", getattr(inner, "id", None)) for inner in all_nodes(node))
     return {name for name in found if isinstance(name, str)}

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from stethoscope.program.array_statements import axis_of, changed_in, given_values, is_drawn_like, words_of
 from stethoscope.program.calls import bare_name
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.filled_channels import CHANNEL_WORDS, fills_channels
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 # fmt: off
@@ -196,7 +196,7 @@ def _gathered(function: Function) -> Iterator[MadeChannels]:
     for loop in own_nodes(function.node):
         if isinstance(loop, ast.For):
             changed = changed_in(loop)
-            for node in ast.walk(loop):
+            for node in all_nodes(loop):
                 if (
                     isinstance(node, ast.Call)
                     and isinstance(node.func, ast.Attribute)
@@ -208,7 +208,7 @@ def _gathered(function: Function) -> Iterator[MadeChannels]:
                     yield MadeChannels(Site(function.source, node), Site(function.source, node.args[0]))
         elif isinstance(loop, ast.Call) and _is_join(loop) and isinstance(loop.args[0], ast.ListComp):
             copies = loop.args[0]
-            over = {n.id for g in copies.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            over = {n.id for g in copies.generators for n in all_nodes(g.target) if isinstance(n, ast.Name)}
             if axis_of(loop) in CHANNEL_AXES and _is_noisy_copy(copies.elt, over):
                 yield MadeChannels(Site(function.source, loop), Site(function.source, copies.elt))
 

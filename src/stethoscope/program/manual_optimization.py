@@ -13,6 +13,7 @@ from stethoscope.program.events import Scope
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Function
 from stethoscope.program.roles import Role, role_of
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Choice, Constant, Instance, Items, LambdaValue, Table, Value
 
 BEFORE_BATCHES = ("on_train_epoch_start",)
@@ -49,7 +50,7 @@ def walk_by_hand(run: Execution, step: Function, module: Instance) -> None:
     """Follow the hooks of a module inside the loops that Lightning has around them."""
     _configure(run, step, module)
     tree = ast.parse(LOOPS)
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         ast.copy_location(node, step.node)
     epochs = tree.body[0]
     assert isinstance(epochs, ast.For)

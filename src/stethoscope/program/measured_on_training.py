@@ -10,6 +10,7 @@ from stethoscope.program.calls import bare_name
 from stethoscope.program.entries import is_test
 from stethoscope.program.index import Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trainers_made import trainers_made
 from stethoscope.program.values import Site
 
@@ -37,7 +38,7 @@ def measured_on_training(index: Index, settings: frozenset[str]) -> Iterator[Sam
     for module in index.modules.values():
         if "lightning" not in module.source.text or is_test(module.source):
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if isinstance(node, ast.Call) and bare_name(node) == "fit" and _is_trainer(node):
                 given = {keyword.arg: keyword.value for keyword in node.keywords}
                 trained = given.get("train_dataloaders", node.args[1] if len(node.args) > 1 else None)

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.budget import budget
-from stethoscope.program.effects import effects, own_nodes
+from stethoscope.program.effects import effects
 from stethoscope.program.entries import training_entries, walk
 from stethoscope.program.execution import STEPS, Execution, Exhausted, Sink
 from stethoscope.program.framework_instances import collated_batch, hook_arguments, loss_in, made_for_hooks
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Site
 
 ALL_STEPS = 120_000  # for all walks together: one or two seconds

@@ -14,6 +14,7 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.gradient_edits import changed_by
 from stethoscope.program.index import Function, dotted
 from stethoscope.program.roles import Role, derived_role, role_by_name, role_of
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -138,9 +139,9 @@ def _is_of_bad_gradients(event: Event) -> bool:
 
 def _judges_gradient(test: ast.AST) -> bool:
     """`torch.isfinite(p.grad).all()`, and not `p.grad is not None`."""
-    calls = (node for node in ast.walk(test) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(test) if isinstance(node, ast.Call))
     return any(
-        isinstance(node, ast.Attribute) and node.attr == "grad" for call in calls for node in ast.walk(call)
+        isinstance(node, ast.Attribute) and node.attr == "grad" for call in calls for node in all_nodes(call)
     )
 
 

@@ -17,6 +17,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import MODEL_WORDS
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import ClassValue, FunctionValue, Instance, LambdaValue, Outside, Value
 
 SUMS = frozenset({"min", "max", "int", "round", "float", "len", "abs"})
@@ -77,7 +78,7 @@ def _computes_difficulty(function: Function) -> bool:
     """Whether a function does sums with settings of a curriculum: `longest = cfg.curriculum_epochs * ...`."""
     if not CURRICULUM.search(ast.unparse(function.node)):
         return False
-    calls = (node for node in ast.walk(function.node) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(function.node) if isinstance(node, ast.Call))
     return all(isinstance(node.func, ast.Name) and node.func.id in SUMS for node in calls)
 
 
@@ -107,7 +108,7 @@ def _uses_parameters(index: Index, call: Call) -> bool:
     own = {arg.arg for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)} - {"self", "cls"}
     body = answering.node.body if isinstance(answering, Function) else [answering.node.body]
     return any(
-        isinstance(node, ast.Name) and node.id in own for statement in body for node in ast.walk(statement)
+        isinstance(node, ast.Name) and node.id in own for statement in body for node in all_nodes(statement)
     )
 
 
@@ -119,14 +120,14 @@ def _is_measured(evaluation: Evaluation, asked: ast.AST, function: Function, ins
     forward = evaluation.forward.event
     led = [evaluation.walk.call_of(scope) for scope in evaluation.region if scope.kind == "call"]
     calls = {forward.site.node, *(call.site.node for call in led if call is not None)}
-    nodes = list(ast.walk(function.node))
+    nodes = list(all_nodes(function.node))
     tainted: set[str] = set()
     grown = True
     while grown:
         grown = False
         for node in nodes:
             if isinstance(node, ast.Assign) and _has(node.value, asked, tainted):
-                names = {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+                names = {n.id for t in node.targets for n in all_nodes(t) if isinstance(n, ast.Name)}
                 grown = grown or not names <= tainted
                 tainted |= names
     for node in nodes:
@@ -147,4 +148,4 @@ def _is_network_named(node: ast.expr) -> bool:
 
 
 def _has(node: ast.AST, asked: ast.AST, tainted: set[str]) -> bool:
-    return any(n is asked or (isinstance(n, ast.Name) and n.id in tainted) for n in ast.walk(node))
+    return any(n is asked or (isinstance(n, ast.Name) and n.id in tainted) for n in all_nodes(node))

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.taken_from_wrappers import taken_from
 from stethoscope.program.values import (
     Applied,
@@ -263,7 +264,7 @@ def class_has_two_modes(index: Index, cls: Class) -> bool | None:
             if any(OUTSIDE_NETWORKS.match(base) for base in bases):
                 return True
         home = index.module_of(current.source)
-        for node in ast.walk(current.node):
+        for node in all_nodes(current.node):
             verdict = _node_verdict(index, home, node)
             if verdict is True:
                 return True

@@ -22,13 +22,13 @@ from stethoscope.program.array_statements import (
     words_of,
 )
 from stethoscope.program.calls import bare_name
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.filled_channels import CHANNEL_WORDS
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.made_channels import MadeChannels
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
@@ -113,7 +113,7 @@ def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     for statement in tree.body:
         if not isinstance(statement, definitions):
-            yield from ast.walk(statement)
+            yield from all_nodes(statement)
 
 
 def _may_draw(source: Source) -> bool:
@@ -252,7 +252,7 @@ def _is_drawn_for(noise: ast.expr, copies: ast.expr, count: str, scope: _Scope) 
 
 
 def _draws(noise: ast.expr, scope: _Scope) -> Iterator[ast.Call]:
-    for node in ast.walk(noise):
+    for node in all_nodes(noise):
         if isinstance(node, ast.Call) and bare_name(node) in DRAWS:
             yield node
         elif isinstance(node, ast.Name):
@@ -260,7 +260,7 @@ def _draws(noise: ast.expr, scope: _Scope) -> Iterator[ast.Call]:
             for one in made if len(made) == 1 else ():
                 yield from (
                     inner
-                    for inner in ast.walk(one)
+                    for inner in all_nodes(one)
                     if isinstance(inner, ast.Call) and bare_name(inner) in DRAWS
                 )
 
@@ -287,7 +287,7 @@ def _joined(join: ast.Call, row: ast.expr, scope: _Scope) -> Iterator[MadeChanne
         gathered += _appended(row, join, scope) if isinstance(row, ast.List) and not row.elts else []
     match row:
         case ast.ListComp(elt=elt, generators=[generator]):
-            over = {inner.id for inner in ast.walk(generator.target) if isinstance(inner, ast.Name)}
+            over = {inner.id for inner in all_nodes(generator.target) if isinstance(inner, ast.Name)}
             named |= set(words_of(generator.iter))
             gathered.append((elt, over))
         case ast.List(elts=[first, second, *rest]) | ast.Tuple(elts=[first, second, *rest]):
@@ -312,7 +312,7 @@ def _appended(row: ast.expr, join: ast.Call, scope: _Scope) -> list[tuple[ast.ex
         if not isinstance(loop, ast.For):
             continue
         changed = changed_in(loop)
-        for node in ast.walk(loop):
+        for node in all_nodes(loop):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr="append"), args=[one]):
                     if held == name:
@@ -324,7 +324,7 @@ def _filled(loop: ast.For, counter: str, scope: _Scope) -> Iterator[MadeChannels
     """`out[c] = x + noise like x` in a loop over channels that does not change x."""
     changed = changed_in(loop)
     named = {*words(counter), *words_of(loop.iter)} | scope.named
-    for node in ast.walk(loop):
+    for node in all_nodes(loop):
         match node:
             case ast.Assign(targets=[ast.Subscript(value=held, slice=place)], value=value):
                 is_channel = (named | set(words_of(held))) & CHANNEL_WORDS and _mentions(place, counter)
@@ -347,7 +347,7 @@ def _base(element: ast.expr, changed: set[str], scope: _Scope) -> ast.expr | Non
 
 
 def _is_fixed(node: ast.expr, changed: set[str]) -> bool:
-    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    names = {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
     is_plain = isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
     return is_plain and bool(names) and not names & changed
 
@@ -362,8 +362,8 @@ def _targets(join: ast.Call, scope: _Scope) -> set[str]:
 
 
 def _holds(node: ast.expr, join: ast.Call) -> bool:
-    return any(inner is join for inner in ast.walk(node))
+    return any(inner is join for inner in all_nodes(node))
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
+    return any(isinstance(inner, ast.Name) and inner.id == name for inner in all_nodes(node))

@@ -11,6 +11,7 @@ from stethoscope.program.arithmetic import fold_binary
 from stethoscope.program.index import External, Index, Module, Variable, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Constant, Site
 from stethoscope.run import Source
 
@@ -50,8 +51,8 @@ def pipelines(index: Index) -> tuple[Pipeline, ...]:
 
 
 def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
-    parents = {child: node for node in ast.walk(module.source.tree) for child in ast.iter_child_nodes(node)}
-    for node in ast.walk(module.source.tree):
+    parents = {child: node for node in all_nodes(module.source.tree) for child in ast.iter_child_nodes(node)}
+    for node in all_nodes(module.source.tree):
         if not (isinstance(node, ast.Call) and _last(node) in CHAINS):
             continue
         purpose = _purpose(node, parents)
@@ -180,7 +181,7 @@ def _keywords_given(index: Index, called: str) -> set[str | None]:
         keyword.arg
         for module in index.modules.values()
         if called in module.source.text
-        for call in ast.walk(module.source.tree)
+        for call in all_nodes(module.source.tree)
         if isinstance(call, ast.Call) and _last(call) == called
         for keyword in call.keywords
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stethoscope.program.arithmetic import fold_binary, fold_compare, truth
 from stethoscope.program.frames import Frame
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Leaf, Site, Value, choice
 
 if TYPE_CHECKING:
@@ -79,6 +80,6 @@ def joined_text(run: Execution, values: list[ast.expr], frame: Frame) -> Value:
 def is_about_resuming(test: ast.expr) -> bool:
     """Whether a condition asks for a resume: off by default, and yet a way that a run goes."""
     texts = (
-        getattr(n, "id", None) or getattr(n, "attr", None) or getattr(n, "value", "") for n in ast.walk(test)
+        getattr(n, "id", None) or getattr(n, "attr", None) or getattr(n, "value", "") for n in all_nodes(test)
     )
     return any(isinstance(text, str) and "resum" in text.lower() for text in texts)

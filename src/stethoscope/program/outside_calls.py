@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from stethoscope.program.declared_options import field_names, is_record_class
-from stethoscope.program.index import Class, External, FunctionNode, Index, Module, dotted, index
-from stethoscope.program.syntax import children, walk
+from stethoscope.program.index import Class, External, Index, Module, dotted, index
+from stethoscope.program.syntax import FunctionNode, children, walk
 from stethoscope.run import Program, Source, Where
 
 # A test that asks which version there is, before a call that only some versions take.

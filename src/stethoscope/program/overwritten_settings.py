@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.index import FunctionNode
 from stethoscope.program.mentions import Mentions, called, text_of
 from stethoscope.program.option import Option
 from stethoscope.program.remembered import remembered
@@ -22,7 +21,7 @@ from stethoscope.program.settings_origins import (
     statement_of,
     statements_before,
 )
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.run import Source, Where
 
 

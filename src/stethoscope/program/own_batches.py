@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Scope
-from stethoscope.program.index import Function, FunctionNode, Index, dotted
+from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stored_order import cut_in_order
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.training_data import SHUFFLING
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import (
@@ -84,7 +84,7 @@ def _in_order(value: Value | None, loop: TrainingLoop) -> Iterator[OrderedBatche
 
 def _written_in_order(scope: Scope, index: Index) -> Iterator[OrderedBatches]:
     """The same of a call that stands in the head of the loop, whose result was followed item by item."""
-    for node in ast.walk(scope.node.iter) if isinstance(scope.node, ast.For) else ():
+    for node in all_nodes(scope.node.iter) if isinstance(scope.node, ast.For) else ():
         function = None
         if isinstance(node, ast.Call):
             function = index.resolve(index.module_of(scope.source), dotted(node.func) or "")
@@ -116,7 +116,7 @@ def _could_shuffle(node: FunctionNode, switch: str) -> bool:
     """Whether a function shuffles under the condition of its switch."""
     for inner in own_nodes(node):
         if isinstance(inner, ast.If | ast.IfExp) and switch in ast.unparse(inner.test):
-            calls = (one for one in ast.walk(inner) if isinstance(one, ast.Call))
+            calls = (one for one in all_nodes(inner) if isinstance(one, ast.Call))
             if any((dotted(one.func) or "").rpartition(".")[2] in SHUFFLING for one in calls):
                 return True
     return False

@@ -37,6 +37,7 @@ from stethoscope.program.own_losses import opened
 from stethoscope.program.padded_tokens import filler_of, is_ignored, pads, pads_tokens, unless_taken_out
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trainer_collators import collator
 from stethoscope.program.trainer_labels import labels_as_made
 from stethoscope.program.training_data import TrainingLoader, training_loaders
@@ -351,7 +352,7 @@ def _by_trainers(index: Index, settings: SettingsTree) -> Iterator[PaddedLoss | 
     for module in index.modules.values():
         if "data_collator" not in module.source.text or is_test(module.source):
             continue
-        for node in ast.walk(module.source.tree):
+        for node in all_nodes(module.source.tree):
             if isinstance(node, ast.Call) and bare_name(node).endswith("Trainer"):
                 target = index.resolve(module, dotted(node.func) or "")
                 if isinstance(target, Class) and index.method(target, "compute_loss") is not None:

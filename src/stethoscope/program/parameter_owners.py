@@ -15,6 +15,7 @@ from stethoscope.program.learning_classes import LEARNING_LAYERS, has_parameters
 from stethoscope.program.moves import full_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import OPTIMIZER_CLASSES
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace
 from stethoscope.program.values import (
     Applied,
@@ -60,7 +61,7 @@ class Holder:
         """The networks as they are written in the call: `model` of `model.parameters()`."""
         return frozenset(
             ast.unparse(node.func.value)
-            for node in ast.walk(self.call.site.node)
+            for node in all_nodes(self.call.site.node)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in GIVING

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.frames import Frame
-from stethoscope.program.index import Function, FunctionNode
+from stethoscope.program.index import Function
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.values import Constant, Items, Leaf, Table, Value
 
 if TYPE_CHECKING:

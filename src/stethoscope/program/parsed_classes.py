@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stethoscope.program.declared_options import field_names
 from stethoscope.program.index import Class, External, Index, Module, Variable, dotted, index
+from stethoscope.program.syntax import all_nodes
 from stethoscope.run import Program
 
 PARSERS = frozenset({"HfArgumentParser", "TrlParser"})
@@ -30,7 +31,7 @@ def parsed_classes(program: Program) -> tuple[ParsedClasses, ...]:
     for source in program:
         if any(name in source.text for name in PARSERS):
             home = known.module_of(source)
-            found += [_classes(call, home, known) for call in ast.walk(source.tree) if _is_parser(call)]
+            found += [_classes(call, home, known) for call in all_nodes(source.tree) if _is_parser(call)]
     return tuple(one for one in found if one is not None)
 
 

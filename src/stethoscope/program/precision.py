@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program.apex import initialised, is_scaled_by_apex
 from stethoscope.program.autocast import Autocast, autocast_of, engine_autocast
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.frames import Frame
@@ -20,6 +19,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import (
     Applied,

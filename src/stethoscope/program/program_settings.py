@@ -22,6 +22,7 @@ from stethoscope.program.option import Option
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_objects import PARSING
 from stethoscope.program.settings_tree import HOLDERS
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.value_flow import Whole
 from stethoscope.run import Program, Where
 
@@ -77,7 +78,7 @@ class ProgramSettings:
         return {
             spot.source.where(key): spot
             for spot in settings_dicts(self.code)
-            for key in ast.walk(spot.node)
+            for key in all_nodes(spot.node)
             if isinstance(key, ast.Constant)
         }
 

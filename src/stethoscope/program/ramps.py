@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.followed_progress import PROGRESS
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes
 
 # fmt: off
 SPEAKING = frozenset({
@@ -43,13 +44,13 @@ def ramps_among(nodes: list[ast.AST], known: frozenset[str], counters: frozenset
         for node in nodes
         for target, value in given_pairs(node)
         if is_other_ramp(target)
-        for inner in ast.walk(value)
+        for inner in all_nodes(value)
     }
     bounded = {
         id(inner)
         for node in nodes
         if isinstance(node, ast.Call) and called_name(node) in BOUNDING
-        for inner in ast.walk(node)
+        for inner in all_nodes(node)
     }
     unread = _unread(nodes)
     for node in nodes:
@@ -76,7 +77,7 @@ def _unread(nodes: list[ast.AST]) -> set[int]:
         for node in nodes
         for target, value in given_pairs(node)
         if isinstance(target, ast.Name) and target.id not in read
-        for inner in ast.walk(value)
+        for inner in all_nodes(value)
     }
 
 
@@ -85,18 +86,18 @@ def only_spoken(nodes: list[ast.AST], known: frozenset[str]) -> set[int]:
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.JoinedStr):
-            found.update(id(inner) for inner in ast.walk(node))
+            found.update(id(inner) for inner in all_nodes(node))
         if not isinstance(node, ast.Call) or called_name(node) not in SPEAKING:
             continue
         for value in (*node.args, *(keyword.value for keyword in node.keywords)):
             is_measured = isinstance(value, ast.Call) and not any(is_progress(a, known) for a in value.args)
             if not is_measured:
-                found.update(id(inner) for inner in ast.walk(value))
+                found.update(id(inner) for inner in all_nodes(value))
     return found
 
 
 def _progress(side: ast.expr, known: frozenset[str], counters: frozenset[str]) -> str:
-    for node in ast.walk(side):
+    for node in all_nodes(side):
         if isinstance(node, ast.Call):
             return ""  # a computed number is not the progress itself
         if isinstance(node, ast.Name) and node.id in known:

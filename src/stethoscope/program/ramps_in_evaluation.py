@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from stethoscope.program.effects import effects, own_nodes
+from stethoscope.program.effects import effects
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.evaluation_entries import EvaluationEntry, evaluation_entries
 from stethoscope.program.followed_progress import FIXED_DIFFICULTY, PROGRESS, Following
@@ -36,6 +36,7 @@ from stethoscope.program.ramps import (
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, class_role
 from stethoscope.program.set_levels import is_set_otherwise, keeps_records, kept_under, set_on
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
@@ -59,7 +60,7 @@ def ramps_in_evaluation(index: Index) -> tuple[Following, ...]:
         for ramp in search.reached(entry):
             found.setdefault(ramp.site.where, _following(entry, ramp))
     for function in effects(index).training:
-        for ramp in search.set_in(list(ast.walk(function.node)), function.source):
+        for ramp in search.set_in(list(all_nodes(function.node)), function.source):
             found.setdefault(ramp.site.where, _following(EvaluationEntry(function), ramp))
     for module in index.modules.values():
         if "backward" in module.source.text:
@@ -86,7 +87,7 @@ def _own(module: Module) -> Iterator[ast.AST]:
     """The nodes of a module's own statements."""
     for statement in module.source.tree.body:
         if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from ast.walk(statement)
+            yield from all_nodes(statement)
 
 
 class _Search:
@@ -182,7 +183,7 @@ class _Search:
         for module in self.index.modules.values() if classes else ():
             if not any(f"{name}(" in module.source.text for name in classes):
                 continue
-            for node in ast.walk(module.source.tree):
+            for node in all_nodes(module.source.tree):
                 for target, value in given_pairs(node):
                     made = classes.get(called_name(value))
                     name = getattr(target, "attr", None) or getattr(target, "id", None)
@@ -223,7 +224,7 @@ class _Search:
             if receiver is None or not held_out & plain_names(receiver) or keeps_records(receiver):
                 continue
             for ramp in ramps:
-                inside = any(inner is ramp.node for value in given for inner in ast.walk(value))
+                inside = any(inner is ramp.node for value in given for inner in all_nodes(value))
                 named = {n for value in given for n in plain_names(value) if names.get(n) is ramp}
                 if (inside or named) and not is_set_otherwise(nodes, receiver, node):
                     yield _Ramp(Site(source, node), ramp.progress, Site(source, ramp.node))
@@ -247,7 +248,7 @@ class _Search:
 
 def _counted_up(cls: Class) -> Iterator[str]:
     for name, method in cls.methods.items():
-        for node in ast.walk(method.node) if name not in {"__init__", "forward"} else ():
+        for node in all_nodes(method.node) if name not in {"__init__", "forward"} else ():
             match node:
                 case ast.AugAssign(
                     op=ast.Add(), target=ast.Attribute(attr=attribute), value=ast.Constant(value=1)
@@ -291,8 +292,8 @@ def _under_question(nodes: list[ast.AST]) -> set[int]:
         named = {word for name in names_in(node.test) for word in words(name)}
         if not named & ASKING:
             continue
-        found.update(id(inner) for inner in ast.walk(node))
-        if any(isinstance(inner, ast.Return) for inner in ast.walk(node)):
+        found.update(id(inner) for inner in all_nodes(node))
+        if any(isinstance(inner, ast.Return) for inner in all_nodes(node)):
             return {id(inner) for inner in nodes}
     return found
 

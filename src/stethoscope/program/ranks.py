@@ -21,6 +21,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, full_name, receiver_role
 from stethoscope.program.rank_numbers import compares_with_rank
 from stethoscope.program.roles import Role, role_of
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Leaf, Part, Value, inputs
 
 # fmt: off
@@ -217,7 +218,7 @@ def _last_name(node: ast.expr) -> str:
 def _is_rank(node: ast.expr) -> bool:
     """`rank`, `args.local_rank`, `dist.get_rank()`, `int(os.environ["RANK"])`, `process_index`."""
     last = ""
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Name | ast.Attribute):
             last = inner.attr if isinstance(inner, ast.Attribute) else inner.id
             break
@@ -348,7 +349,7 @@ class Decisions:
         asked: set[Function] = set()
         for event in self.ranks.walk.trace.events:
             if isinstance(event, Jump) and event.kind == "return" and event.within:
-                own = {n.attr for n in ast.walk(event.site.node) if isinstance(n, ast.Attribute)}
+                own = {n.attr for n in all_nodes(event.site.node) if isinstance(n, ast.Attribute)}
                 if own & marked:
                     asked.add(event.within[-1])
         index = self.ranks.walk.trace.run.index
@@ -397,7 +398,7 @@ ROUNDS = 3  # of a mark handed on from name to name
 
 
 def _stored_names(target: ast.AST) -> Iterator[str]:
-    for node in ast.walk(target):
+    for node in all_nodes(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):

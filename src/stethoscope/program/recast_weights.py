@@ -18,6 +18,7 @@ from stethoscope.program.half_weights import half_made, weights_cast
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -138,7 +139,7 @@ def loaded_for_trainers(index: Index, settings: SettingsTree) -> Iterator[Loaded
     run = Execution(index, settings, 0)
     modules = [module for module in index.modules.values() if _may_train(module)]
     for module in modules if modules and not _trains_otherwise(index) else ():
-        nodes = list(ast.walk(module.source.tree))
+        nodes = list(all_nodes(module.source.tree))
         for node in nodes:
             if not isinstance(node, ast.Call) or not _is_trainer(index, module, node):
                 continue

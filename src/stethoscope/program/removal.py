@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.program.index import FunctionNode
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.values import Site, lines_of
 from stethoscope.run import Source, Splice
 
@@ -105,18 +105,18 @@ def _only_prepares(statement: ast.stmt) -> bool:
 def _is_unused_after(block: Block, position: int) -> bool:
     """Whether the names that only the block defines are not needed behind it."""
     inside = block[position]
-    made = {n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    made = {n.id for n in all_nodes(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     before = {
         n.id
         for s in block[:position]
-        for n in ast.walk(s)
+        for n in all_nodes(s)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
-    read_inside = {n.id for n in ast.walk(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    read_inside = {n.id for n in all_nodes(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     after = {
         n.id
         for s in block[position + 1 :]
-        for n in ast.walk(s)
+        for n in all_nodes(s)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
     }
     # A name that the block reads and writes again existed before it: a parameter or an earlier value.
@@ -129,10 +129,10 @@ def _with_preparation(block: Block, position: int) -> list[ast.stmt]:
     for statement in reversed(block[:position]):
         if not isinstance(statement, ast.Assign) or not all(_is_name(target) for target in statement.targets):
             break
-        names = {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-        used = {n.id for s in taken for n in ast.walk(s) if isinstance(n, ast.Name)}
+        names = {n.id for t in statement.targets for n in all_nodes(t) if isinstance(n, ast.Name)}
+        used = {n.id for s in taken for n in all_nodes(s) if isinstance(n, ast.Name)}
         others = [s for s in block if s not in taken and s is not statement]
-        elsewhere = {n.id for s in others for n in ast.walk(s) if isinstance(n, ast.Name)}
+        elsewhere = {n.id for s in others for n in all_nodes(s) if isinstance(n, ast.Name)}
         if not names & used or names & elsewhere:
             break
         taken.insert(0, statement)

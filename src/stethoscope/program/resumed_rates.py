@@ -14,9 +14,9 @@ from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import Resumption, is_loaded, schedules
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
-from stethoscope.program.index import FunctionNode
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Move
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.values import Applied, Constant, FunctionValue, Part, Site, Value
 
 HOPS = 4  # from a function to those that call it
@@ -104,7 +104,7 @@ def _rates_given(event: Event) -> list[ast.AST]:
         return []
     set_there = [
         node.value
-        for node in ast.walk(function.node)
+        for node in all_nodes(function.node)
         if isinstance(node, ast.Assign) and any(map(_is_rate, node.targets))
     ]
     used = _closure(set_there, _variables(function.node))
@@ -154,7 +154,7 @@ def _handed(call: Call, parameters: list[str], used: set[str]) -> Iterator[ast.A
 
 def _variables(tree: ast.AST) -> dict[str, list[ast.expr]]:
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
@@ -164,10 +164,10 @@ def _variables(tree: ast.AST) -> dict[str, list[ast.expr]]:
 
 def _names(node: ast.AST) -> set[str]:
     """The variables and attributes in an expression, called functions left out."""
-    called = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
+    called = {id(inner.func) for inner in all_nodes(node) if isinstance(inner, ast.Call)}
     found = (
         getattr(inner, "attr", getattr(inner, "id", None))
-        for inner in ast.walk(node)
+        for inner in all_nodes(node)
         if id(inner) not in called
     )
     return {name for name in found if isinstance(name, str)}

@@ -15,6 +15,7 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.network_passes import callable_name
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.taken_from_wrappers import taken_from
 from stethoscope.program.values import (
     Applied,
@@ -164,7 +165,7 @@ def _averages(cls: Class) -> bool:
         isinstance(node, ast.For) and _draws_after(node)
         for name, method in cls.methods.items()
         if name != "__init__"
-        for node in ast.walk(method.node)
+        for node in all_nodes(method.node)
     )
 
 
@@ -172,7 +173,7 @@ def _draws_after(loop: ast.For) -> bool:
     over = {"zip", "parameters", "named_parameters", "state_dict"}
     if not over & set(_called(loop.iter)):
         return False
-    named = (getattr(node, "id", None) or getattr(node, "attr", None) for node in ast.walk(loop))
+    named = (getattr(node, "id", None) or getattr(node, "attr", None) for node in all_nodes(loop))
     spoken = {word for name in named if name is not None for word in words(name)}
     return bool({"decay", "momentum", "beta", "tau", "alpha", "rate"} & spoken) and bool(
         {"lerp_", "mul_", "sub_", "lerp"} & set(_called(loop))
@@ -180,7 +181,7 @@ def _draws_after(loop: ast.For) -> bool:
 
 
 def _called(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Call):
             yield str(getattr(inner.func, "attr", None) or getattr(inner.func, "id", ""))
 

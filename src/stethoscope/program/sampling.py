@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import MODEL_WORDS
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
@@ -97,7 +97,7 @@ def _is_network(node: ast.expr) -> bool:
 
 
 def _meaning(target: ast.expr) -> Meaning | None:
-    names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+    names = [node.id for node in all_nodes(target) if isinstance(node, ast.Name)]
     spoken = {word for name in names for word in words(name)}
     if "x" in spoken and "0" in spoken:
         spoken.add("x0")
@@ -108,7 +108,7 @@ def _meaning(target: ast.expr) -> Meaning | None:
 
 
 def _in_schedulers(source: Source) -> Iterator[Reading]:
-    for node in ast.walk(source.tree):
+    for node in all_nodes(source.tree):
         if not (
             isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in EPSILON_SCHEDULERS
         ):

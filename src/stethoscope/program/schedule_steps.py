@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.events import Event, Scope
 from stethoscope.program.moves import Kind, Move
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop, condition, level
 from stethoscope.program.values import Applied, Value
 
@@ -68,12 +69,12 @@ def given_by_generator(move: Move, given: Scope) -> ScheduleStep:
 
 def yield_in(node: ast.AST) -> ast.expr | None:
     """The place where a loop of a generator hands out its rounds, where there is one."""
-    found = [inner for inner in ast.walk(node) if isinstance(inner, ast.Yield | ast.YieldFrom)]
+    found = [inner for inner in all_nodes(node) if isinstance(inner, ast.Yield | ast.YieldFrom)]
     return found[0] if len(found) == 1 else None
 
 
 def _called(node: ast.AST) -> set[str]:
-    calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
+    calls = (inner.func for inner in all_nodes(node) if isinstance(inner, ast.Call))
     return {str(getattr(func, "attr", None) or getattr(func, "id", "")) for func in calls}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from stethoscope.program.syntax import all_nodes
 from stethoscope.run import Program, Where
 
 
@@ -22,7 +23,7 @@ def scheduler_intervals(program: Program) -> tuple[SchedulerInterval, ...]:
     for source in program:
         if "interval" not in source.text or "scheduler" not in source.text:
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             told = _interval(node)
             if told is not None:
                 found.append(SchedulerInterval(told, source.where(node)))

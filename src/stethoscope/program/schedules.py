@@ -13,6 +13,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, derived_role, role_of
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -231,12 +232,12 @@ def _unit_of_names(node: ast.expr | None) -> str:
         return ""
     names = [
         n.id if isinstance(n, ast.Name) else n.attr
-        for n in ast.walk(node)
+        for n in all_nodes(node)
         if isinstance(n, ast.Name | ast.Attribute)
     ]
     if any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
-        for n in ast.walk(node)
+        for n in all_nodes(node)
     ):
         return "step"
     units = {unit for name in names if (unit := _unit_of_name(name))}

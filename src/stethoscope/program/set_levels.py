@@ -9,6 +9,7 @@ from stethoscope.program.followed_progress import DIFFICULTY
 from stethoscope.program.held_out_names import plain_names
 from stethoscope.program.likenesses import words
 from stethoscope.program.ramps import given_pairs
+from stethoscope.program.syntax import all_nodes
 
 # fmt: off
 RECORDS = frozenset({
@@ -33,7 +34,7 @@ def kept_under(nodes: list[ast.AST], ramp: ast.expr) -> Iterator[str]:
     """The variables that a ramp is kept under."""
     for node in nodes:
         for target, value in given_pairs(node):
-            if isinstance(target, ast.Name) and any(inner is ramp for inner in ast.walk(value)):
+            if isinstance(target, ast.Name) and any(inner is ramp for inner in all_nodes(value)):
                 yield target.id
 
 

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from stethoscope.program.handed_settings import may_read
-from stethoscope.program.index import FunctionNode
 from stethoscope.program.mentions import Mentions, called, text_of
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.program.telling import tells
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from stethoscope.program.index import FunctionNode, dotted
+from stethoscope.program.index import dotted
 from stethoscope.program.mentions import Mentions, called
 from stethoscope.program.setting_reads import path_of, touches
 from stethoscope.program.settings_objects import PARSING
 from stethoscope.program.statements import blocks_around
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.run import Source
 
 DEEPEST = 3  # callers looked through from the overwriting statement back to the parser

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from stethoscope.program.comparisons import Comparison, expanded, is_inside
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation_entries import EvaluationEntry
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.extents import HEIGHT, WIDTH, Ruler
@@ -18,6 +17,7 @@ from stethoscope.program.network_passes import callable_name, is_model_call, is_
 from stethoscope.program.pictures import Mark, Picture
 from stethoscope.program.removal import removal
 from stethoscope.program.resizes import is_resize
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Applied, Delayed, Value, inputs, span_of
 from stethoscope.run import Splice, Where
 

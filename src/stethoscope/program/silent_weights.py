@@ -6,6 +6,7 @@ import ast
 
 from stethoscope.program.index import Index
 from stethoscope.program.probe import operands_of, score
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Delayed, Leaf, Site, Value
 
 # Where nothing tells how many rounds there are: what is zero in all of these was not meant to begin late.
@@ -33,7 +34,7 @@ def _rounds(sink: Site) -> tuple[int, ...]:
     line = getattr(sink.node, "lineno", 0)
     counting = [
         node
-        for node in ast.walk(sink.source.tree)
+        for node in all_nodes(sink.source.tree)
         if isinstance(node, ast.For) and node.lineno < line <= (node.end_lineno or 0) and _counts(node.iter)
     ]
     if len(counting) != 1:
@@ -46,5 +47,5 @@ def _rounds(sink: Site) -> tuple[int, ...]:
 
 def _counts(iterable: ast.expr) -> bool:
     """`range(...)`, `enumerate(...)`, and what is wrapped around them."""
-    names = {node.id for node in ast.walk(iterable) if isinstance(node, ast.Name)}
+    names = {node.id for node in all_nodes(iterable) if isinstance(node, ast.Name)}
     return bool(names & {"range", "enumerate", "trange", "count"})

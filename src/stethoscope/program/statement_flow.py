@@ -17,10 +17,11 @@ from stethoscope.program.decorators import decorated
 from stethoscope.program.displays import comprehended_pieces
 from stethoscope.program.events import Assignment, Event, Jump
 from stethoscope.program.frames import Around, Frame
-from stethoscope.program.index import FunctionNode, dotted
+from stethoscope.program.index import dotted
 from stethoscope.program.loop_counters import forget_counters
 from stethoscope.program.operators import binary, is_about_resuming
 from stethoscope.program.parameter_values import entry_parameters
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.values import (
     NOTHING,
     Applied,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import lines_of
 from stethoscope.run import Source, Splice
 
@@ -140,7 +141,7 @@ def indent_of(source: Source, statement: ast.stmt) -> str:
 
 def deeper(source: Source) -> str:
     """One more level of indent, as the file writes it."""
-    for outer in ast.walk(source.tree):
+    for outer in all_nodes(source.tree):
         if not isinstance(outer, ast.FunctionDef | ast.ClassDef | ast.For | ast.If | ast.With | ast.While):
             continue
         within, around = indent_of(source, outer.body[0]), indent_of(source, outer)
@@ -279,15 +280,15 @@ def _depend(statement: ast.stmt, others: Block) -> bool:
 
 
 def _written(node: ast.AST) -> set[str]:
-    return {ast.unparse(one) for one in ast.walk(node) if isinstance(getattr(one, "ctx", None), ast.Store)}
+    return {ast.unparse(one) for one in all_nodes(node) if isinstance(getattr(one, "ctx", None), ast.Store)}
 
 
 def _read(node: ast.AST) -> set[str]:
-    chains = (one for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute))
+    chains = (one for one in all_nodes(node) if isinstance(one, ast.Name | ast.Attribute))
     return {ast.unparse(one) for one in chains if isinstance(one.ctx, ast.Load)}
 
 
 def _has_long_strings(node: ast.AST) -> bool:
     """Whether a string goes over several lines, whose blanks are part of it."""
-    texts = (one for one in ast.walk(node) if isinstance(one, ast.Constant | ast.JoinedStr))
+    texts = (one for one in all_nodes(node) if isinstance(one, ast.Constant | ast.JoinedStr))
     return any(one.end_lineno != one.lineno for one in texts)

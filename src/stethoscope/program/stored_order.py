@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.program.effects import own_nodes
-from stethoscope.program.index import Class, Function, FunctionNode, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Site
 from stethoscope.run import Source
@@ -54,7 +54,7 @@ def cut_in_order(loop: TrainingLoop, index: Index) -> Iterator[Site]:
 def _generators(loop: ast.For, source: Source, index: Index) -> Iterator[Function]:
     """The functions of the program in the head of a loop that yield."""
     module = index.module_of(source)
-    for node in ast.walk(loop.iter):
+    for node in all_nodes(loop.iter):
         if not isinstance(node, ast.Call):
             continue
         name = dotted(node.func) or ""
@@ -80,13 +80,13 @@ def _cuts(loop: ast.For) -> bool:
     if (dotted(header.func) or "").rpartition(".")[2] != "range":
         return False
     made = {loop.target.id}
-    for node in ast.walk(loop):  # `start = i * size`, `rows = slice(i, i + size)`
+    for node in all_nodes(loop):  # `start = i * size`, `rows = slice(i, i + size)`
         if isinstance(node, ast.Assign) and _mentions(node.value, made) and _is_plain(node.value):
             made |= {
-                one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
+                one.id for target in node.targets for one in all_nodes(target) if isinstance(one, ast.Name)
             }
     cut: dict[str, set[str]] = {}
-    for node in ast.walk(loop):
+    for node in all_nodes(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             place = (
                 node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
@@ -101,8 +101,8 @@ def _cuts(loop: ast.For) -> bool:
 
 def _is_plain(value: ast.expr) -> bool:
     """Whether a value is computed from numbers: no array is looked up in it."""
-    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
-    return not any(isinstance(node, ast.Subscript) for node in ast.walk(value)) and all(
+    calls = (node for node in all_nodes(value) if isinstance(node, ast.Call))
+    return not any(isinstance(node, ast.Subscript) for node in all_nodes(value)) and all(
         (dotted(call.func) or "") in {"min", "slice", "len", "int", "max"} for call in calls
     )
 
@@ -113,12 +113,12 @@ def _is_slice(loop: ast.For, name: str) -> bool:
         and any(getattr(target, "id", "") == name for target in node.targets)
         and isinstance(node.value, ast.Call)
         and dotted(node.value.func) == "slice"
-        for node in ast.walk(loop)
+        for node in all_nodes(loop)
     )
 
 
 def _mentions(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(one, ast.Name) and one.id in names for one in ast.walk(node))
+    return any(isinstance(one, ast.Name) and one.id in names for one in all_nodes(node))
 
 
 def _mixes(source: Source) -> bool:
@@ -127,13 +127,13 @@ def _mixes(source: Source) -> bool:
         return False
     return any(
         isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in MIXING
-        for node in ast.walk(source.tree)
+        for node in all_nodes(source.tree)
     )
 
 
 def _is_on_purpose(node: ast.AST) -> bool:
     """Whether the names say that what is read has an order to keep."""
     named = [node.name] if isinstance(node, FunctionNode) else []
-    found = (getattr(one, "id", getattr(one, "attr", None)) for one in ast.walk(node))
+    found = (getattr(one, "id", getattr(one, "attr", None)) for one in all_nodes(node))
     named += [name for name in found if isinstance(name, str)]
     return bool({word for name in named for word in words(name)} & ON_PURPOSE)

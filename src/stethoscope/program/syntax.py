@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 # What never holds an expression or statement that anybody asks for.
 _LEAVES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "name", "names", "kind", "lineno", "asname"})
+
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
+
+# What is asked for again and again, by one fact after the other: their nodes are kept with them.
+_KEPT = _DEFINITIONS | {ast.Module}
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -56,3 +64,37 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(tuple(children(node))))
+
+
+def all_nodes(tree: ast.AST) -> Sequence[ast.AST]:
+    """A node and all below it, the outer ones first, contexts and operators left out."""
+    return _kept(tree, "_all_nodes", _outer_first) if tree.__class__ in _KEPT else _outer_first(tree)
+
+
+def own_nodes(node: FunctionNode) -> Sequence[ast.AST]:
+    """The nodes of a function's body, without those of the functions and classes defined inside it."""
+    return _kept(node, "_own_nodes", _own)
+
+
+def _kept(node: ast.AST, name: str, find: Callable[[Any], list[ast.AST]]) -> Sequence[ast.AST]:
+    kept: dict[str, list[ast.AST]] = vars(node)
+    if name not in kept:
+        kept[name] = find(node)
+    return kept[name]
+
+
+def _outer_first(tree: ast.AST) -> list[ast.AST]:
+    found = [tree]
+    for node in found:  # grows while it is gone through
+        found.extend(children(node))
+    return found
+
+
+def _own(node: FunctionNode) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        current = waiting.pop()
+        found.append(current)
+        waiting.extend(child for child in children(current) if child.__class__ not in _DEFINITIONS)
+    return found

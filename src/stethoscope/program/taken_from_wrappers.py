@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.index import Function
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Delayed, FunctionValue, Value
 
 BEHIND = frozenset({"module", "_orig_mod"})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stethoscope.program.index import External, Function, Index, Module, dotted
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import span_of
 from stethoscope.run import Source, Splice
 
@@ -149,6 +150,6 @@ class Body:
 
 
 def _stored(target: ast.expr) -> Iterator[str]:
-    for node in ast.walk(target):
+    for node in all_nodes(target):
         if isinstance(node, ast.Name):
             yield node.id

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation_entries import evaluation_entries
 from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.likenesses import words
 from stethoscope.program.roles import MODEL_WORDS
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 from stethoscope.run import Source
 
@@ -157,7 +157,7 @@ def _is_network(name: str) -> bool:
 
 def _bounds_outputs(module: Module) -> bool:
     """Whether a class of a network, or the making of one, ends in probabilities."""
-    for node in ast.walk(module.source.tree) if "igmoid" in module.source.text else ():
+    for node in all_nodes(module.source.tree) if "igmoid" in module.source.text else ():
         if isinstance(node, ast.Call):
             name = str(getattr(node.func, "attr", None) or getattr(node.func, "id", ""))
             if name == "Sigmoid":
@@ -171,7 +171,7 @@ def _bounds_outputs(module: Module) -> bool:
 def _own(module: Module) -> Iterator[ast.AST]:
     for statement in module.source.tree.body:
         if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from ast.walk(statement)
+            yield from all_nodes(statement)
 
 
 def _is_in(node: ast.AST, lines: tuple[tuple[int, int], ...]) -> bool:

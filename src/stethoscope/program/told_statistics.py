@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test
 from stethoscope.program.evaluation import DATA_WORDS, TRAINING_WORDS
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 # fmt: off
@@ -63,11 +63,11 @@ def _is_of_its_own(arg: ast.expr) -> bool:
     if TRAINING_WORDS & _words(arg):
         return False
     is_number = isinstance(arg, ast.Constant) and isinstance(arg.value, int | float)
-    calls = (node for node in ast.walk(arg) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(arg) if isinstance(node, ast.Call))
     made_up = any(str(getattr(call.func, "attr", "")) in MADE_UP for call in calls)
     return is_number or made_up or bool(DATA_WORDS & _words(arg))
 
 
 def _words(node: ast.AST) -> set[str]:
-    names = (getattr(inner, "id", getattr(inner, "attr", None)) for inner in ast.walk(node))
+    names = (getattr(inner, "id", getattr(inner, "attr", None)) for inner in all_nodes(node))
     return {word for name in names if isinstance(name, str) for word in words(name)}

@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.program.calls import bare_name
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.made_channels import DRAWS, MadeChannels, sample_functions
 from stethoscope.program.noisy_copies import JOINS, SAMPLING_WORDS
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
 WALKING = frozenset({"path", "paths", "walk", "walks", "trajectory", "track", "positions", "states", "steps"})
@@ -33,7 +33,7 @@ def _in_function(function: Function) -> Iterator[MadeChannels]:
     for loop in nodes:
         if not isinstance(loop, ast.While):
             continue
-        for node in ast.walk(loop):
+        for node in all_nodes(loop):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=row), attr="append"), args=[copy]):
                     if (
@@ -62,7 +62,7 @@ def _is_element(node: ast.expr, row: str) -> bool:
 
 
 def _draws(noise: ast.expr) -> bool:
-    return any(isinstance(node, ast.Call) and bare_name(node) in DRAWS for node in ast.walk(noise))
+    return any(isinstance(node, ast.Call) and bare_name(node) in DRAWS for node in all_nodes(noise))
 
 
 def _is_measured(nodes: list[ast.AST], row: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Class, Function, Module, dotted
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import FunctionValue, Value
 
 
@@ -24,7 +25,7 @@ def _assigned(module: Module, name: str) -> ast.Call | None:
     """The one call that a name is assigned anywhere in a module."""
     found = [
         node.value
-        for node in ast.walk(module.source.tree)
+        for node in all_nodes(module.source.tree)
         if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
     ]
     return found[0] if len(found) == 1 and isinstance(found[0], ast.Call) else None

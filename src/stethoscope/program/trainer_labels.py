@@ -15,6 +15,7 @@ from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Site, Value
 
 STACKING = frozenset({"default_data_collator", "DefaultDataCollator", "DataCollatorWithPadding"})
@@ -50,7 +51,7 @@ def labels_as_made(index: Index, settings: SettingsTree) -> Iterator[tuple[Execu
 def _trainers(index: Index) -> Iterator[tuple[Module, ast.Call]]:
     for module in index.modules.values():
         if "Trainer" in module.source.text and not is_test(module.source):
-            for node in ast.walk(module.source.tree):
+            for node in all_nodes(module.source.tree):
                 if isinstance(node, ast.Call) and calls.bare_name(node) in {"Trainer", "Seq2SeqTrainer"}:
                     yield module, node
 
@@ -74,7 +75,7 @@ def _mapped(index: Index) -> Iterator[Function]:
     named: set[str] = set()
     for module in index.modules.values():
         if ".map(" in module.source.text:
-            for node in ast.walk(module.source.tree):
+            for node in all_nodes(module.source.tree):
                 if isinstance(node, ast.Call) and calls.bare_name(node) == "map" and node.args:
                     named.add((dotted(node.args[0]) or "").rpartition(".")[2])
     found = [
@@ -91,7 +92,7 @@ def _dataset(run: Execution, module: Module, trainer: ast.Call) -> Class | None:
     if name is not None:
         assigned = [
             node.value
-            for node in ast.walk(module.source.tree)
+            for node in all_nodes(module.source.tree)
             if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
         ]
         made = assigned[0] if len(assigned) == 1 else None

@@ -14,6 +14,7 @@ from stethoscope.program.entries import is_test
 from stethoscope.program.framework_bases import holds_arguments
 from stethoscope.program.index import Index
 from stethoscope.program.parsed_records import PARSERS
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trainers_made import trainers_made
 from stethoscope.program.values import Site
 
@@ -43,7 +44,7 @@ def _parses_arguments(index: Index) -> bool:
     for source in index.program:
         if is_test(source) or not any(parser in source.text for parser in PARSERS):
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             if isinstance(node, ast.Call) and bare_name(node) in PARSERS:
                 given = (*node.args, *(keyword.value for keyword in node.keywords))
                 names = (ast.unparse(one) for one in given)

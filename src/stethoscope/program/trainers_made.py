@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.calls import bare_name
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.entries import is_test, statement_nodes
 from stethoscope.program.framework_bases import TRAINER_ARGUMENTS, TRAINERS, TRAINERS_BY_NAME, is_trainer
-from stethoscope.program.index import Class, External, FunctionNode, Index, Module, dotted
+from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.run import Source
 
 LIBRARIES = ("transformers", "trl")
@@ -68,7 +68,7 @@ def trainers_made(index: Index) -> tuple[TrainerMade, ...]:
 
 
 def _in_module(index: Index, module: Module) -> Iterator[TrainerMade]:
-    functions = [node for node in ast.walk(module.source.tree) if isinstance(node, FunctionNode)]
+    functions = [node for node in all_nodes(module.source.tree) if isinstance(node, FunctionNode)]
     for nodes in (statement_nodes(module.source.tree), *(own_nodes(function) for function in functions)):
         around = tuple(nodes)
         for node in around:

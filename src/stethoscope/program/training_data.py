@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation import DATA_WORDS
 from stethoscope.program.events import Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
@@ -18,6 +17,7 @@ from stethoscope.program.moves import Kind
 from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.trace import TRACE_STEPS
 from stethoscope.program.training_loop import TrainingLoop, level, training_loops
 from stethoscope.program.values import (
@@ -318,6 +318,6 @@ def _never_ends(function: Function) -> bool:
     """`while True: yield from batches`."""
     return any(
         isinstance(node, ast.While)
-        and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node))
+        and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in all_nodes(node))
         for node in own_nodes(function.node)
     )

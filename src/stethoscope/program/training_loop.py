@@ -23,6 +23,7 @@ from stethoscope.program.moves import Kind, Move, moves
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace, traces
 from stethoscope.program.values import Applied, Delayed, Leaf, Outside, Part
 
@@ -317,7 +318,7 @@ def _is_over_data(run: Execution, scope: Scope) -> bool:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
+    for inner in all_nodes(node):
         if isinstance(inner, ast.Name):
             yield inner.id
         elif isinstance(inner, ast.Attribute):

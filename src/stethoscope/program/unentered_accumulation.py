@@ -13,6 +13,7 @@ from stethoscope.program.events import Call
 from stethoscope.program.loop_order import questions
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Choice, Constant, Value
 
@@ -65,6 +66,6 @@ def _names(loop: TrainingLoop) -> frozenset[str]:
 
 def _attributes(trees: Iterator[ast.AST]) -> Iterator[str]:
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in all_nodes(tree):
             if isinstance(node, ast.Attribute):
                 yield node.attr

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Class
 from stethoscope.program.parameter_owners import has_weights, is_inside
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Instance, Items, Table, Value
 from stethoscope.run import Where
 
@@ -61,7 +62,7 @@ def _places(run: Execution, cls: Class, name: str) -> tuple[Where, Where] | None
     made = used = None
     for ancestor in run.index.lineage(cls):
         for method, function in ancestor.methods.items():
-            for node in ast.walk(function.node):
+            for node in all_nodes(function.node):
                 if _named(node) in REGISTERING:
                     return None
                 if not isinstance(node, ast.Attribute) or node.attr != name:

@@ -6,7 +6,6 @@ into the network.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from stethoscope.program.averages_by_hand import drawings
@@ -16,6 +15,7 @@ from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, same_object
 from stethoscope.program.networks import is_same_network, networks
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Value
 
 # fmt: off
@@ -58,7 +58,7 @@ def _is_used(walk: Walk, average: Value) -> bool:
             made.add(id(event))
     if not names:
         return True  # it came from where this walk did not look
-    headers = {id(node) for drawing in drawings(walk) for node in ast.walk(drawing.loop)}
+    headers = {id(node) for drawing in drawings(walk) for node in all_nodes(drawing.loop)}
     for event in walk.trace.events:
         if id(event) in made or id(event.site.node) in headers:
             continue

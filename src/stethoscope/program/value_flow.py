@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stethoscope.program.handed_values import ANY, Leaf, handed_to_call, method_called
-from stethoscope.program.index import Class, External, Function, FunctionNode
+from stethoscope.program.index import Class, External, Function
 from stethoscope.program.kinship import kinship
 from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of, texts_of
 from stethoscope.program.settings_tree import HOLDERS
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.program.telling import only_tells
 from stethoscope.run import Source, Where
 

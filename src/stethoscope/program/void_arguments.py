@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.framework_bases import TRAINERS_BY_NAME
 from stethoscope.program.index import Function, Index
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.trainers_made import TrainerMade, trainers_made
 
 # Each argument, the methods of the trainer that read it, and by what else they are known to be asked for.
@@ -82,7 +82,7 @@ def _is_spoken_of(index: Index, names: set[str]) -> bool:
     for source in index.program:
         if not any(name in source.text for name in names):
             continue
-        for node in ast.walk(source.tree):
+        for node in all_nodes(source.tree):
             if isinstance(node, ast.Attribute) and node.attr in names and isinstance(node.ctx, ast.Load):
                 return True
             if isinstance(node, ast.Constant) and node.value in names:

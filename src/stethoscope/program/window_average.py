@@ -7,11 +7,11 @@ import ast
 from stethoscope.program.accumulation import ACCUMULATION_WORDS, Accumulation
 from stethoscope.program.ancestry import quietly
 from stethoscope.program.events import Assignment, Call
-from stethoscope.program.index import FunctionNode
 from stethoscope.program.likenesses import words
 from stethoscope.program.loss_scaling import scaling
 from stethoscope.program.moves import Move, same_object
 from stethoscope.program.statements import blocks_around, holding
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Leaf, Part, Site, Value
 
@@ -111,7 +111,7 @@ def _counts_rounds(loop: TrainingLoop, value: Applied) -> bool:
     call, rounds = value.site.node, loop.micro.node if loop.micro is not None else None
     if value.callee != "len" or not isinstance(call, ast.Call) or not isinstance(rounds, ast.For):
         return False
-    return ast.unparse(call.args[0]) in {ast.unparse(node) for node in ast.walk(rounds.iter)}
+    return ast.unparse(call.args[0]) in {ast.unparse(node) for node in all_nodes(rounds.iter)}
 
 
 def _is_made_before(loop: TrainingLoop, site: Site) -> bool:
@@ -122,7 +122,7 @@ def _is_made_before(loop: TrainingLoop, site: Site) -> bool:
     around = blocks_around(site.source, rounds.node)
     own = next((block[at] for block, at in around if isinstance(block[at], FunctionNode)), None)
     within = holding([own], site.node) is not None if own is not None else True
-    return within and not any(node is site.node for node in ast.walk(rounds.node))
+    return within and not any(node is site.node for node in all_nodes(rounds.node))
 
 
 def _words_of(value: Value) -> set[str]:

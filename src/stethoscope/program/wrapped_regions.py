@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from stethoscope.program.autocast import autocast_of
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.frames import Frame
-from stethoscope.program.index import FunctionNode
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.values import Delayed, FunctionValue, Instance, Value
 
 STEPS = 4_000  # for looking up what is entered
@@ -51,7 +50,7 @@ def _around_yield(run: Execution, value: Delayed, callee: FunctionValue) -> Valu
 def _entered(function: FunctionNode) -> Iterator[ast.expr]:
     """What is entered around the `yield` of a generator."""
     for node in own_nodes(function):
-        if isinstance(node, ast.With) and any(isinstance(inner, ast.Yield) for inner in ast.walk(node)):
+        if isinstance(node, ast.With) and any(isinstance(inner, ast.Yield) for inner in all_nodes(node)):
             yield from (item.context_expr for item in node.items)
 
 

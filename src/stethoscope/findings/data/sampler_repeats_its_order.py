@@ -26,6 +26,7 @@ from stethoscope.program.events import Call
 from stethoscope.program.moves import receiver_role
 from stethoscope.program.roles import Role
 from stethoscope.program.statements import deeper, is_inline, is_known_at, name_of_result, put_first
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_data import TrainingLoader, is_off, repeats, sources
 from stethoscope.program.training_loop import level
 from stethoscope.program.values import Applied, Choice, Value
@@ -121,9 +122,9 @@ def _is_own(source: Source, made: ast.AST, loop: ast.AST, name: str) -> bool:
     """Whether both are in methods of one class, and the name is an attribute that every object gets."""
     if not name.startswith("self."):
         return False
-    for owner in (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)):
+    for owner in (node for node in all_nodes(source.tree) if isinstance(node, ast.ClassDef)):
         init = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), None)
-        if isinstance(init, ast.FunctionDef) and any(made in ast.walk(one) for one in init.body):
+        if isinstance(init, ast.FunctionDef) and any(made in all_nodes(one) for one in init.body):
             is_plain = any(getattr(one, "value", None) is made for one in init.body)
-            return is_plain and any(node is loop for node in ast.walk(owner))
+            return is_plain and any(node is loop for node in all_nodes(owner))
     return False

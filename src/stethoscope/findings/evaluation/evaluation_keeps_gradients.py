@@ -29,6 +29,7 @@ from stethoscope.program.index import Function, Index
 from stethoscope.program.moves import Kind
 from stethoscope.program.networks import is_made_here
 from stethoscope.program.statements import put_before
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Delayed
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
@@ -78,7 +79,7 @@ def _own_function(evaluation: Evaluation) -> Function | None:
 
 def _makes_a_loss(evaluation: Evaluation, function: Function) -> bool:
     """Whether training minimises what the function computes."""
-    own = {id(node) for node in ast.walk(function.node)}
+    own = {id(node) for node in all_nodes(function.node)}
     run = evaluation.walk.trace.run
     losses = [move.subject for move in evaluation.walk.moves if move.kind is Kind.BACKWARD]
     made = (value for loss in losses for value in ancestry(run, loss))
@@ -89,7 +90,7 @@ def _fix(index: Index, evaluation: Evaluation, function: Function | None) -> Fix
     """Decorate the function, where its file knows torch by that name."""
     if function is None or index.module_of(function.source).imports.get("torch") != "torch":
         return None
-    if any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in ast.walk(function.node)):
+    if any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in all_nodes(function.node)):
         return None  # the same function trains, by a switch
     if _makes_a_loss(evaluation, function):
         return None

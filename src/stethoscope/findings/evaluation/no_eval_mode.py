@@ -32,6 +32,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.networks import are_related, has_two_modes, is_from_pretrained, is_made_here
 from stethoscope.program.statements import blocks_around, put_before
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import FunctionValue, Instance
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.evaluations import Evaluations
@@ -156,5 +157,5 @@ def _switches_back(evaluation: Evaluation) -> bool:
 
 def _is_local(name: str, loop: Scope) -> bool:
     """Whether the name is only made inside the loop."""
-    targets = (n for n in ast.walk(loop.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    targets = (n for n in all_nodes(loop.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     return any(node.id == name.partition(".")[0] for node in targets)

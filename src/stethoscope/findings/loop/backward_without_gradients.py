@@ -30,6 +30,7 @@ from stethoscope.program.graphs import passes, records
 from stethoscope.program.index import Function, dotted
 from stethoscope.program.moves import Kind
 from stethoscope.program.statements import blocks_around, cut, put_before, without_decorator, without_header
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Instance
 from stethoscope.run import Fix, Level
@@ -80,11 +81,11 @@ def _recorded(loop: TrainingLoop, met: Sequence[Call], backward: Event) -> Fix |
     ]
     if len(entered) == 1 and not marked and len(entered[0].items) == 1:
         splice = without_header(source, entered[0])
-        holds_all = any(one is backward.site.node for one in ast.walk(entered[0]))
+        holds_all = any(one is backward.site.node for one in all_nodes(entered[0]))
     elif len(marked) == 1 and not entered:
         function, mark = marked[0]
         splice = without_decorator(function.source, mark)
-        holds_all = any(one is backward.site.node for one in ast.walk(function.node))
+        holds_all = any(one is backward.site.node for one in all_nodes(function.node))
     else:
         return None
     # A backward pass in there can never work; else the network may be frozen on purpose.

@@ -24,12 +24,16 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.agreed_decisions import agreed_by_all, asked_through, engine_at
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.caught_raises import caught_before
 from stethoscope.program.events import Call, Event, Jump, Scope
 from stethoscope.program.moves import Kind, Move
+from stethoscope.program.statements import is_name_chain
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied
+from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP116", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -54,6 +58,8 @@ COLLECTIVES = frozenset(
     }
 )
 
+TOGETHER = "let the ranks leave out a batch together"
+
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each decision to skip that one rank takes alone."""
@@ -68,6 +74,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                     message=f"a rank whose own {ast.unparse(asked)} leaves out "
                     f"{backward.event.site.text}, in which the other ranks wait for it",
                     evidence={"condition": ast.unparse(asked), "backward": backward.event.site.text},
+                    fix=_fix(loop, event, asked, backward),
                 )
                 break
 
@@ -93,7 +100,7 @@ def _skips(loop: TrainingLoop, backward: Move) -> Iterator[tuple[Event, ast.AST]
     """Jumps before the backward pass, and the backward pass itself, under a question of finiteness."""
     around = {id(scope) for scope in backward.event.scopes()}
     for raising, asked in caught_before(loop, backward.event):
-        if any(_last(node) in FINITE for node in ast.walk(asked) if isinstance(node, ast.Call)):
+        if any(_last(node) in FINITE for node in all_nodes(asked) if isinstance(node, ast.Call)):
             yield raising, asked
     for event in loop.events:
         if event is backward.event:
@@ -118,7 +125,7 @@ def _finite_question(loop: TrainingLoop, event: Event) -> Scope | None:
 
 
 def _asks_finite(loop: TrainingLoop, scope: Scope) -> bool:
-    if any(_last(node) in FINITE for node in ast.walk(scope.node) if isinstance(node, ast.Call)):
+    if any(_last(node) in FINITE for node in all_nodes(scope.node) if isinstance(node, ast.Call)):
         return True
     return any(
         isinstance(value, Applied) and value.callee.rpartition(".")[2] in FINITE
@@ -144,3 +151,28 @@ def _is_agreed(loop: TrainingLoop, skip: Event) -> bool:
         if isinstance(event, Call) and (event.name in COLLECTIVES or "reduce" in event.name):
             return True
     return False
+
+
+def _fix(loop: TrainingLoop, skip: Event, asked: ast.AST, backward: Move) -> Fix | None:
+    """The batch left out by all ranks where it is bad on one, by the loss that is at hand."""
+    scope = next((one for one in skip.scopes() if one.node is asked), None)
+    node = backward.event.site.node
+    engine = engine_at(loop.trace, skip)
+    if engine is not None and scope is not None and isinstance(asked, ast.expr) and scope.arm:
+        gathered = asked_through(*engine, scope.source, loop.run.index, asked)
+        is_skipped = skip is not backward.event
+        return Fix(TOGETHER, Level.UNSAFE, gathered) if gathered and is_skipped else None
+    loss = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if scope is None or loss is None or not is_name_chain(loss) or not isinstance(asked, ast.expr):
+        return None
+    if skip.within != backward.event.within or backward.by_engine:
+        return None
+    is_backward = skip is backward.event
+    splices = agreed_by_all(
+        loop.run.index,
+        scope.source,
+        asked,
+        f", device={ast.unparse(loss)}.device",
+        is_any=scope.arm is not is_backward,
+    )
+    return Fix(TOGETHER, Level.UNSAFE, splices) if splices else None

@@ -30,6 +30,7 @@ from stethoscope.program.events import Scope
 from stethoscope.program.loop_order import may_clear
 from stethoscope.program.moves import Kind, Move, same_object
 from stethoscope.program.statements import blocks_around, put_after
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Items, Value
 from stethoscope.run import Fix, Level
@@ -80,7 +81,7 @@ def _is_fresh(loop: TrainingLoop, step: Move) -> bool:
 def _is_made_in(body: Scope, value: Value) -> bool:
     if not isinstance(value, Applied) or value.site.source is not body.source:
         return False
-    return any(node is value.site.node for node in ast.walk(body.node))
+    return any(node is value.site.node for node in all_nodes(body.node))
 
 
 def _fix(step: Move) -> Fix | None:

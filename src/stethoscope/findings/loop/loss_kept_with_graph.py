@@ -28,7 +28,6 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ancestry import ancestry, cuts_gradient
 from stethoscope.program.calls import bare_name
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.gradient_modes import without_gradients
@@ -46,6 +45,7 @@ from stethoscope.program.kept_values import (
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.statements import is_name_chain
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.trace import Trace
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Items, Table, Value, span_of
@@ -115,7 +115,7 @@ def _level(kept: Kept) -> Level:
     """What a meter gets as a parameter may be a plain number elsewhere, which cannot be detached."""
     inside = kept.event.within[-1] if kept.event.within else None
     given = set(inside.parameters) if inside is not None else set()
-    names = {node.id for node in ast.walk(kept.written) if isinstance(node, ast.Name)}
+    names = {node.id for node in all_nodes(kept.written) if isinstance(node, ast.Name)}
     return Level.UNSAFE if names & given else Level.SAFE
 
 
@@ -173,7 +173,7 @@ def _trains(loop: TrainingLoop, kept: Kept) -> bool:
     """Whether a comprehension calls what holds a backward pass."""
     if not isinstance(kept.written, ast.ListComp):
         return False
-    called = {bare_name(node) for node in ast.walk(kept.written.elt) if isinstance(node, ast.Call)}
+    called = {bare_name(node) for node in all_nodes(kept.written.elt) if isinstance(node, ast.Call)}
     scopes = (scope for move in loop.of(Kind.BACKWARD) for scope in move.event.scopes())
     return any(scope.kind == "call" and getattr(scope.node, "name", "") in called for scope in scopes)
 

@@ -24,6 +24,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.term_sizes import ERRORS, SMALL, TermSize, with_assumed
 from stethoscope.program.values import Site, span_of
 from stethoscope.run import Fix, Level, Splice
@@ -80,7 +81,7 @@ def _fix(spectrum: Site | None) -> Fix | None:
         return None
     splices = [
         splice
-        for call in ast.walk(spectrum.source.tree)
+        for call in all_nodes(spectrum.source.tree)
         if isinstance(call, ast.Call) and ast.dump(call.func) == ast.dump(node.func)
         if (splice := _orthonormal(spectrum, call)) is not None
     ]

@@ -29,7 +29,6 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType, named_dtype
-from stethoscope.program.effects import own_nodes
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import outside_name
@@ -39,6 +38,7 @@ from stethoscope.program.precision import networks
 from stethoscope.program.recast_weights import loaded_for_trainers, made_half, recast
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import (
     Applied,

@@ -34,6 +34,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.infinite_bounds import is_infinite
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.precision import LoopPrecision
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.update_hooks import update_hooks
 from stethoscope.program.values import Applied, Constant, Outside, span_of
@@ -167,13 +168,13 @@ def _decides(call: Call) -> bool:
     home = call.within[-1].node if call.within else call.site.source.tree
     names = {
         target.id
-        for node in ast.walk(home)
-        if isinstance(node, ast.Assign) and any(inner is call.site.node for inner in ast.walk(node.value))
+        for node in all_nodes(home)
+        if isinstance(node, ast.Assign) and any(inner is call.site.node for inner in all_nodes(node.value))
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    tests = [node.test for node in ast.walk(home) if isinstance(node, ast.If | ast.Assert | ast.IfExp)]
-    return any(isinstance(n, ast.Name) and n.id in names for test in tests for n in ast.walk(test))
+    tests = [node.test for node in all_nodes(home) if isinstance(node, ast.If | ast.Assert | ast.IfExp)]
+    return any(isinstance(n, ast.Name) and n.id in names for test in tests for n in all_nodes(test))
 
 
 def _is_in_round(loop: TrainingLoop, check: Call, call: Call) -> bool:

@@ -27,6 +27,7 @@ from stethoscope.program.autocast import DType
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind
 from stethoscope.program.precision import LoopPrecision, Region
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.loop_precisions import LoopPrecisions
@@ -75,7 +76,7 @@ def _switch(site: Site) -> str:
     if isinstance(given, ast.Name):
         assigned = [
             node.value
-            for node in ast.walk(site.source.tree)
+            for node in all_nodes(site.source.tree)
             if isinstance(node, ast.Assign) and any(dotted(target) == given.id for target in node.targets)
         ]
         given = assigned[0] if len(assigned) == 1 else given

@@ -30,6 +30,7 @@ from stethoscope.program.events import Call, Event
 from stethoscope.program.lost_counts import LostCount, lost_counts
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.statements import is_inline, put_after
+from stethoscope.program.syntax import all_nodes
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
 
@@ -88,8 +89,8 @@ def _kept(lost: LostCount) -> Fix | None:
 
 def _key_of(source: Source, load: ast.FunctionDef, name: str) -> str | None:
     """The key under which the class of a method saves one of its numbers."""
-    owner = next(one for one in ast.walk(source.tree) if isinstance(one, ast.ClassDef) and load in one.body)
-    for node in ast.walk(owner):
+    owner = next(one for one in all_nodes(source.tree) if isinstance(one, ast.ClassDef) and load in one.body)
+    for node in all_nodes(owner):
         for key, value in _entries(node):
             if ast.unparse(value) == f"self.{name}":
                 return key

@@ -37,10 +37,11 @@ from stethoscope.program.checkpointing import (
 )
 from stethoscope.program.events import Call
 from stethoscope.program.framework_resumes import WeightsAlone, weights_alone
-from stethoscope.program.index import FunctionNode, dotted
+from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.roles import Role
 from stethoscope.program.statements import blocks_around, is_name_chain
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.values import Value
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
