@@ -22,23 +22,32 @@ A run of fewer than 50 steps only tries the code out.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked
+from stethoscope.run import Fix
 from stethoscope.signals.average_ramp import AverageRamp
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET118", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
+LOOKS_BACK = 10.0  # times the average forgets what it holds within the run
 KEPT = 0.2  # of the start: a fifth of untrained weights shows in every metric
 NO_RAMP = 2.0  # powers from here on reach the full decay within a few updates
 _PRETRAINED = re.compile(r"pretrain|finetune|fine_tune|init_from|model_name_or_path|resume|start_from|ckpt")
 
 
-def examine(plan: TrainingPlan, settings: Settings | None, ramp: AverageRamp | None) -> Iterator[Finding]:
+def examine(
+    plan: TrainingPlan,
+    settings: Settings | None,
+    ramp: AverageRamp | None,
+    files: EditableFiles | None,
+) -> Iterator[Finding]:
     """Fire where the start is still a good part of the average at the end."""
     asked = plan["EMA decay"].only()
     if asked is None:
@@ -52,7 +61,8 @@ def examine(plan: TrainingPlan, settings: Settings | None, ramp: AverageRamp | N
     updates = plan.extent.steps / (plan.window or 1.0)
     kept = (asked.amount.number or 0.0) ** updates
     if kept >= KEPT:
-        yield _finding(asked, updates, kept, seen=ramp is not None and not _is_pretrained(settings))
+        seen = ramp is not None and not _is_pretrained(settings)
+        yield _finding(asked, updates, kept, seen, files)
 
 
 def _ramps(plan: TrainingPlan) -> bool:
@@ -74,7 +84,7 @@ def _is_pretrained(settings: Settings | None) -> bool:
     )
 
 
-def _finding(asked: Asked, updates: float, kept: float, seen: bool) -> Finding:
+def _finding(asked: Asked, updates: float, kept: float, seen: bool, files: EditableFiles | None) -> Finding:
     decay = asked.amount.number or 0.0
     return Finding(
         asked.setting.where,
@@ -83,4 +93,15 @@ def _finding(asked: Asked, updates: float, kept: float, seen: bool) -> Finding:
         evidence={"decay": decay, "updates": updates, "kept": kept},
         strength=1.0 if seen else 0.0,
         severity=None if seen else Severity.NOTE,
+        fix=_faster(asked, updates, files),
     )
+
+
+def _faster(asked: Asked, updates: float, files: EditableFiles | None) -> Fix | None:
+    """A decay that looks back over a tenth of the run, with one digit behind its nines."""
+    forgotten = LOOKS_BACK / updates
+    if files is None or forgotten >= 1:
+        return None
+    digits = -math.floor(math.log10(forgotten))
+    decay = round(1 - forgotten, digits)
+    return files.with_value(asked.setting, decay, "let the average look back over a tenth of the run")

@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.signals.editable_files import EditableFiles, on
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -33,7 +34,7 @@ ADAM_TOO_HIGH = 0.1  # a hundred times its default; rates like this are SGD's
 _ADAM = re.compile(r"^(?:torch\.optim\.)?(?:n|r)?adamw?(?:_torch\w*)?$", re.IGNORECASE)
 
 
-def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, settings: Settings, files: EditableFiles | None) -> Iterator[Finding]:
     """Note a batch far from its stated base, and an Adam with a rate of SGD's."""
     rate = plan["learning rate"].only()
     if rate is None:
@@ -63,4 +64,7 @@ def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
             f"{batch[0].amount.value} ({batch[0].said}); auto_scale_lr is off",
             evidence={"base": base.value, "ratio": ratio},
             strength=0.0,
+            fix=files.with_value(switch, on(switch), "let the rate follow the batch")
+            if files and switch
+            else None,
         )

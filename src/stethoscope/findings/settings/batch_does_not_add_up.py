@@ -24,12 +24,15 @@ said. A comment is only noted.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked, deepspeed_sections, is_in_sections
-from stethoscope.run import ConfigFile, Setting, Where
+from stethoscope.run import ConfigFile, Fix, Setting, Where
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -47,9 +50,9 @@ _GIVEN_TWICE = {
 }
 
 
-def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, settings: Settings, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire where a stated batch is no product of its parts, and where a part is stated twice."""
-    apart = list(_given_twice(settings))
+    apart = list(_given_twice(settings, files))
     if apart:
         yield from apart
         return
@@ -65,9 +68,11 @@ def examine(plan: TrainingPlan, settings: Settings) -> Iterator[Finding]:
     processes = plan.processes if named else None
     for one in stated:
         if not _adds_up(one.amount.number or 0.0, each, window, processes, _is_split(one, window)):
-            yield _finding(
+            found = _finding(
                 processes, named, each, window, one.name, one.amount.number or 0.0, one.setting.where
             )
+            fix = _as_product(found, one, files) if processes is not None else None
+            yield replace(found, fix=fix)
     for where, number in comments if window is not None else ():
         if not _adds_up(number, each, window, processes, False):
             yield _finding(processes, named, each, window, "", number, where)
@@ -131,7 +136,16 @@ def _finding(
     )
 
 
-def _given_twice(settings: Settings) -> Iterator[Finding]:
+def _as_product(found: Finding, stated: Asked, files: EditableFiles | None) -> Fix | None:
+    """The batch that its parts make, or the next one that they can share."""
+    product, total = found.evidence["product"], found.evidence["stated"]
+    if files is None or not isinstance(product, float) or not isinstance(total, float):
+        return None
+    shared = product * math.ceil(total / product) if stated.setting.leaf == "global_batch_size" else product
+    return files.with_value(stated.setting, shared, f"state a batch of {shared:,.0f}")
+
+
+def _given_twice(settings: Settings, files: EditableFiles | None) -> Iterator[Finding]:
     """Parts that a DeepSpeed config and the settings of the trainer give differently."""
     recipe = settings.recipe
     every = (*recipe.settings, *recipe.shadowed)
@@ -146,6 +160,9 @@ def _given_twice(settings: Settings) -> Iterator[Finding]:
                     (setting.where, one.where),
                     f"{setting.leaf} is {setting.value} for DeepSpeed, and {one.leaf} is {one.value}",
                     evidence={"deepspeed": setting.value, "other": str(one.value)},
+                    fix=files.with_value(setting, '"auto"', "let DeepSpeed take what the trainer has")
+                    if files and setting.where.file.endswith(".json")
+                    else None,
                 )
 
 

@@ -28,6 +28,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.recipe.quantities import Asked
 from stethoscope.recipe.quantities.decay_length import PART_OF_T_MAX
 from stethoscope.run import Where
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.scheduler_intervals import SchedulerIntervals
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -38,7 +39,9 @@ FEWEST_EPOCHS = 3  # a shorter period is a toy's
 _RESTARTS = re.compile(r"restart|cycl", re.IGNORECASE)
 
 
-def examine(plan: TrainingPlan, intervals: SchedulerIntervals | None) -> Iterator[Finding]:
+def examine(
+    plan: TrainingPlan, intervals: SchedulerIntervals | None, files: EditableFiles | None
+) -> Iterator[Finding]:
     """Fire where the run is several times as long as T_max, and both count steps."""
     lengths = [one for one in plan["decay length"].asked if one.amount.part == PART_OF_T_MAX]
     if not lengths or any(_RESTARTS.search(str(one.amount.value)) for one in plan["schedule"].asked):
@@ -61,6 +64,9 @@ def examine(plan: TrainingPlan, intervals: SchedulerIntervals | None) -> Iterato
                 f"{one.name} is {period:,g}, and {steps.name} is {total:,.0f}: the rate goes up again "
                 f"{total / period / 2:,.0f} times",
                 evidence={"T_max": period, "run": total},
+                fix=files.with_value(one.setting, total, "let the cosine take the whole run")
+                if files
+                else None,
             )
 
 

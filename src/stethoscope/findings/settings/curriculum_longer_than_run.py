@@ -20,14 +20,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET112", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
+SHARE = 0.5  # of the run, for a curriculum that leaves time for the full task
 BEYOND = 1.1  # of the run: an exponential ramp never quite ends, and the last tenth changes little
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire on each length of a curriculum that is not over by the end of the run."""
     asked = plan["curriculum"].asked
     if any(one.amount.part == "switch" and one.amount.value is False for one in asked):
@@ -50,4 +52,9 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
             (one.setting.where, *extent.where),
             f"{one.name} is {number:,g}, and the run has {run:,.0f} {unit}{why}: the full task is never met",
             evidence={"curriculum": number, "run": run, "unit": unit},
+            fix=files.with_value(
+                one.setting, max(1, round(run * SHARE)), "let the curriculum end within the run"
+            )
+            if files
+            else None,
         )

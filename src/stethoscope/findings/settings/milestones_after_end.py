@@ -20,17 +20,21 @@ A run of fewer than 50 steps only tries the code out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.schedule_steps import epoch_loop, schedule_steps
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.recipe.quantities import Asked
+from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.editable_files import EditableFiles
+from stethoscope.signals.settings import Settings
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET113", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, settings: Settings | None, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire on milestones that are not met within the run."""
     asked = plan["milestones"].asked
     if asked and plan.extent.steps is None and plan.extent.epochs is None:
@@ -44,7 +48,8 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
             continue
         behind = [point for point in points if point > length]
         if behind:
-            yield _finding(one, points, behind, length, plan)
+            fix = _without(one, behind, settings, files)
+            yield replace(_finding(one, points, behind, length, plan), fix=fix)
 
 
 def _length(one: Asked, plan: TrainingPlan) -> float | None:
@@ -79,3 +84,24 @@ def _finding(
         strength=1.0 if all_behind else 0.0,
         severity=None if all_behind else Severity.NOTE,
     )
+
+
+def _without(
+    one: Asked, behind: list[float], settings: Settings | None, files: EditableFiles | None
+) -> Fix | None:
+    """The last milestones taken out where they are never met, so that nothing else changes."""
+    key = one.setting.key[:-1]
+    points = [other for other in settings or () if other.key[:-1] == key and isinstance(other.key[-1], int)]
+    kept, text = len(points) - len(behind), files.texts.get(one.setting.where.file) if files else None
+    values = [other.value for other in points[kept:]]
+    spans = [
+        other.span
+        for other in points
+        if other.span is not None and other.where.file == one.setting.where.file
+    ]
+    if text is None or kept < 1 or values != behind or len(spans) != len(points):
+        return None
+    start, end = spans[kept - 1][1], spans[-1][1]
+    if "#" in text[start:end]:
+        return None
+    return Fix("leave out what is never met", Level.SAFE, (Splice(one.setting.where.file, start, end, ""),))

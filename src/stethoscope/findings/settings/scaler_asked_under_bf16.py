@@ -22,12 +22,13 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked
+from stethoscope.signals.editable_files import EditableFiles, off
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET119", since="0.2", severity=Severity.NOTE, subject=Subject.SETTINGS)
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Note each setting that switches a scaler on beside bfloat16."""
     if not plan["precision"].asked:
         raise InsufficientData("the settings do not speak of a precision")
@@ -40,6 +41,9 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
                 f"{one.name} asks for a loss scaler, and bfloat16 needs none",
                 evidence={"setting": one.name, "value": str(one.amount.value)},
                 strength=0.0,
+                fix=files.with_value(one.setting, off(one.setting), "switch the scaler off")
+                if files and one.amount.part == "switch"
+                else None,
             )
 
 

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET122", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
@@ -33,7 +34,7 @@ RULE = Rule(code="SET122", since="0.2", severity=Severity.WARNING, subject=Subje
 SAME = 0.02  # of the number: a last batch that is dropped, an epoch that is rounded
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire on each length that is as many as the batches where the schedule counts updates."""
     window = plan.window
     if not plan.schedule_per_update or window is None or window <= 1:
@@ -44,7 +45,7 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
     for one in (*steps, *plan["decay length"].asked):
         number = one.amount.number or 0.0
         if abs(number - plan.batches) <= SAME * plan.batches and not _is_handled(one, plan):
-            yield _finding(one, number, window)
+            yield _finding(one, number, window, files)
 
 
 def _is_handled(one: Asked, plan: TrainingPlan) -> bool:
@@ -59,10 +60,11 @@ def _is_handled(one: Asked, plan: TrainingPlan) -> bool:
     return bool(handled.search(said)) or not read_at_all.search(said)
 
 
-def _finding(one: Asked, number: float, window: float) -> Finding:
+def _finding(one: Asked, number: float, window: float, files: EditableFiles | None) -> Finding:
     return Finding(
         one.setting.where,
         f"{one.name} is {number:,.0f}, the number of batches, and the schedule moves once in {window:,.0f} "
         f"of them: it gets through 1/{window:,.0f} of its course",
         evidence={"length": number, "window": window, "updates": number / window},
+        fix=files.with_value(one.setting, number // window, "count the updates") if files else None,
     )

@@ -18,18 +18,23 @@ A length that is divided by the window, and a schedule that is moved with every 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.accumulation import accumulation
 from stethoscope.program.ancestry import ancestry
+from stethoscope.program.call_edits import replaced
 from stethoscope.program.hand_made_rates import all_schedules
 from stethoscope.program.loop_order import questions
 from stethoscope.program.moves import Kind
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.schedules import Length
+from stethoscope.program.statements import blocks_around, is_name_chain
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import Applied, Constant
+from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="SET116", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -62,6 +67,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                         f"{schedule.kind} is laid out over batches ({length.name}={length.text}) and moved "
                         "once an update, which takes several of them",
                         evidence={"made": schedule.site.text, "stepped": move.event.site.text},
+                        fix=_in_updates(schedule.site.source, length, gathered.count),
                     )
 
 
@@ -81,3 +87,36 @@ def _counts_batches(loop: TrainingLoop, length: Length) -> bool:
 
 def _ends(value: object) -> bool:
     return isinstance(value, Constant) or (isinstance(value, Applied) and value.callee == "len")
+
+
+def _in_updates(source: Source, length: Length, count: ast.expr | None) -> Fix | None:
+    """The length divided by the batches of an update, where their number has its name there already."""
+    written = length.written
+    if written is None or count is None or not is_name_chain(count) or not _is_spoken(source, written, count):
+        return None
+    text = ast.get_source_segment(source.text, written) or ""
+    is_plain = isinstance(written, ast.Name | ast.Attribute | ast.Call | ast.Constant)
+    is_product = isinstance(written, ast.BinOp) and isinstance(written.op, ast.Mult)
+    whole = text if is_plain or is_product else f"({text})"
+    splice = replaced(source, written, f"{whole} // {ast.unparse(count)}")
+    return Fix("count the updates", Level.UNSAFE, (splice,)) if splice is not None and text else None
+
+
+def _is_spoken(source: Source, node: ast.AST, count: ast.expr) -> bool:
+    """Whether an expression has its value where a node stands: as a parameter, or made before."""
+    around = [block[place] for block, place in blocks_around(source, node)]
+    functions = [one for one in around if isinstance(one, ast.FunctionDef)]
+    root = ast.unparse(count).partition(".")[0]
+    arguments = [one for function in functions for one in all_nodes(function.args)]
+    taken = {one.arg for one in arguments if isinstance(one, ast.arg)}
+        one.arg for function in functions for one in all_nodes(function.args) if isinstance(one, ast.arg)
+    }
+    if root in taken and root != "self":
+        return True
+    homes: list[ast.AST] = [*functions[:1]] if root == "self" else [source.tree]
+    return any(
+        ast.unparse(one) == ast.unparse(count) and getattr(one, "lineno", 0) < getattr(node, "lineno", 0)
+        for home in homes
+        for one in all_nodes(home)
+        if isinstance(getattr(one, "ctx", None), ast.Store)
+    )

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET115", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
@@ -33,7 +34,7 @@ LONGER = 3.0  # times the run: a cosine has then lost a quarter of its height, a
 _DECAYS = re.compile(r"cos|linear|poly|decay|wsd|trapezoid|onecycle", re.IGNORECASE)
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire where what is laid out over steps is much longer than the epochs of the run."""
     decays = any(_DECAYS.search(str(one.amount.value)) for one in plan["schedule"].asked)
     explicit = [one for one in plan["decay length"].asked if one.amount.unit == "step"]
@@ -52,6 +53,9 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
                 f"{one.name} is {length:,.0f}, and the run has {plan.extent.steps:,.0f} steps "
                 f"({plan.extent.why}): the rate hardly decays",
                 evidence={"laid out for": length, "run": plan.extent.steps},
+                fix=files.with_value(one.setting, round(plan.extent.steps), "lay it out over the run")
+                if files
+                else None,
             )
             return
 

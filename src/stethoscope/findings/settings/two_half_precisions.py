@@ -20,12 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.signals.editable_files import EditableFiles, off
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET120", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire where both are switched on by switches of the same kind."""
     asked = plan["precision"].asked
     if not asked:
@@ -41,5 +42,8 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
                     (half.setting.where, other.setting.where),
                     f"{half.name} and {other.name} are both switched on",
                     evidence={"first": half.name, "second": other.name},
+                    fix=files.with_value(half.setting, off(half.setting), f"keep {other.name} alone")
+                    if files
+                    else None,
                 )
                 return

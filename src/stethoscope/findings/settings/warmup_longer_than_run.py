@@ -25,14 +25,17 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.recipe.quantities import Asked
+from stethoscope.run import Fix
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.training_plan import Extent, TrainingPlan
 
 RULE = Rule(code="SET111", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
+USUAL = 0.05  # of the run: what warm-ups mostly take
 BEYOND = 1.02  # of the run: a warm-up that takes just the run is meant to
 
 
-def examine(plan: TrainingPlan) -> Iterator[Finding]:
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire on each warm-up that does not end within the run."""
     warm_ups = [one for one in plan["warm-up"].asked if one.amount.number]
     if not warm_ups:
@@ -50,7 +53,7 @@ def examine(plan: TrainingPlan) -> Iterator[Finding]:
             and number > BEYOND * length[0]
         ):
             told.add(number)
-            yield _finding(asked, *length, plan.extent)
+            yield _finding(asked, *length, plan.extent, files)
 
 
 def _length(asked: Asked, plan: TrainingPlan) -> tuple[float, str] | None:
@@ -70,7 +73,7 @@ def _length(asked: Asked, plan: TrainingPlan) -> tuple[float, str] | None:
     return extent.steps, "steps"
 
 
-def _finding(asked: Asked, length: float, unit: str, extent: Extent) -> Finding:
+def _finding(asked: Asked, length: float, unit: str, extent: Extent, files: EditableFiles | None) -> Finding:
     number = asked.amount.number or 0.0
     why = f" ({extent.why})" if extent.why else ""
     return Finding(
@@ -78,4 +81,11 @@ def _finding(asked: Asked, length: float, unit: str, extent: Extent) -> Finding:
         f"{asked.name} is {number:,g}, and the run has {length:,.0f} {unit}{why}: the warm-up never ends",
         evidence={"warm-up": number, "run": length, "unit": unit},
         strength=1.0,
+        fix=_shorter(asked, length, files),
     )
+
+
+def _shorter(asked: Asked, length: float, files: EditableFiles | None) -> Fix | None:
+    """A warm-up of a usual share of the run."""
+    share = max(1, round(length * USUAL))
+    return files.with_value(asked.setting, share, f"warm up for {USUAL:.0%} of the run") if files else None
