@@ -84,7 +84,7 @@ def choosings(walk: Walk) -> Iterator[Choosing]:
             if found is None:
                 continue
             applied, metric, written = found
-            training, held_out = _origins(walk, metric, outputs)
+            training, held_out = origins(walk, metric, outputs)
             node = applied.site.node
             if isinstance(node, ast.Compare):
                 source = applied.site.source
@@ -176,7 +176,7 @@ def training_outputs(walk: Walk) -> frozenset[int]:
     return frozenset(found)
 
 
-def _origins(walk: Walk, metric: Value, outputs: frozenset[int]) -> tuple[bool, bool]:
+def origins(walk: Walk, metric: Value, outputs: frozenset[int]) -> tuple[bool, bool]:
     forwards = _forward_nodes(walk)
     training = held_out = False
     for value in ancestry(walk.trace.run, metric):

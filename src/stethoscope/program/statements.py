@@ -97,10 +97,17 @@ def name_of_result(source: Source, node: ast.AST) -> str:
 
 
 def is_known_at(source: Source, made: ast.AST, later: ast.AST) -> bool:
-    """Whether what a statement makes is surely there at a later one: a block around the later holds both."""
-    inner = blocks_around(source, made)
-    blocks = [block for block, position in blocks_around(source, later)]
-    if not inner or not any(inner[0][0] is block for block in blocks):
+    """Whether what a statement makes is surely there at a later one: a block around the later holds both.
+
+    What is made under a `with` is there behind it.
+    """
+    around = [block for block, _ in blocks_around(source, later)]
+    for number, (block, position) in enumerate(blocks_around(source, made)):
+        if number and not isinstance(block[position], ast.With | ast.AsyncWith):
+            return False
+        if any(block is other for other in around):
+            break
+    else:
         return False
     return _line(made) < _line(later) and _function_around(source, made) is _function_around(source, later)
 

@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.best_in_callbacks import callback_choices
+from stethoscope.program.call_edits import replaced
 from stethoscope.program.choosing import (
     Choosing,
     choosings,
@@ -35,16 +37,22 @@ from stethoscope.program.choosing import (
     written_monitors,
 )
 from stethoscope.program.evaluation import Walk
+from stethoscope.program.held_out_scores import chosen_by_held_out
 from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.measured_on_training import measured_on_training
-from stethoscope.run import Where
+from stethoscope.program.syntax import all_nodes
+from stethoscope.run import Fix, Level, Splice, Where
+from stethoscope.signals.editable_files import EditableFiles
 from stethoscope.signals.evaluations import Evaluations
 from stethoscope.signals.settings import Settings
 
 RULE = Rule(code="EVA103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Finding]:
+def examine(
+    evaluations: Evaluations, settings: Settings | None, files: EditableFiles | None
+) -> Iterator[Finding]:
     """Report each choice of the best by the training loss."""
     seen: set[ast.AST] = set()
     for walk in evaluations.walks:
@@ -64,6 +72,7 @@ def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Fin
                 ),
                 f"what is kept as the best is chosen by `{choosing.text}`, measured on the training data",
                 evidence={"compared": ast.unparse(choosing.comparison), "saved_by": choosing.save.site.text},
+                fix=_by_held_out(choosing),
             )
     for kept in callback_choices(evaluations.index):
         yield Finding(
@@ -73,7 +82,11 @@ def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Fin
         )
     for monitor in monitors(evaluations.index):
         if _is_training_monitor(evaluations.index, monitor.name):
-            yield _monitoring(monitor.name, monitor.source.where(monitor.call))
+            better = _held_out_name(evaluations.index, monitor.name)
+            found = _monitoring(monitor.name, monitor.source.where(monitor.call))
+            splice = replaced(monitor.source, monitor.value, f'"{better}"') if better else None
+            is_written_here = monitor.value in all_nodes(monitor.call)
+            yield replace(found, fix=_fix((splice,)) if splice is not None and is_written_here else None)
     named = (
         frozenset(one.leaf for one in settings.recipe if one.value) if settings is not None else frozenset()
     )
@@ -85,7 +98,10 @@ def examine(evaluations: Evaluations, settings: Settings | None) -> Iterator[Fin
         )
     for setting in written_monitors(evaluations.index, settings.recipe) if settings is not None else ():
         if _is_training_monitor(evaluations.index, str(setting.value)):
-            yield _monitoring(str(setting.value), setting.where)
+            better = _held_out_name(evaluations.index, str(setting.value))
+            splice = files.splice(setting, better) if files is not None and better else None
+            found = _monitoring(str(setting.value), setting.where)
+            yield replace(found, fix=_fix((splice,)) if splice is not None else None)
 
 
 def _switched_on(settings: Settings | None) -> frozenset[str]:
@@ -126,3 +142,25 @@ def _is_training_monitor(index: Index, name: str) -> bool:
         return True
     # Another module has nothing better to choose by, where it does not validate.
     return is_of_training(name) and not names & logged_by(index.classes, "training_step")
+
+
+def _by_held_out(choosing: Choosing) -> Fix | None:
+    splices = chosen_by_held_out(choosing)
+    return _fix(splices) if splices else None
+
+
+def _fix(splices: tuple[Splice, ...]) -> Fix:
+    return Fix("choose the best by held-out data", Level.UNSAFE, splices)
+
+
+def _held_out_name(index: Index, name: str) -> str:
+    """What validation logs in the place of a name: the only one that ends alike."""
+    logged = logged_by(tuple(validating_modules(index)), "validation_step")
+    kind = _kind(name.removesuffix("_epoch").removesuffix("_step"))
+    alike = [one for one in logged if _kind(one) == kind]
+    return alike[0] if len(alike) == 1 else ""
+
+
+def _kind(name: str) -> str:
+    """What a logged name measures: `loss` of `train/loss`."""
+    return words(name.replace("/", "_"))[-1]

@@ -21,13 +21,20 @@ range is not known, and nothing is said.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.call_edits import replaced
 from stethoscope.program.metric_ranges import Mismatch, mismatches
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.thresholds_on_logits import thresholds_on_logits
+from stethoscope.program.values import Site
+from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
+
+HALF = 0.5
 
 RULE = Rule(code="EVA105", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
@@ -46,6 +53,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 f"{mismatch.metric} assumes a peak of {mismatch.peak:g}, and what it compares is in"
                 f" [{low:g}, {high:g}]{_worth(mismatch)}",
                 evidence={"peak": mismatch.peak, "low": low, "high": high},
+                fix=_of_range(mismatch),
             )
     for found in thresholds_on_logits(evaluations.index):
         if found.comparison.node in seen:
@@ -55,6 +63,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             (found.comparison.where, found.run.where),
             "outputs that the loss takes as logits are held against the probability 0.5 here",
             evidence={"compared": found.comparison.text, "output": found.run.text},
+            fix=_of_logits(found.comparison),
         )
 
 
@@ -64,3 +73,35 @@ def _worth(mismatch: Mismatch) -> str:
         return ""
     off = 20 * math.log10(mismatch.peak / (mismatch.range[1] - mismatch.range[0]))
     return f": {abs(off):.0f} dB too {'many' if off > 0 else 'few'}"
+
+
+def _of_range(mismatch: Mismatch) -> Fix | None:
+    """The peak that is written in the formula replaced by the width of the range."""
+    site, width = mismatch.formula, mismatch.range[1] - mismatch.range[0]
+    told = {id(word.value) for word in getattr(site.node, "keywords", ())}
+    # A one may be a square as well, and twos and tens belong to the formula.
+    found = [
+        (one, width if number == mismatch.peak else width**2)
+        for one, number in _numbers(site.node)
+        if number in {mismatch.peak, mismatch.peak**2} and (id(one) in told or number not in {1, 2, 10, 20})
+    ]
+    if len(found) != 1:
+        return None
+    constant, number = found[0]
+    text = f"{number:g}" if isinstance(constant.value, int) else f"{number:.1f}"
+    splice = replaced(site.source, constant, text)
+    return Fix(f"measure with a peak of {width:g}", Level.UNSAFE, (splice,)) if splice is not None else None
+
+
+def _of_logits(comparison: Site) -> Fix | None:
+    """A probability of one half is a logit of zero."""
+    found = [one for one, number in _numbers(comparison.node) if number == HALF]
+    splice = replaced(comparison.source, found[0], "0") if len(found) == 1 else None
+    return Fix("hold the logits against zero", Level.SAFE, (splice,)) if splice is not None else None
+
+
+def _numbers(node: ast.AST) -> Iterator[tuple[ast.Constant, float]]:
+    for one in all_nodes(node):
+        value = one.value if isinstance(one, ast.Constant) else None
+        if isinstance(one, ast.Constant) and isinstance(value, int | float) and not isinstance(value, bool):
+            yield one, float(value)
