@@ -21,6 +21,7 @@ judged.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
@@ -31,12 +32,22 @@ from stethoscope.program.averages import (
     is_teacher,
     measures_average,
 )
+from stethoscope.program.averages_by_hand import drawings
+from stethoscope.program.call_edits import replaced
 from stethoscope.program.evaluation import Evaluation, Walk
-from stethoscope.program.events import Event
+from stethoscope.program.events import Call, Event
 from stethoscope.program.framework_averages import unmeasured_averages
+from stethoscope.program.known_names import name_at
+from stethoscope.program.moves import same_object
+from stethoscope.program.statements import is_name_chain
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.unused_averages import raw_results
-from stethoscope.run import Where
+from stethoscope.program.values import Applied, Instance, Site, Value
+from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.evaluations import Evaluations
+
+# Averages of libraries, and where they keep the network.
+RUNNABLE = {"AveragedModel": "", "ModelEmaV2": ".module", "ModelEmaV3": ".module", "ModelEMA": ".ema"}
 
 RULE = Rule(code="EVA104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
@@ -69,6 +80,7 @@ def _unmeasured(evaluation: Evaluation, update: Event) -> Finding:
         (*(site.where for site in sites), *_loop(evaluation), update.site.where),
         "the raw weights are measured here, while training keeps an average that nothing evaluates",
         evidence={"evaluated": sites[0].text, "average": update.site.text},
+        fix=_fix(evaluation, sites[0], update),
     )
 
 
@@ -93,3 +105,55 @@ def _loop(evaluation: Evaluation) -> Iterator[Where]:
     """The loop over the held-out data, where the network runs in a function that training shares."""
     loops = [scope for scope in evaluation.region if scope.kind == "loop"]
     yield from (scope.source.where(scope.node) for scope in loops[:1])
+
+
+def _fix(evaluation: Evaluation, measured: Site, update: Event) -> Fix | None:
+    """The average measured in the place of the network, where it has a name there."""
+    walk, node = evaluation.walk, measured.node
+    called = next((e for e in walk.trace.events if isinstance(e, Call) and e.site.node is node), None)
+    average = _averaged_network(walk, update)
+    if called is None or average is None or not isinstance(node, ast.Call):
+        return None
+    value, inside = average
+    name = name_at(walk, value, called)
+    if called is evaluation.forward.event or node is evaluation.forward.event.site.node:
+        network: ast.expr | None = node.func if _runs_once(evaluation, node) else None
+    else:
+        given = zip(node.args, called.args, strict=False)
+        network = next((one for one, held in given if same_object(held, evaluation.network)), None)
+    if not name or network is None or not is_name_chain(network):
+        return None
+    splice = replaced(measured.source, network, f"{name}{inside}")
+    return Fix("measure the average", Level.UNSAFE, (splice,)) if splice is not None else None
+
+
+def _runs_once(evaluation: Evaluation, run: ast.Call) -> bool:
+    """Whether the function around has no other run of the network, which would stay as it is."""
+    event = evaluation.forward.event
+    inside = event.within[-1].node if event.within else event.site.source.tree
+    if inside is event.site.source.tree:
+        return True  # training runs it there as well
+    runs = [one for one in all_nodes(inside) if isinstance(one, ast.Call)]
+    return sum(ast.unparse(one.func) == ast.unparse(run.func) for one in runs) == 1
+
+
+def _averaged_network(walk: Walk, update: Event) -> tuple[Value, str] | None:
+    """The object that keeps an average, and the way from it to a network that can be run."""
+    drawn = next((one.average for one in drawings(walk) if one.event is update), None)
+    if drawn is not None:
+        return drawn, ""
+    value = update.receiver if isinstance(update, Call) else None
+    if isinstance(value, Applied):
+        inside = RUNNABLE.get(value.callee.rpartition(".")[2])
+        return (value, inside) if inside is not None else None
+    if isinstance(value, Instance):
+        copies = [name for name, held in value.attributes.items() if _is_copy(held)]
+        return (value, f".{copies[0]}") if len(copies) == 1 else None
+    return None
+
+
+def _is_copy(value: Value) -> bool:
+    """`copy.deepcopy(model)`, also behind `.eval()` and the like."""
+    while isinstance(value, Applied) and value.callee.startswith(".") and value.args:
+        value = value.args[0]
+    return isinstance(value, Applied) and value.callee == "copy.deepcopy"

@@ -109,6 +109,8 @@ def _is_spoken(source: Source, node: ast.AST, count: ast.expr) -> bool:
     root = ast.unparse(count).partition(".")[0]
     arguments = [one for function in functions for one in all_nodes(function.args)]
     taken = {one.arg for one in arguments if isinstance(one, ast.arg)}
+    if root in taken and root != "self":
+        return True
     homes: list[ast.AST] = [*functions[:1]] if root == "self" else [source.tree]
     return any(
         ast.unparse(one) == ast.unparse(count) and getattr(one, "lineno", 0) < getattr(node, "lineno", 0)
