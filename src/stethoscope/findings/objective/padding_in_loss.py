@@ -24,10 +24,14 @@ said.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.padding import ONE_SIDED, TOKENS, VOID
+from stethoscope.program.padding import ONE_SIDED, TOKENS, VOID, PaddedLoss
+from stethoscope.program.padding_edits import ignored_by_loss, kept_to_be_ignored, marked_in_labels
+from stethoscope.program.values import Site
+from stethoscope.run import Fix, Level
 from stethoscope.signals.padding import PaddingInLoss
 
 RULE = Rule(code="OBJ105", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -47,4 +51,25 @@ def examine(padding: PaddingInLoss) -> Iterator[Finding]:
                 where=tuple(dict.fromkeys((padded.loss.where, padded.made.where, padded.sink.where))),
                 message=SAID[padded.kind].format(line=padded.made.where.line),
                 evidence={"loss": padded.loss.text, "made": padded.made.text, "backward": padded.sink.text},
+                fix=_fix(padded),
             )
+
+
+def _fix(padded: PaddedLoss) -> Fix | None:
+    """The pads told to the loss, or marked in the labels of a model that computes its loss itself."""
+    made, loss = padded.made, padded.loss
+    if padded.kind == VOID:
+        splices = kept_to_be_ignored(made, loss)
+    elif padded.kind == TOKENS:
+        splices = ignored_by_loss(made, loss) or (marked_in_labels(made) if _is_of_model(loss) else ())
+    else:
+        return None
+    return Fix("leave the pads out of the loss", Level.UNSAFE, splices) if splices else None
+
+
+def _is_of_model(loss: Site) -> bool:
+    """`model(**batch)`, or labels that a trainer hands to its model."""
+    node = loss.node
+    if not isinstance(node, ast.Call):
+        return False
+    return any(word.arg is None for word in node.keywords) or "input_ids" in loss.text
