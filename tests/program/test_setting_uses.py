@@ -112,6 +112,23 @@ def test_what_goes_where_we_cannot_look_is_not_called_unused(line: str) -> None:
     assert uses(text, "clip", "kind").of("clip").use is Use.ESCAPED
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "for item in typed:\n    k, v = item.split('=')\n    cfg[k] = type(cfg[k])(v)",
+        "for k, v in typed:\n    setattr(cfg, k, type(getattr(cfg, k))(v))",
+        "for k, v in typed:\n    cfg[k] = yaml.safe_load(v) if not isinstance(cfg[k], str) else v",
+        "for k, v in typed:\n    old = cfg[k]\n    cfg[k] = int(v) if isinstance(old, int) else v",
+        "node = cfg\nfor name in names:\n    node = node[name]\nnode[last] = yaml.safe_load(v)",
+        "cfg = SimpleNamespace(**cfg)\nstate = torch.load(p)\nfor k, o in parts:\n    o.load(state[k])",
+    ],
+)
+def test_parts_that_are_changed_under_typed_names_stay_what_they_are(lines: str) -> None:
+    text = f"cfg = yaml.safe_load(f)\n{lines}\ng(cfg.kind)\n"
+    assert uses(text, "clip", "kind").of("clip").use is Use.UNUSED
+    assert uses(f"{text}g(cfg.clip)\n", "clip", "kind").of("clip").use is Use.USED
+
+
 def test_a_parameter_is_followed_into_another_file() -> None:
     text = "from helper import build\nargs = parser.parse_args()\nbuild(args.clip)\n"
     assert use(text, helper="def build(limit):\n    print(limit)\n") is Use.UNUSED

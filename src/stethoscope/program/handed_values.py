@@ -86,13 +86,17 @@ def handed_to_call(following: Following, call: ast.Call, given: ast.expr | ast.k
     """The value is handed to a call."""
     name = called(call)
     last = name.rpartition(".")[2]
-    if _is_told(following, call, name, given):
+    if _is_told(following, call, name, given) or _asks_for_its_type(call, name, given):
         return False
+    if isinstance(call.func, ast.Call) and called(call.func) == "type":  # type(old)(new)
+        return following.on(call, leaf)
     if last == "getattr" and call.args and call.args[0] is given:
         if leaf.key is None:
             return following.on(call, leaf)
         following.part(call, call.args[1] if len(call.args) > 1 else None, leaf)
         return False
+    if last in {"setattr", "delattr"} and call.args[:1] == [given] and leaf.key is not None:
+        return False  # a part of it is changed
     if last == "setattr" and len(call.args) == 3 and call.args[2] is given:
         wanted = text_of(call.args[1])
         # Of a whole, each part is kept under its own name, by which it is told apart.
@@ -114,6 +118,11 @@ def _is_told(following: Following, call: ast.Call, name: str, given: ast.expr | 
     if isinstance(following.code.parents.get(id(call)), ast.Raise):
         return True
     return tells(call, given) and ("." in name or not following.code.index.functions_named(name))
+
+
+def _asks_for_its_type(call: ast.Call, name: str, given: ast.expr | ast.keyword) -> bool:
+    """Whether a call looks at a value only to know what kind it is: overrides are read so."""
+    return name in {"type", "isinstance"} and given in call.args[:1] and len(call.args) <= 2
 
 
 def _keeps_together(

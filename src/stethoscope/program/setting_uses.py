@@ -33,6 +33,7 @@ from stethoscope.program.settings_objects import (
 from stethoscope.program.value_flow import Flow, Whole, acts, parameter_acts, whole
 from stethoscope.run import Program, Where
 
+_LOADS_WEIGHTS = re.compile(r"^(?:torch|np|numpy|jnp|joblib|pickle|xm|fabric|self\.fabric)\.load$")
 _DECLARES = re.compile(r"^(?:add_argument|DEFINE_\w+|add_option|set_defaults)$")
 
 
@@ -102,7 +103,7 @@ class SettingUses:
     def _loads(self) -> Iterator[Spot]:
         """The calls that load a file."""
         spots = (spot for name in LOADERS for spot in self.code.calls.get(name, ()))
-        return (spot for spot in spots if not _is_ours(spot, self.code))
+        return (spot for spot in spots if not _is_ours(spot, self.code) and not _is_of_weights(spot))
 
     def of(
         self,
@@ -177,8 +178,9 @@ class SettingUses:
 
     def takes(self, name: str) -> bool:
         """Whether the program takes something of this name out of its settings."""
-        spots = taken_by_name(name, self.code)
-        return name in self.fields or any(_is_by_text(s) or self._is_from_settings(s) for s in spots)
+        if name in self.fields or name in self._whole_of(LOADERS, self._loads).takes:
+            return True
+        return any(_is_by_text(s) or self._is_from_settings(s) for s in taken_by_name(name, self.code))
 
     def of_constant(self, name: str) -> Usage:
         """What becomes of a module's constant, which is read by its bare name."""
@@ -378,6 +380,11 @@ def _is_ours(call: Spot, code: Mentions) -> bool:
     if not isinstance(func, ast.Name):
         return False
     return isinstance(code.index.resolve(code.index.module_of(call.source), func.id), Function)
+
+
+def _is_of_weights(call: Spot) -> bool:
+    """Whether a call loads tensors or arrays: a checkpoint or data, and no file of settings."""
+    return isinstance(call.node, ast.Call) and bool(_LOADS_WEIGHTS.match(called(call.node)))
 
 
 def _is_by_text(taken: Spot) -> bool:

@@ -16,6 +16,7 @@ from stethoscope.program.handed_values import ANY, Leaf, handed_to_call, method_
 from stethoscope.program.index import Class, External, Function
 from stethoscope.program.kinship import kinship
 from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of, texts_of
+from stethoscope.program.part_changes import is_changed_in_place
 from stethoscope.program.settings_tree import HOLDERS
 from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.program.telling import only_tells
@@ -195,7 +196,7 @@ class Following:
             assert isinstance(call, ast.Call)
             return method_called(self, call, name or "", leaf)
         if leaf.key is None or name in {"__dict__", "_asdict"}:
-            return self.on(part, leaf)
+            return False if isinstance(part.ctx, ast.Store) else self.on(part, leaf)
         if leaf.key == ANY and isinstance(part, ast.Subscript) and _is_number(part.slice):
             return self.on(part, leaf)  # one of a row: parse_known_args()[0]
         if not isinstance(part.ctx, ast.Store):
@@ -206,6 +207,8 @@ class Following:
         """A part of a container is read, by a name or by an expression that gives one."""
         spot = Spot(part, leaf.spot.source)
         names = (key,) if isinstance(key, str) else texts_of(key, self.code) if key is not None else None
+        if names is None and leaf.key == ANY and is_changed_in_place(part, self.code):
+            return
         if names is None or leaf.key in names:  # a key that is computed may be ours
             self.todo.append(Leaf(spot, None))
         elif leaf.key == ANY:

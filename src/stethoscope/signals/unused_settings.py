@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from itertools import chain
 
 from stethoscope.program.index import Index, index
 from stethoscope.program.option import Option
+from stethoscope.program.remembered import remembered
 from stethoscope.program.setting_uses import SettingUses, Usage, Use, setting_uses
 from stethoscope.program.void_arguments import void_arguments
 from stethoscope.run import Run, Setting, Where
@@ -81,10 +83,15 @@ _TRAINING_WORDS = frozenset(
 # Settings that launchers pass to every program, or whose purpose is to be printed or stored, such as an
 # effective batch.
 _EXEMPT = re.compile(
-    r"(?:^|_)(?:local_rank|effective|rank|world_size|node|nodes|dist|port|url|backend|launcher|gpu|gpus|device|host|log|logs|logging"
-    r"|logger|print|verbose|debug|display|report|wandb|tensorboard|tb|mlflow|save|saving|name|note|notes|tag|tags|desc"
-    r"|description|version|author|date|project|entity|group|id|comment|quiet|progress|dry|test|eval|visualize|plot|dir"
-    r"|path|file|root|folder|type|help|freq|interval|every|output|experiment|exp|doc|seed_worker|num_workers|workers)(?:_|$)",
+    r"(?:^|_)(?:local_rank|effective|world_size|log|logs|logging|print|verbose|debug|display|report|wandb|tensorboard|tb|mlflow"
+    r"|save|saving|quiet|dry|test|eval|visualize|plot|seed_worker|num_workers|workers|help|launcher)(?:_|$)",
+    re.IGNORECASE,
+)
+# The same for what a setting is of: `group` is where a run is filed, `group_dropout` is of a network.
+_EXEMPT_THINGS = re.compile(
+    r"(?:^|_)(?:rank|node|nodes|dist|port|url|backend|gpu|gpus|device|host|logger|name|note|notes|tag|tags|desc|description"
+    r"|version|author|date|project|entity|group|id|comment|progress|dir|path|file|root|folder|type|freq|interval|every"
+    r"|output|experiment|exp|doc)(?:_|$)",
     re.IGNORECASE,
 )
 # Numbers of steps or parts taken together, of which one is as good as none.
@@ -95,8 +102,8 @@ _COUNTS = re.compile(r"(?:^|_)(?:accum\w*|cycles?|repeats?|(?:sub|micro)_?batch\
 class UnusedSetting:
     """A setting nothing acts on: where it is set or declared, its value, and the places that mention it.
 
-    `matters` says that its name speaks of training; `is_set` that the run's settings give it a value, or
-    that its default would switch something on.
+    `matters` says that its name speaks of training, or that a function is left at its own value instead;
+    `is_set` that the run's settings give it a value, or that its default would switch something on.
     """
 
     name: str
@@ -256,7 +263,36 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
     first = (in_file or places)[0]
     is_set = bool(in_file) or asks_for_something(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
-    return UnusedSetting(name, where, first.value, mentions, speaks_of_training(name), is_set)
+    matters = speaks_of_training(name) or (_is_number(first.value) and _has_a_default(name, uses))
+    return UnusedSetting(name, where, first.value, mentions, matters, is_set)
+
+
+def _has_a_default(name: str, uses: SettingUses) -> bool:
+    """Whether a function of the program has a parameter of this name, which is then left at its default."""
+    return name in _defaulted(uses.code.index)
+
+
+@remembered
+def _defaulted(known: Index) -> frozenset[str]:
+    """The parameters of functions that have a number as their default."""
+    found: set[str] = set()
+    for function in known.functions:
+        spec = function.node.args
+        placed = (*spec.posonlyargs, *spec.args)
+        pairs = [*zip(placed[len(placed) - len(spec.defaults) :], spec.defaults, strict=True)]
+        pairs += [
+            (arg, default)
+            for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+            if default is not None
+        ]
+        for arg, default in pairs:
+            if isinstance(default, ast.Constant) and _is_number(default.value):
+                found.add(arg.arg)
+    return frozenset(found)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _outshone(places: list[_Wanted], uses: SettingUses) -> Iterator[UnusedSetting]:
@@ -292,7 +328,11 @@ def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
 
 def is_exempt(name: str) -> bool:
     """Whether a setting is one that launchers pass to every program, or that is there to be printed."""
-    return bool(_EXEMPT.search(name))
+    if _EXEMPT.search(name):
+        return True
+    last = name.rpartition("_")[2]
+    is_of_training = bool(last) and speaks_of_training(last)
+    return bool(_EXEMPT_THINGS.search(name)) and not is_of_training
 
 
 def speaks_of_training(name: str) -> bool:
