@@ -28,14 +28,17 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.ancestry import cuts_gradient, quietly
 from stethoscope.program.configured_optimizers import configured_optimizers
+from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_optimizers import trainer_optimizers
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.graphs import met_passes
+from stethoscope.program.known_names import name_at
 from stethoscope.program.left_out_beside import left_out_beside
 from stethoscope.program.left_out_parts import left_out_behind
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
+from stethoscope.program.optimizer_edits import given_too, owner_of_parts, registered
 from stethoscope.program.parameter_owners import (
     Holder,
     has_weights,
@@ -48,8 +51,9 @@ from stethoscope.program.parameter_owners import (
     unwrapped,
 )
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.unregistered_layers import unregistered_layers
+from stethoscope.program.unregistered_layers import Unregistered, unregistered_layers
 from stethoscope.program.values import Applied, Delayed, Instance, Outside, Value
+from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP114", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -127,6 +131,7 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 message=f"the loss goes through {name_of(module)} ({used.site.text}), and no optimizer has "
                 "its parameters",
                 evidence={"network": name_of(module), "optimizer": first.site.text},
+                fix=_given(first, _named(loop, module, first)),
             )
 
 
@@ -150,6 +155,7 @@ def _unregistered(held: list[Holder], loop: TrainingLoop, module: Value) -> Iter
             "no optimizer has them",
             evidence={"network": name_of(module), "part": found.name, "optimizer": first.site.text},
             proof="a module registers layers that are attributes of it, and none inside a list or dictionary",
+            fix=_registered(loop, module, found),
         )
 
 
@@ -176,6 +182,7 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
             message=f"{first.name} has other parts of {name_of(module)}, and not {name}, which the loss goes "
             "through as well",
             evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
+            fix=_part_given(first, module, name),
         )
 
 
@@ -200,6 +207,7 @@ def _left_out_of_module(loop: TrainingLoop, held: tuple[Holder, ...]) -> Iterato
             message=f"configure_optimizers gives other parts of {name_of(module)} to {first.name}, and not "
             f"{name}, which the loss goes through as well",
             evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
+            fix=_part_given(first, module, name),
         )
 
 
@@ -302,3 +310,31 @@ def _is_handed_on(loop: TrainingLoop, module: Value) -> bool:
         ):
             return True
     return False
+
+
+def _named(loop: TrainingLoop, module: Value, made: Call) -> str:
+    """What a network is called where an optimizer is made, also behind `.to(device)`."""
+    walk = Walk(loop.trace, loop.moves)
+    kept = [event.value for event in loop.trace.events if isinstance(event, Assignment)]
+    same = [module, *(value for value in kept if _is_same(loop, value, module))]
+    return next((name for value in same if (name := name_at(walk, value, made))), "")
+
+
+def _given(made: Call, network: str) -> Fix | None:
+    """The network given to the first optimizer too, where it has a name there."""
+    splice = given_too(made.site, network) if network else None
+    return (
+        Fix(f"give {network} to the optimizer too", Level.UNSAFE, (splice,)) if splice is not None else None
+    )
+
+
+def _part_given(made: Call, module: Instance, part: str) -> Fix | None:
+    owner = owner_of_parts(made.site, module)
+    return _given(made, f"{owner}.{part}") if owner and part in module.attributes else None
+
+
+def _registered(loop: TrainingLoop, module: Value, found: Unregistered) -> Fix | None:
+    if not isinstance(module, Instance) or found.made.file != module.cls.source.file:
+        return None
+    splice = registered(loop.run.index, module, found.name, found.made.line)
+    return Fix("keep the layers in a module", Level.SAFE, (splice,)) if splice is not None else None
