@@ -6,8 +6,8 @@ import ast
 
 from stethoscope.program.call_edits import replaced, with_keyword
 from stethoscope.program.likenesses import words
-from stethoscope.program.statements import blocks_around, cut, is_inline, put_after
-from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.statements import blocks_around, cut, is_constant, is_inline, put_after
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Site
 from stethoscope.run import Source, Splice
 
@@ -18,7 +18,7 @@ LOSSES = frozenset({"cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"})
 def ignored_by_loss(made: Site, loss: Site) -> tuple[Splice, ...]:
     """The loss told the number of the pads, where it has a name of its own that says so."""
     pad = _pad(made.node)
-    if not isinstance(pad, ast.Name) or "pad" not in words(pad.id) or not _is_constant(loss.source, pad.id):
+    if not isinstance(pad, ast.Name) or "pad" not in words(pad.id) or not is_constant(loss.source, pad.id):
         return ()
     told = _told(loss, pad.id) if made.source is loss.source else None
     return (told,) if told is not None else ()
@@ -52,7 +52,7 @@ def kept_to_be_ignored(made: Site, loss: Site) -> tuple[Splice, ...]:
     if not isinstance(asked, ast.Compare) or not isinstance(asked.ops[0], ast.Eq):
         return ()
     mark = asked.comparators[0]
-    is_known = isinstance(mark, ast.Constant) or _is_constant(loss.source, ast.unparse(mark))
+    is_known = isinstance(mark, ast.Constant) or is_constant(loss.source, ast.unparse(mark))
     taken = cut(source, block, position)
     told = _told(loss, ast.unparse(mark)) if is_known and loss.source is source else None
     return (taken, told) if taken is not None and told is not None else ()
@@ -122,14 +122,6 @@ def _marked(source: Source, labels: ast.Assign, held: str, way: str) -> tuple[Sp
     pairs = f'zip({held}["input_ids"], {held}["attention_mask"])'
     splice = replaced(source, labels.value, f"[token if seen else {IGNORED} for token, seen in {pairs}]")
     return (splice,) if way == "copy" and splice is not None else ()
-
-
-def _is_constant(source: Source, name: str) -> bool:
-    """Whether a name is given a value once, at the top of a file."""
-    stored = [n for n in all_nodes(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    top = [s for s in source.tree.body if not isinstance(s, FunctionNode | ast.ClassDef)]
-    inside = {id(node) for statement in top for node in all_nodes(statement)}
-    return [id(node) in inside for node in stored if node.id == name] == [True]
 
 
 def _last(call: ast.Call) -> str:

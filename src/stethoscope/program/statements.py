@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.values import lines_of
 from stethoscope.run import Source, Splice
 
@@ -124,6 +124,14 @@ def _function_around(source: Source, node: ast.AST) -> ast.stmt | None:
 
 def _line(node: ast.AST) -> int:
     return getattr(node, "lineno", 0)
+
+
+def is_constant(source: Source, name: str) -> bool:
+    """Whether a name is given a value once, at the top of a file."""
+    stored = [n for n in all_nodes(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    top = [s for s in source.tree.body if not isinstance(s, FunctionNode | ast.ClassDef)]
+    inside = {id(node) for statement in top for node in all_nodes(statement)}
+    return [id(node) in inside for node in stored if node.id == name] == [True]
 
 
 def indented(text: str, indent: str) -> str:

@@ -19,10 +19,17 @@ data, so each chain for evaluation is held against those for training that stand
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.call_edits import replaced
+from stethoscope.program.index import dotted
 from stethoscope.program.normalisation import Pipeline
+from stethoscope.program.statements import is_constant
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.values import span_of
+from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.normalisation import Transforms
 
 RULE = Rule(code="DAT105", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -39,6 +46,7 @@ def examine(transforms: Transforms) -> Iterator[Finding]:
                 where=(judged.site.where, trained.site.where),
                 message=f"evaluation {_said(judged)}, and training {_said(trained)}",
                 evidence={"training": trained.numbers, "evaluation": judged.numbers},
+                fix=_fix(trained, judged),
             )
     for told in transforms.told:
         yield Finding(
@@ -60,3 +68,33 @@ def _said(pipeline: Pipeline) -> str:
         return "does not normalise"
     mean, deviation = (", ".join(f"{number:g}" for number in part) for part in pipeline.numbers)
     return f"normalises by ({mean}) and ({deviation})"
+
+
+def _fix(trained: Pipeline, judged: Pipeline) -> Fix | None:
+    """The step of training in the place of the other one, or behind the last step where there is none."""
+    source = judged.site.source
+    ours, theirs = (_steps(one.site.node) for one in (trained, judged))
+    if trained.numbers is None or len(ours) != 1 or len(theirs) > 1 or trained.site.source is not source:
+        return None
+    given = (*ours[0].args, *(word.value for word in ours[0].keywords))
+    names = {one.id for value in given for one in all_nodes(value) if isinstance(one, ast.Name)}
+    if not all(is_constant(source, name) for name in names):
+        return None
+    text = ast.get_source_segment(source.text, ours[0]) or ""
+    text = text if text and "\n" not in text else ast.unparse(ours[0])
+    splice = replaced(source, theirs[0], text) if theirs else _appended(judged, text)
+    title = "normalise as in training"
+    return Fix(title, Level.UNSAFE, (splice,)) if splice is not None else None
+
+
+def _steps(chain: ast.AST) -> list[ast.Call]:
+    calls = (one for one in all_nodes(chain) if isinstance(one, ast.Call))
+    return [one for one in calls if (dotted(one.func) or "").rpartition(".")[2] == "Normalize"]
+
+
+def _appended(judged: Pipeline, text: str) -> Splice | None:
+    match judged.site.node:
+        case ast.Call(args=[ast.List(elts=[*_, last])]):
+            span = span_of(judged.site.source, last)
+            return Splice(judged.site.source.file, span[1], span[1], f", {text}") if span else None
+    return None
