@@ -20,6 +20,7 @@ from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, Module, dotted
 from stethoscope.program.kept_types import is_unknown
+from stethoscope.program.networks import networks
 from stethoscope.program.plain_numbers import is_number
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.tensor_types import (
@@ -39,15 +40,18 @@ from stethoscope.program.values import (
     Choice,
     ClassValue,
     Constant,
+    Delayed,
     FunctionValue,
     Instance,
     Items,
     Leaf,
     Outside,
+    Part,
     PartialValue,
     Site,
     Table,
     Value,
+    choice,
 )
 
 STEPS = 200_000  # nodes visited for one program
@@ -148,6 +152,7 @@ class Flow:
         self, callee: Value | None, args: Sequence[Held], keywords: Mapping[str, Held], mode: Mode
     ) -> Held:
         """The result of calling an object that is known."""
+        callee = self.settled(callee)
         match callee:
             case FunctionValue(function=function, bound=bound):
                 return self.follow(function, bound, args, keywords, mode)
@@ -165,6 +170,8 @@ class Flow:
                 return self.call(inner, args, keywords, replace(mode, weights=dtype) if dtype else mode)
             case Applied(callee=name, args=inside) if name.rpartition(".")[2] == "Sequential":
                 return self._chain([item for arg in inside for item in modules_in(arg)], args, mode)
+            case Applied() | Part() if (wrapped := self._wrapped(callee)) is not None:
+                return self.call(wrapped, args, keywords, mode)
             case Applied():
                 return layer(callee, args, keywords, mode)
             case Outside(name=name):
@@ -174,6 +181,11 @@ class Flow:
             case ClassValue(cls=cls):
                 return Held(value=self._construct(cls, args))
         return UNKNOWN
+
+    def _wrapped(self, callee: Value) -> Value | None:
+        """The network inside `DDP(net)`, `torch.compile(net)` or what an engine gave back for it."""
+        inside = networks(callee)
+        return None if any(one is callee for one in inside) or not inside else choice(*inside)
 
     def _chain(self, items: Sequence[Value], args: Sequence[Held], mode: Mode) -> Held:
         held = args[0] if args else UNKNOWN
@@ -186,9 +198,19 @@ class Flow:
         self.run.steps = OBJECT_STEPS
         try:
             self._look_into(base)
-            return self.run.attribute(base, name, site)
+            return self.settled(self.run.attribute(base, name, site))
         except (Exhausted, RecursionError):
             return None
+
+    def settled(self, value: Value | None) -> Value | None:
+        """The object that a function of the repository builds: `self.head = mlp(64, 128, 10)`."""
+        if not isinstance(value, Delayed):
+            return value
+        self.run.steps = OBJECT_STEPS
+        try:
+            return self.run.force(value)
+        except (Exhausted, RecursionError):
+            return value
 
     def _look_into(self, base: Value) -> None:
         if not isinstance(base, Instance) or base in self._looked_into:

@@ -159,12 +159,12 @@ class TypeFrame:
         return falls
 
     def _region(self, node: ast.expr) -> Autocast | None:
-        value = self.flow.contexts.get(id(node))
-        region = autocast_of(value)
-        if region is not None:
-            return region
         made = self.evaluate(node).value
-        return autocast_of(stated(self.flow.run.index, self.flow.run.settings, made))
+        here = autocast_of(stated(self.flow.run.index, self.flow.run.settings, made))
+        if here is not None and here.known and here.enabled is not None:
+            return here  # as this function was called: the walks met it in one way of perhaps several
+        met = autocast_of(self.flow.contexts.get(id(node)))
+        return met if met is not None else here
 
     def _assign(self, target: ast.expr, held: Held) -> None:
         match target:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from stethoscope.program.apex import initialised
 from stethoscope.program.autocast import Autocast, DType, autocast_of, engine_autocast, engine_weights
+from stethoscope.program.called_objects import Handed, handed_over
 from stethoscope.program.dtype_flow import Flow
 from stethoscope.program.entered_modes import entered
 from stethoscope.program.events import Assignment, Call, Event, Scope
@@ -21,6 +22,7 @@ from stethoscope.program.framework_precision import (
 )
 from stethoscope.program.half_weights import forced, sharded_weights, weights_cast
 from stethoscope.program.index import Class, Function, Index, Module, dotted
+from stethoscope.program.kept_types import held_of
 from stethoscope.program.precision import entered_value, networks
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
@@ -44,9 +46,10 @@ class Root:
     function: Function | Module | None
     bound: Value | None
     mode: Mode
+    handed: Handed | None = None  # what it is called with, where a walk saw that
 
     def follow(self, flow: Flow) -> None:
-        """Follow the function with arguments that are not known."""
+        """Follow the function with the objects it is called with; nothing is known of the tensors."""
         flow.begin(ROOT_STEPS)
         if self.function is None:
             flow.call(self.bound, [Held()], {}, self.mode)
@@ -56,7 +59,13 @@ class Root:
             return
         is_method = self.function.owner is not None and "staticmethod" not in self.function.decorators
         count = len(self.function.node.args.args) - is_method
-        flow.follow(self.function, self.bound, [Held()] * max(count, 0), {}, self.mode)
+        args = [Held()] * max(count, 0)
+        keywords: dict[str, Held] = {}
+        if self.handed is not None:
+            known = [held_of(one, self.mode) for one in self.handed.args]
+            args = [*known, *args[len(known) :]]
+            keywords = {key: held_of(one, self.mode) for key, one in self.handed.keywords}
+        flow.follow(self.function, self.bound, args, keywords, self.mode)
 
 
 def roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[Root]:
@@ -66,7 +75,18 @@ def roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[Ro
         found.setdefault((root.function, id(root.bound) if root.bound else None, root.mode), root)
         if len(found) >= MOST_ROOTS:
             break
-    yield from found.values()
+    handed = handed_over(known)
+    for root in found.values():
+        yield from _as_called(root, handed)
+
+
+def _as_called(root: Root, handed: Mapping[Function, tuple[Handed, ...]]) -> Iterator[Root]:
+    """A beginning with what the walks saw its function be called with, once for each way."""
+    calls = handed.get(root.function, ()) if isinstance(root.function, Function) else ()
+    for call in calls:
+        yield replace(root, bound=call.bound or root.bound, handed=call)
+    if not calls:
+        yield root
 
 
 def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterator[Root]:

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from stethoscope.program.autocast import DType
+from stethoscope.program.called_objects import called
 from stethoscope.program.dtype_flow import Flow, Noted
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.half_roots import roots
 from stethoscope.program.index import Function, Index, Module
-from stethoscope.program.precision import called, entered_value
+from stethoscope.program.precision import entered_value
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import FunctionNode

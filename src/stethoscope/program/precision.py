@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program.apex import initialised, is_scaled_by_apex
 from stethoscope.program.autocast import Autocast, autocast_of, engine_autocast
+from stethoscope.program.called_objects import called
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.frames import Frame
@@ -175,20 +176,6 @@ def _with_made_options(run: Execution, value: Value | None) -> Value | None:
         )
     except (Exhausted, RecursionError):
         return value
-
-
-def called(run: Execution, event: Call) -> Value | None:
-    """The object or function that a call leads to, where that is known."""
-    if event.receiver is None:
-        callee = event.callee
-        return callee if isinstance(callee, Instance | FunctionValue | Choice | Applied) else None
-    if isinstance(event.receiver, Instance):
-        found = event.receiver.attributes.get(event.name)
-        if isinstance(found, Instance | Choice | Applied):
-            return found
-        method = run.index.method(event.receiver.cls, event.name)
-        return FunctionValue(method, event.receiver) if method is not None else None
-    return None
 
 
 def networks(value: Value | None) -> Iterator[Instance]:
