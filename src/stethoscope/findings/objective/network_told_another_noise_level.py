@@ -20,9 +20,14 @@ and the loss alike, keeps the three together.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.call_edits import replaced
+from stethoscope.program.statements import is_known_at
+from stethoscope.program.values import Site
+from stethoscope.run import Fix, Level
 from stethoscope.signals.denoising import DenoisingObjective
 
 RULE = Rule(code="OBJ107", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -36,6 +41,7 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
             message=f"the corruption uses {_text(level.scaled.text)}, and the network is told the level "
             "without the factor",
             evidence={"corruption": level.scaled.text, "factor": level.factor, "network": level.told.text},
+            fix=_told_with_factor(level.scaled, level.told, level.factor),
         )
     for foreign in objective.seen.foreign:
         yield Finding(
@@ -48,3 +54,27 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
 
 def _text(text: str) -> str:
     return " ".join(text.split())[:80]
+
+
+def _told_with_factor(scaled: Site, told: Site, factor: str) -> Fix | None:
+    """The network told what the corruption uses, where one function does both."""
+    product, call = scaled.node, told.node
+    if (
+        not isinstance(product, ast.BinOp)
+        or not isinstance(call, ast.Call)
+        or scaled.source is not told.source
+    ):
+        return None
+    sides = [ast.unparse(side) for side in (product.left, product.right)]
+    level = next((side for side in sides if side != factor), "")
+    given = [
+        one for one in (*call.args, *(word.value for word in call.keywords)) if ast.unparse(one) == level
+    ]
+    if factor not in sides or len(given) != 1 or not is_known_at(told.source, product, call):
+        return None
+    splice = replaced(told.source, given[0], ast.unparse(product))
+    return (
+        Fix("tell the network the level that is used", Level.UNSAFE, (splice,))
+        if splice is not None
+        else None
+    )

@@ -23,10 +23,14 @@ judged, nor is a name that says nothing of logarithms.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.spread_forms import DEVIATION, PRECISION, VARIANCE, Form
+from stethoscope.program.call_edits import replaced
+from stethoscope.program.spread_forms import DEVIATION, PRECISION, VARIANCE, Form, Spread
+from stethoscope.program.statements import is_name_chain
+from stethoscope.run import Fix, Level
 from stethoscope.signals.output_forms import OutputForms
 
 RULE = Rule(code="OBJ108", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -46,6 +50,7 @@ def examine(forms: OutputForms) -> Iterator[Finding]:
             where=tuple(dict.fromkeys((spread.used.where, spread.sink.where))),
             message=f"{wanted} is needed here, and {_spoken(spread.form)} is given",
             evidence={"used": spread.used.text, "named": spread.form.name},
+            fix=_fix(spread),
         )
     for pair in forms.boxes:
         yield Finding(
@@ -60,3 +65,38 @@ def _spoken(form: Form) -> str:
         return f"the logarithm {form.name}"
     kind = "the variance" if form.power == VARIANCE else "the standard deviation"
     return f"{kind} of {form.name}" if form.power in {1.0, VARIANCE} else f"another power of {form.name}"
+
+
+def _fix(spread: Spread) -> Fix | None:
+    """The spread turned into the form that is needed, where it stands by its name."""
+    form, given = spread.form, _given(spread)
+    if given is None or form.power is None or spread.wanted <= 0:
+        return None
+    node, name, is_log = given
+    if is_log is not form.is_log:
+        return None
+    share = spread.wanted / form.power
+    inner = name if share == 1 else f"({share:g} * {name})"
+    splice = replaced(spread.used.source, node, f"{inner}.exp()")
+    return Fix(f"make {WANTED[spread.wanted]} of it", Level.UNSAFE, (splice,)) if splice is not None else None
+
+
+def _given(spread: Spread) -> tuple[ast.expr, str, bool] | None:
+    """Where the spread is written, its name, and whether the name stands there for itself or behind exp()."""
+    match spread.used.node:
+        case ast.Call(args=[_, _, given]) | ast.BinOp(op=ast.Div(), right=given) if is_name_chain(given):
+            return given, ast.unparse(given), True
+        case ast.Call(func=func, args=[_, given]) if ast.unparse(func).endswith("Normal") and is_name_chain(
+            given
+        ):
+            return given, ast.unparse(given), True
+        case (
+            ast.BinOp(
+                op=ast.Mult(), left=ast.Call(func=ast.Attribute(value=name, attr="exp"), args=[]) as given
+            )
+            | ast.BinOp(
+                op=ast.Mult(), right=ast.Call(func=ast.Attribute(value=name, attr="exp"), args=[]) as given
+            )
+        ) if is_name_chain(name):
+            return given, ast.unparse(name), False
+    return None

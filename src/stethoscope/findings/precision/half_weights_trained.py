@@ -29,16 +29,18 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType, named_dtype
+from stethoscope.program.call_edits import replaced, with_keyword
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import outside_name
 from stethoscope.program.half_weights import forced, half_made, may_stay_single, weights_cast
 from stethoscope.program.moves import Move, full_name, same_object
 from stethoscope.program.precision import networks
-from stethoscope.program.recast_weights import loaded_for_trainers, made_half, recast
+from stethoscope.program.recast_weights import SETTING_UP, made_half, recast
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.trainer_weights import loaded_for_trainers
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import (
     Applied,
@@ -51,6 +53,7 @@ from stethoscope.program.values import (
     Value,
     inputs,
 )
+from stethoscope.run import Fix, Level
 from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -86,7 +89,8 @@ def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Findin
                 if where.site.node not in reported and _is_before(loop, where, updates[-1]):
                     reported.add(where.site.node)
                     is_open = isinstance(where, Call) and may_stay_single(where, loop.run)
-                    yield _finding(where.site, dtype, made.site, made.name, is_open)
+                    engine = _engine(loop, where)
+                    yield _finding(where.site, dtype, made.site, made.name, is_open, engine)
 
 
 def _is_before(loop: TrainingLoop, cast: Event, update: Move) -> bool:
@@ -117,7 +121,17 @@ def _cast_by_trainer(loop: TrainingLoop, settings: SettingsTree, reported: set[a
             return
 
 
-def _finding(cast: Site, dtype: DType, made: Site, name: str, open_: bool) -> Finding:
+def _engine(loop: TrainingLoop, event: Event) -> Site | None:
+    """Where the engine that casts weights in `setup` is told to: `Fabric(precision="bf16-true")`."""
+    if not isinstance(event, Call) or event.name not in SETTING_UP:
+        return None
+    engine = stated(loop.run.index, loop.run.settings, event.receiver)
+    return engine.site if isinstance(engine, Applied) else None
+
+
+def _finding(
+    cast: Site, dtype: DType, made: Site, name: str, open_: bool, engine: Site | None = None
+) -> Finding:
     adaptive = "adam" in name.lower() and dtype is DType.FLOAT16
     lost = (
         "Adam's epsilon and squared gradients are 0 there, and the weights become inf or NaN"
@@ -125,13 +139,58 @@ def _finding(cast: Site, dtype: DType, made: Site, name: str, open_: bool) -> Fi
         else "updates much smaller than a weight are rounded away"
     )
     return Finding(
-        where=(cast.where, made.where),
+        where=(cast.where, made.where, *([engine.where] if engine is not None else ())),
         message=f"the weights are {dtype}{' under some settings' if open_ else ''} and {name} trains "
         f"them without a float32 copy: {lost}",
         evidence={"cast": cast.text, "optimizer": made.text},
         strength=0.9 if dtype is DType.FLOAT16 else 0.7,
         severity=Severity.NOTE if open_ else Severity.CRITICAL if adaptive else None,
+        fix=_mixed(cast) or _loaded_whole(cast, dtype, name),
     )
+
+
+def _mixed(cast: Site) -> Fix | None:
+    """Weights in float32 and autocast around them, where an engine is told the precision by a word."""
+    told = [
+        word.value
+        for node in all_nodes(cast.source.tree)
+        if isinstance(node, ast.Call)
+        for word in node.keywords
+        if word.arg == "precision" and str(getattr(word.value, "value", "")).endswith("-true")
+    ]
+    kept = isinstance(cast.node, ast.Call) and bool({"setup", "setup_module"} & {_called(cast.node)})
+    is_here = any(one in all_nodes(cast.node) for one in told)
+    if len(told) != 1 or not isinstance(told[0], ast.Constant) or not (is_here or kept):
+        return None
+    word = str(told[0].value).replace("-true", "-mixed")
+    splice = replaced(cast.source, told[0], f'"{word}"')
+    return Fix(f"train with {word}", Level.UNSAFE, (splice,)) if splice is not None else None
+
+
+def _loaded_whole(cast: Site, dtype: DType, name: str) -> Fix | None:
+    """Weights loaded in float32; a trainer is told of the half precision, which it takes for autocast."""
+    node, source = cast.node, cast.source
+    given = [word.value for word in getattr(node, "keywords", ()) if word.arg in {"torch_dtype", "dtype"}]
+    if not isinstance(node, ast.Call) or _called(node) != "from_pretrained" or len(given) != 1:
+        return None
+    if not ast.unparse(given[0]).startswith("torch."):
+        return None
+    splices = [replaced(source, given[0], "torch.float32")]
+    if name == "the trainer":
+        calls = (one for one in all_nodes(source.tree) if isinstance(one, ast.Call))
+        arguments = [one for one in calls if _called(one).endswith("TrainingArguments")]
+        if len(arguments) != 1:
+            return None
+        switch = "fp16" if dtype is DType.FLOAT16 else "bf16"
+        splices.append(with_keyword(source, arguments[0], switch, "True"))
+    if None in splices:
+        return None
+    title = "keep the weights in float32"
+    return Fix(title, Level.UNSAFE, tuple(one for one in splices if one is not None))
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _optimizers(loop: TrainingLoop) -> Iterator[Call]:
