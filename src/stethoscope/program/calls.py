@@ -247,6 +247,8 @@ def _call_outside(
         made = _instantiated(run, run.force(args[0]), keywords, site)
         if made is not None:
             return made
+    if name == "map" and len(args) > 1 and isinstance(run.force(args[1]), Items):
+        return Items(mapped(run, args, site))
     known = builtin_call(run, name, args, keywords, site)
     if known is not None:
         return known
@@ -259,6 +261,12 @@ def _call_outside(
         return NOTHING
     _follow_callbacks(run, args, keywords, site)
     return run.note(Applied(name, tuple(args), keywords, site))
+
+
+def mapped(run: Execution, args: Sequence[Value], site: Site) -> list[Value]:
+    """What `map(function, *columns)` gives, one call for each element or one for an unknown element."""
+    columns = [run.elements(column) for column in args[1:]]
+    return [call_value(run, args[0], list(row), {}, site) for row in zip(*columns, strict=False)]
 
 
 def _copied(run: Execution, value: Value, site: Site) -> Value:

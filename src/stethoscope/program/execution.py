@@ -353,6 +353,8 @@ class Execution:
                 return [element for option in options for element in self.elements(option)][:UNROLLED]
             case Applied(callee="range", args=args):
                 return range_elements(args, self._rounds)
+            case Applied(callee="map", args=[_, _, *_] as args, site=site):
+                return calls.mapped(self, args, site)
             case Constant(value=np.ndarray() as array) if array.ndim:
                 return list[Value](map(Constant, array[:CONCRETE_ROUNDS]))
         return [self.part(value, "*")]
@@ -373,6 +375,10 @@ class Execution:
         if isinstance(value, Choice):
             columns = zip(*(self.pieces(option, count) for option in value.options), strict=True)
             return [choice(*column) for column in columns]
+        if isinstance(value, Applied) and value.callee == "map" and len(value.args) == 2:
+            function, whole = value.args
+            each = self.pieces(whole, count)
+            return [calls.call_value(self, function, [one], {}, value.site) for one in each]
         return [self.item(value, Constant(position)) for position in range(count)]
 
     def store(self, base: Value, name: str, value: Value) -> None:

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from stethoscope.program.data_order import SHUFFLING
 from stethoscope.program.events import Call, Scope
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stored_order import cut_in_order
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
-from stethoscope.program.training_data import SHUFFLING
 from stethoscope.program.training_loop import TrainingLoop, training_loops
 from stethoscope.program.values import (
     Applied,

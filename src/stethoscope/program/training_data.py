@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stethoscope.program.ancestry import quietly
 from stethoscope.program.evaluation import DATA_WORDS
-from stethoscope.program.events import Call, Event
+from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.execution import STEPS, Execution, Exhausted
-from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.index import Function, Index
 from stethoscope.program.ingredients import ingredients, part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
@@ -35,14 +36,7 @@ from stethoscope.program.values import (
 )
 
 POSITIONAL = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
-SHUFFLING = frozenset({"shuffle", "randperm", "permutation", "sample", "shuffled"})
 MOST_PASSES = 20  # of networks, between a loss and the data
-SHUFFLE_PLACE = 3  # among the arguments of a distributed sampler
-TABLE_STEPS = frozenset({
-    ".map", ".with_format", ".remove_columns", ".rename_column", ".rename_columns", ".filter", ".cast_column",
-    ".set_transform", ".with_transform", ".select_columns",
-})  # fmt: skip
-DRAWING = frozenset({"randn", "rand", "randint", "normal", "uniform", "standard_normal", "integers"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +69,8 @@ def training_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoad
     """Every loader that a training loop or a framework's training draws from."""
     found: dict[int, TrainingLoader] = {}
     for loop in training_loops(index, settings):
-        looped = (made for scope in loop.loops for made in sources(scope.value) if _is_loader(made))
+        drawn = (made for scope in around(loop) for made in sources(scope.value, loop.run))
+        looped = [made for made in drawn if _is_loader(made)]
         for made in (*looped, *_behind_losses(loop)):
             found.setdefault(id(made.site.node), _loader(made, loop.run, loop.trace.events, loop))
     for loader in _of_frameworks(index, settings):
@@ -83,23 +78,43 @@ def training_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoad
     return tuple(found.values())
 
 
-def sources(value: Value | None) -> Iterator[Applied]:
-    """What a loop over a value draws from, through enumerate, zip, wrappers and alternatives."""
+def around(loop: TrainingLoop) -> tuple[Scope, ...]:
+    """The loops and comprehensions around the backward pass, innermost first."""
+    first = next(iter(loop.of(Kind.BACKWARD)), None)
+    scopes = first.event.scopes() if first is not None else iter(())
+    return tuple(scope for scope in scopes if scope.kind in {"loop", "comprehension"})
+
+
+def sources(value: Value | None, run: Execution | None = None) -> Iterator[Applied]:
+    """What a loop over a value draws from, through enumerate, zip, wrappers and alternatives.
+
+    With a walk, what a function of the program answers with is followed too.
+    """
     match value:
         case Choice(options=options):
             for option in options:
-                yield from sources(option)
+                yield from sources(option, run)
         case Items(items=items):
             for item in items[:4]:
                 if not _is_called_held_out(item):
-                    yield from sources(item)
+                    yield from sources(item, run)
         case Part(base=base, key="*"):
-            yield from sources(base)
-        case Applied(callee=callee, args=[first, *_]) if not _is_loader(value) and _passes_on(callee):
-            yield from sources(first)
+            yield from sources(base, run)
+        case Applied(callee="map" | "filter", args=[_, first, *_]):
+            yield from sources(first, run)
+        case Applied(callee=callee, args=[first, *rest]) if not _is_loader(value) and _passes_on(callee):
+            is_method = callee.startswith(".") and bool(rest)  # `metrics.log_every(loader, 10)`
+            yield from sources(rest[0] if is_method else first, run)
+        case Instance(cls=cls, made_with=given) if "__iter__" in cls.methods:  # one that goes through another
+            others = (one for name, one in given.items() if name != "self")
+            held = (made for one in others for made in sources(one, run))
+            yield from (made for made in held if _is_loader(made))
         case Delayed(args=args, keywords=keywords):  # a generator goes through the loader it is given
-            for given in (*args, *keywords.values()):
-                yield from (made for made in sources(given) if _is_loader(made))
+            each = [made for one in (*args, *keywords.values()) for made in sources(one, run)]
+            loaders = [made for made in each if _is_loader(made)]
+            answer = quietly(run, value) if run is not None and not loaders else None
+            yield from loaders
+            yield from sources(answer, run) if not isinstance(answer, Delayed) else ()
         case Applied():
             yield value
 
@@ -173,7 +188,8 @@ def _is_loader(value: Value | None) -> bool:
 def _loader(
     made: Applied, run: Execution, events: tuple[Event, ...], loop: TrainingLoop | None
 ) -> TrainingLoader:
-    options = {**dict(zip(POSITIONAL, made.args, strict=False)), **made.keywords}
+    given = {**dict(zip(POSITIONAL, made.args, strict=False)), **made.keywords}
+    options = {name: quietly(run, value) for name, value in given.items()}
     calls = (event for event in events if isinstance(event, Call) and event.site.node is made.site.node)
     known = all(call.arguments_known for call in calls)
     return TrainingLoader(made, options, known, run, loop)
@@ -195,111 +211,16 @@ def _of_frameworks(index: Index, settings: SettingsTree) -> Iterator[TrainingLoa
                 yield _loader(made, run, tuple(run.events), None)
 
 
-def is_map_style(index: Index, dataset: Value | None) -> bool:
-    """Whether a data set is known to be one whose order the loader decides."""
-    match dataset:
-        case Instance(cls=cls):
-            bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
-            is_indexed = index.method(cls, "__getitem__") is not None
-            return is_indexed and not bases & {"IterableDataset", "IterDataPipe"}
-        case Applied(callee=callee, args=[joined, *_]) if callee.endswith("ConcatDataset"):
-            parts = joined.items if isinstance(joined, Items) else []
-            return bool(parts) and all(is_map_style(index, part) for part in parts)
-        case Applied() | Part() if _is_stored_table(dataset):
-            return True
-        case Applied(callee=callee):
-            home, _, last = callee.rpartition(".")
-            return "torchvision.datasets" in home or last in {"TensorDataset", "ImageFolder", "random_split"}
-        case Part(base=base, key=int()):
-            return is_map_style(index, base)
-        case Choice(options=options):
-            return all(is_map_style(index, option) for option in options)
-    return False
-
-
-def _is_stored_table(value: Value) -> bool:
-    """Whether a value is a split of `datasets.load_dataset(...)`, mapped or not, that nothing has mixed."""
-    while True:
-        match value:
-            case Part(base=base):
-                value = base
-            case Applied(callee="[]", args=[base, *_]):
-                value = base
-            case Applied(callee=callee, args=[base, *_]) if callee in TABLE_STEPS:
-                value = base
-            case Applied(callee=callee, keywords=keywords):
-                is_loaded = callee in {"datasets.load_dataset", "datasets.load_from_disk"}
-                return is_loaded and is_off(keywords.get("streaming"))
-            case _:
-                return False
-
-
-def mixes_by_itself(index: Index, dataset: Value | None) -> bool:
-    """Whether a data set of the repository shuffles, or makes its items up whatever the index."""
-    if not isinstance(dataset, Instance):
-        return False
-    return any(_shuffles(ancestor) or _ignores_index(ancestor) for ancestor in index.lineage(dataset.cls))
-
-
-@lru_cache(maxsize=512)
-def _shuffles(cls: Class) -> bool:
-    return any(
-        isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in telling
-        for method in cls.methods.values()
-        # Items that were all drawn at random have no order to lose.
-        for telling in (SHUFFLING | DRAWING if method.name == "__init__" else SHUFFLING,)
-        for node in own_nodes(method.node)
-    )
-
-
-@lru_cache(maxsize=512)
-def _ignores_index(cls: Class) -> bool:
-    method = cls.methods.get("__getitem__")
-    if method is None or len(method.parameters) < 2:
-        return False
-    return not _reads(method, method.parameters[1])
-
-
-def _reads(method: Function, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in own_nodes(method.node)
-    )
-
-
-def is_off(value: Value | None) -> bool:
-    """Whether an option is absent, None or False."""
-    return value is None or (isinstance(value, Constant) and not value.value)
-
-
-def is_parsed(value: Part) -> bool:
-    """Whether a value is an option of the command line: `parser.parse_args().shuffle`."""
-    return isinstance(value.base, Applied) and value.base.callee.endswith(("parse_args", "parse_known_args"))
-
-
-def goes_in_order(sampler: Value | None) -> bool:
-    """Whether a sampler gives the stored order: a sequential one, or a distributed one without shuffling."""
-    match sampler:
-        case Choice(options=options):
-            return all(is_off(option) or goes_in_order(option) for option in options)
-        case Applied(callee=callee, args=args, keywords=keywords):
-            kind = callee.rpartition(".")[2]
-            if kind.endswith("DistributedSampler"):
-                given = args[SHUFFLE_PLACE] if len(args) > SHUFFLE_PLACE else keywords.get("shuffle")
-                return given is not None and is_off(given)
-            return kind == "SequentialSampler"
-    return False
-
-
 def repeats(loader: TrainingLoader) -> bool:
     """Whether the loop draws from the loader more than once: there is a loop of epochs around it."""
     loop = loader.loop
     if loop is None:
         return False
-    around = [scope for scope in loop.loops if not any(_is_loader(made) for made in sources(scope.value))]
+    drawing = [scope for scope in around(loop) if any(map(_is_loader, sources(scope.value, loop.run)))]
+    outside = [scope for scope in loop.loops if scope not in drawing and scope is not loop.micro]
     if _is_drawn_without_end(loader, loop):
         return True
-    return any(level(loop.run, scope) in {"epoch", "step", ""} for scope in around if scope is not loop.micro)
+    return any(level(loop.run, scope) in {"epoch", "step", ""} for scope in outside)
 
 
 def _is_drawn_without_end(loader: TrainingLoader, loop: TrainingLoop) -> bool:

@@ -22,12 +22,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data_order import is_off
 from stethoscope.program.events import Call
 from stethoscope.program.moves import receiver_role
 from stethoscope.program.roles import Role
 from stethoscope.program.statements import deeper, is_inline, is_known_at, name_of_result, put_first
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_data import TrainingLoader, is_off, repeats, sources
+from stethoscope.program.training_data import TrainingLoader, repeats, sources
 from stethoscope.program.training_loop import level
 from stethoscope.program.values import Applied, Choice, Value
 from stethoscope.run import Fix, Level, Source

@@ -25,13 +25,14 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.training_data import (
+from stethoscope.program.data_order import (
     goes_in_order,
     is_map_style,
     is_off,
     is_parsed,
     mixes_by_itself,
 )
+from stethoscope.program.lone_order import lone_order
 from stethoscope.program.values import Applied, Part, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_data import TrainingLoaders
@@ -45,14 +46,18 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
         sampler = loader.options.get("sampler")
         shuffle = loader.options.get("shuffle")
         left = loaders.left_off.get(shuffle.key) if isinstance(shuffle, Part) and is_parsed(shuffle) else None
-        keeps_order = is_off(loader.options.get("batch_sampler")) and (is_off(shuffle) or left is not None)
-        keeps_order = keeps_order and (is_off(sampler) or goes_in_order(sampler))
-        is_ordered = goes_in_order(sampler) or is_map_style(loaders.index, loader.dataset)
+        grouped = loader.options.get("batch_sampler")
+        keeps_order = (is_off(grouped) or goes_in_order(grouped)) and (is_off(shuffle) or left is not None)
+        alone = lone_order(loader) if keeps_order else None
+        keeps_order = keeps_order and (is_off(sampler) or goes_in_order(sampler) or alone is not None)
+        sampled = any(map(goes_in_order, (sampler, grouped)))
+        is_ordered = sampled or alone is not None or is_map_style(loaders.index, loader.dataset)
         if not (keeps_order and loader.options_known and is_ordered):
             continue
         if mixes_by_itself(loaders.index, loader.dataset):
             continue
-        ordering = sampler.site if isinstance(sampler, Applied) else None
+        given = sampler if isinstance(sampler, Applied) else grouped
+        ordering = alone or (given.site if isinstance(given, Applied) else None)
         first = (ordering.where,) if ordering else ()
         yield Finding(
             where=(*first, loader.site.where, *((left,) if left else ())),
