@@ -240,6 +240,8 @@ def _settled(run: Execution, value: Value, known: dict[int, Value]) -> Value:
             return run.item(settled, Constant(key)) if isinstance(key, int) else _attribute(run, settled, key)
         case Choice():
             raise CannotCompute("depends on a condition")
+        case Outside(name="math.pi" | "numpy.pi" | "torch.pi"):
+            return Constant(np.pi)
     return value
 
 

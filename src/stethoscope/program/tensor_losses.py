@@ -70,14 +70,3 @@ def pairwise_distance(x: Any, y: Any, p: Any = 2, **_: Any) -> Any:
 
 def einsum(equation: str, *operands: Any) -> Any:
     return np.einsum(equation, *operands, optimize=True)
-
-
-def fourier(transform: Operation, **usual: Any) -> Operation:
-    """A Fourier transform with torch's arguments: sizes, dimensions and the normalisation."""
-    name = next(iter(usual))
-
-    def apply(x: Any, s: Any = None, dim: Any = None, norm: str | None = None, **given: Any) -> Any:
-        chosen = given.get("n", s)
-        return transform(x, chosen, **{name: usual[name] if dim is None else dim}, norm=norm)
-
-    return apply

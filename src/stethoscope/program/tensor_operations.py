@@ -15,6 +15,7 @@ import numpy as np
 from stethoscope.program import tensor_elements as elements
 from stethoscope.program import tensor_losses as losses
 from stethoscope.program import tensor_shapes as shapes
+from stethoscope.program import tensor_spectra as spectra
 from stethoscope.program import tensor_windows as windows
 from stethoscope.program.bounded_arrays import LARGEST, Array, CannotCompute, Operation, checked
 
@@ -114,6 +115,8 @@ _ELEMENTWISE: dict[str, Operation] = {
     "sin": np.sin,
     "cos": np.cos,
     "atan2": np.arctan2,
+    "hypot": np.hypot,
+    "count_nonzero": lambda x, dim=None: np.count_nonzero(x, axis=dim),
     "nan_to_num": lambda x, nan=0.0, **_: np.nan_to_num(x, nan=nan),
     "isnan": np.isnan,
     "isinf": np.isinf,
@@ -190,6 +193,8 @@ METHODS: dict[str, Operation] = {
     "expand_as": lambda x, y: np.broadcast_to(x, y.shape),
     "repeat": shapes.repeat,
     "size": shapes.size,
+    "unfold": spectra.frames,
+    "stft": spectra.stft,
     "dim": np.ndim,
     "ndimension": np.ndim,
     "nelement": np.size,
@@ -257,13 +262,17 @@ FUNCTIONS: dict[str, Operation] = {
         lambda x, y: np.where(y > 0, y * (np.log(np.maximum(y, 1e-30)) - x), 0)
     ),
     "einsum": losses.einsum,
-    "fft.fft": losses.fourier(np.fft.fft, axis=-1),
-    "fft.rfft": losses.fourier(np.fft.rfft, axis=-1),
-    "fft.fft2": losses.fourier(np.fft.fft2, axes=(-2, -1)),
-    "fft.rfft2": losses.fourier(np.fft.rfft2, axes=(-2, -1)),
-    "fft.fftn": losses.fourier(np.fft.fftn, axes=None),
-    "fft.rfftn": losses.fourier(np.fft.rfftn, axes=None),
+    "fft.fft": spectra.fourier(np.fft.fft, axis=-1),
+    "fft.rfft": spectra.fourier(np.fft.rfft, axis=-1),
+    "fft.fft2": spectra.fourier(np.fft.fft2, axes=(-2, -1)),
+    "fft.rfft2": spectra.fourier(np.fft.rfft2, axes=(-2, -1)),
+    "fft.fftn": spectra.fourier(np.fft.fftn, axes=None),
+    "fft.rfftn": spectra.fourier(np.fft.rfftn, axes=None),
     "fft.fftshift": lambda x, dim=None: np.fft.fftshift(x, dim),
+    "stft": spectra.stft,
+    "hann_window": spectra.window(np.hanning),
+    "hamming_window": spectra.window(np.hamming),
+    "blackman_window": spectra.window(np.blackman),
     "view_as_real": lambda x: np.stack([x.real, x.imag], -1),
     "real": np.real,
     "imag": np.imag,

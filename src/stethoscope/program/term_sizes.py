@@ -6,12 +6,13 @@ computed by its own formula, weight included, on pictures whose error is known. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stethoscope.program.addends import Addend, applied_in
+from stethoscope.program.compared_sides import Compared, compared, is_transform
 from stethoscope.program.declared_numbers import chosen_numbers, declared_numbers
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Index
@@ -26,8 +27,11 @@ from stethoscope.program.values import Applied, Constant, Delayed, Leaf, Part, S
 SMALL, LARGE = 32, 64  # sides of the pictures
 ERRORS = (0.02, 0.2)  # standard deviations of a good and of a poor prediction, of values between 0 and 1
 SHRINKS = 0.6  # from one side to its double: a half or less where a mean is divided by a size again
+AGREEING = 0.5  # of its size for a poor prediction, that a comparison may have for a perfect one at most
 BATCH = 8
+SAMPLES = 32  # of a sound, for each of a picture's side
 SOUND_DOUBLINGS = 8  # from 64 to 16,384 samples, a second of sound
+Shape = Callable[[int, int], tuple[int, ...]]  # of so many pictures of one side
 MASKS = frozenset({"mask", "masks", "valid", "validity", "weights", "keep"})
 DISTRIBUTIONS = frozenset({"kl_div", "KLDivLoss", "softmax", "log_softmax", "Softmax", "LogSoftmax"})
 
@@ -50,7 +54,9 @@ class TermSize:
     scaled_at: Site | None = None
     assumed: Mapping[str, float] = field(default_factory=dict)
     in_batch: float = 1.0  # the factor from one picture to a batch, for what shrinks with the picture
+    compares: bool = True  # it is small where its two sides agree
     doublings: int = 1  # of the side of the larger picture here, up to what is usual
+    samples: int = 1  # for each unit of the side, where it was computed on sounds
 
     @property
     def growth(self) -> float:
@@ -74,38 +80,90 @@ def with_assumed(term: TermSize) -> str:
 
 def sized(
     one: Minimised, index: Index, settings: SettingsTree, addends: Sequence[Addend]
-) -> Iterator[TermSize]:
-    """The addends that could be computed, each with its size on small and large pictures."""
+) -> Sequence[TermSize]:
+    """The addends that could be computed, each with its size on small and large pictures, or sounds."""
     shared = shared_values([addend.value for addend in addends])
-    for addend in addends:
-        value = addend.value
-        if not isinstance(value, Applied | Delayed) or _is_of_distributions(one.run, value):
-            continue
-        chosen = chosen_numbers(index, settings, value)
-        for given in (chosen, chosen | shared):
-            operands = [operand for operand in operands_of(index, value, given) if not _is_layer(operand)]
-            numbers = declared_numbers(index, settings, operands)
-            masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
-            compared = [o for o in operands if o not in numbers and o not in masks]
-            if len(compared) == 2:
-                break
-        else:
-            continue
-        sizes = _sizes(index, value, compared, masks, {o: known for o, (_, known) in numbers.items()})
-        if sizes is not None:
-            spectrum = _spectrum(one.run, value)
-            scaled = {key: size * abs(addend.factor) for key, size in sizes.items()}
-            assumed = dict(numbers.values())
-            site = spectrum.site if spectrum is not None else None
-            term = TermSize(
-                value.site, scaled, spectrum is not None, site, one.sink.site, addend.scaled_at, assumed
-            )
-            if term.growth < SHRINKS:
-                known = {o: one for o, (_, one) in numbers.items()}
-                doublings = SOUND_DOUBLINGS if spectrum is not None and _is_of_sound(spectrum) else 1
-                in_batch = _in_batch(index, value, compared, masks, known)
-                term = replace(term, in_batch=in_batch, doublings=doublings)
-            yield term
+    ways = {
+        addend: list(_formulas(one.run, index, settings, addend.value, shared))
+        for addend in addends
+        if isinstance(addend.value, Applied | Delayed) and not _is_of_distributions(one.run, addend.value)
+    }
+    found: list[TermSize] = []
+    for shape in (picture, *((sound, wave) if any(_spectrum(one.run, a.value) for a in ways) else ())):
+        terms = [_term(one, index, addend, formulas, shape) for addend, formulas in ways.items()]
+        computed = [term for term in terms if term is not None]
+        if len(computed) > len(found):
+            found = computed
+        if len(found) == len(ways):
+            break
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Formula:
+    """A term with what is put in place of its parts: two sides, masks of ones, and known numbers."""
+
+    value: Value
+    compared: Sequence[Value]
+    masks: Sequence[Value]
+    numbers: Mapping[Value, float]
+    assumed: Mapping[str, float]
+
+
+def _formulas(
+    run: Execution, index: Index, settings: SettingsTree, value: Value, shared: frozenset[int]
+) -> Iterator[_Formula]:
+    """The ways to compute a term: from what it is made of in the end, from what several terms are made of,
+    and from where what a network gave meets something else."""
+    chosen = chosen_numbers(index, settings, value)
+    for given in (chosen, chosen | shared):
+        operands = [operand for operand in operands_of(index, value, given) if not _is_layer(operand)]
+        numbers = declared_numbers(index, settings, operands)
+        masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
+        sides = [o for o in operands if o not in numbers and o not in masks]
+        if len(sides) == 2:
+            yield _Formula(value, sides, masks, _known(numbers), dict(numbers.values()))
+            break
+    for way in compared(run, value, lambda one: bool(declared_numbers(index, settings, [one]))):
+        operands = [o for o in operands_of(index, way.value, chosen) if not _is_layer(o)]
+        numbers = declared_numbers(index, settings, [o for o in operands if not _is_among(o, way)])
+        ones = dict.fromkeys(way.weights, 1.0)
+        yield _Formula(way.value, way.sides, way.masks, _known(numbers) | ones, dict(numbers.values()))
+
+
+def _known(numbers: Mapping[Value, tuple[str, float]]) -> dict[Value, float]:
+    return {operand: known for operand, (_, known) in numbers.items()}
+
+
+def _is_among(operand: Value, way: Compared) -> bool:
+    return any(operand is one for one in (*way.sides, *way.masks, *way.weights))
+
+
+def _term(
+    one: Minimised, index: Index, addend: Addend, formulas: Sequence[_Formula], shape: Shape
+) -> TermSize | None:
+    """The size of a term by the first of its formulas that can be computed."""
+    known = ((formula, _sizes(index, formula, shape)) for formula in formulas)
+    formula, sizes = next(((f, sizes) for f, sizes in known if sizes is not None), (None, None))
+    if formula is None or sizes is None or not isinstance(addend.value, Applied | Delayed):
+        return None
+    spectrum = _spectrum(one.run, addend.value)
+    term = TermSize(
+        addend.value.site,
+        {key: size * abs(addend.factor) for key, size in sizes.items()},
+        spectrum is not None,
+        spectrum.site if spectrum is not None else None,
+        one.sink.site,
+        addend.scaled_at,
+        formula.assumed,
+        compares=_compares(index, formula, shape, sizes),
+        samples=shape(1, SMALL)[-1] // SMALL,
+    )
+    if term.growth >= SHRINKS:
+        return term
+    doublings = SOUND_DOUBLINGS if spectrum is not None and _is_of_sound(spectrum) else 1
+    doublings -= int(np.log2(term.samples))
+    return replace(term, in_batch=_in_batch(index, formula, shape), doublings=doublings)
 
 
 def _is_of_distributions(run: Execution, value: Value) -> bool:
@@ -127,51 +185,53 @@ def _is_mask(value: Value) -> bool:
 # Sizes
 
 
-def _sizes(
-    index: Index,
-    value: Value,
-    compared: Sequence[Value],
-    masks: Sequence[Value],
-    numbers: Mapping[Value, float],
-) -> dict[tuple[int, float], float] | None:
+def picture(count: int, side: int) -> tuple[int, ...]:
+    """The shape of pictures with colours."""
+    return count, 3, side, side
+
+
+def sound(count: int, side: int) -> tuple[int, ...]:
+    """The shape of sounds of two channels: 1,024 samples at the smaller size."""
+    return count, 2, SAMPLES * side
+
+
+def wave(count: int, side: int) -> tuple[int, ...]:
+    """The shape of sounds without channels."""
+    return count, SAMPLES * side
+
+
+def _sizes(index: Index, formula: _Formula, shape: Shape) -> dict[tuple[int, float], float] | None:
     sizes: dict[tuple[int, float], float] = {}
     for side in (SMALL, LARGE):
         for error in ERRORS:
-            number = _size(index, value, compared, masks, numbers, (1, 3, side, side), error)
+            number = _size(index, formula, shape(1, side), error)
             if number is None:
                 return None
             sizes[side, error] = number
     return sizes
 
 
-def _in_batch(
-    index: Index,
-    value: Value,
-    compared: Sequence[Value],
-    masks: Sequence[Value],
-    numbers: Mapping[Value, float],
-) -> float:
+def _compares(
+    index: Index, formula: _Formula, shape: Shape, sizes: Mapping[tuple[int, float], float]
+) -> bool:
+    """Whether a term is small where its two sides agree: the divergence of a code from its prior is not."""
+    agreeing = _size(index, formula, shape(1, SMALL), 0.0)
+    return agreeing is not None and agreeing <= AGREEING * sizes[SMALL, ERRORS[-1]]
+
+
+def _in_batch(index: Index, formula: _Formula, shape: Shape) -> float:
     """The factor by which a term changes from one picture to a batch."""
-    shapes = ((count, 3, SMALL, SMALL) for count in (1, BATCH))
-    one, many = (_size(index, value, compared, masks, numbers, shape, ERRORS[0]) for shape in shapes)
+    one, many = (_size(index, formula, shape(count, SMALL), ERRORS[0]) for count in (1, BATCH))
     return many / one if one and many else 1.0
 
 
-def _size(
-    index: Index,
-    value: Value,
-    compared: Sequence[Value],
-    masks: Sequence[Value],
-    numbers: Mapping[Value, float],
-    shape: tuple[int, ...],
-    error: float,
-) -> float | None:
+def _size(index: Index, formula: _Formula, shape: tuple[int, ...], error: float) -> float | None:
     rng = np.random.default_rng(shape[-1])
     target = rng.uniform(0.2, 0.8, shape)
     noise = rng.normal(size=shape)
-    given = (*(np.ones(shape, dtype=bool) for _ in masks), *map(np.float64, numbers.values()))
-    operands = (*compared, *masks, *numbers)
-    number = score(index, value, operands, (target + error * noise, target, *given))
+    given = (*(np.ones(shape, dtype=bool) for _ in formula.masks), *map(np.float64, formula.numbers.values()))
+    operands = (*formula.compared, *formula.masks, *formula.numbers)
+    number = score(index, formula.value, operands, (target + error * noise, target, *given))
     return abs(number) if number is not None and np.isfinite(number) else None
 
 
@@ -184,4 +244,4 @@ def _is_of_sound(transform: Applied) -> bool:
 
 def _spectrum(run: Execution, value: Value) -> Applied | None:
     """The Fourier transform inside a value."""
-    return next((one for one in applied_in(run, value) if ".fft." in f".{one.callee}"), None)
+    return next((one for one in applied_in(run, value) if is_transform(one)), None)

@@ -49,7 +49,11 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
             # Along one axis a doubling of the side gives the root of two.
             is_flat = term.growth > FLAT
             at = CROP if is_flat else LENGTH
-            at_size = term.sizes[SMALL, ERRORS[0]] * (at / SMALL) ** (1 if is_flat else 0.5) / others
+            at_size = (
+                term.sizes[SMALL, ERRORS[0]]
+                * (at / (SMALL * term.samples)) ** (1 if is_flat else 0.5)
+                / others
+            )
             if at_size >= DROWNS:
                 yield _finding(term, at_size, f"{CROP} x {CROP}" if is_flat else f"{LENGTH} samples")
 

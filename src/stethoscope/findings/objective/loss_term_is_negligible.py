@@ -53,7 +53,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
     """Report each term that is negligible whatever the prediction."""
     told: set[int] = set()
     for terms in sizes:
-        for term in terms:
+        for term in (one for one in terms if one.compares):
             share = _largest_share(term, [other for other in terms if other is not term])
             if share is not None and share < (FADED if _fades(term) else NEGLIGIBLE):
                 yield Finding(
