@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from stethoscope.program.events import Call
+from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.trace import traces
@@ -62,6 +65,38 @@ def test_what_follows_a_yield_happens_after_the_body(tmp_path: Path) -> None:
 def test_an_object_is_entered_and_left(tmp_path: Path) -> None:
     names = [call.name for call in _calls(tmp_path, CLASS) if call.name in {"eval", "train", "model"}]
     assert names == ["eval", "model", "train", "model"]
+
+
+HELD_OPEN = """
+import torch
+from contextlib import contextmanager
+
+@contextmanager
+def silent():
+    with torch.inference_mode():
+        yield
+
+class Silent:
+    def __enter__(self):
+        self.switch = torch.no_grad()
+        self.switch.__enter__()
+
+    def __exit__(self, *args):
+        self.switch.__exit__(*args)
+
+def fit(model, loader, optimizer):
+    for x in loader:
+        with {manager}:
+            model(x)
+        model(x).mean().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("manager", ["silent()", "Silent()"])
+def test_the_body_is_inside_what_the_manager_holds_open(tmp_path: Path, manager: str) -> None:
+    calls = _calls(tmp_path, HELD_OPEN.replace("{manager}", manager))
+    assert [without_gradients(call) for call in calls if call.name == "model"] == [True, False]
 
 
 def test_a_copy_is_another_object(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from stethoscope.program.doubtful_modes import doubtful_switches, is_in_generator
 from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
@@ -22,6 +23,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace, traces
+from stethoscope.program.trained_runs import trained_runs
 from stethoscope.program.training_loop import condition
 from stethoscope.program.values import Applied, Constant, FunctionValue, Instance, Items, Table, Value
 
@@ -103,6 +105,16 @@ class Walk:
             for scope in move.event.scopes()
             if scope.kind in {"loop", "call"}
         )
+
+    @cached_property
+    def trained(self) -> frozenset[int]:
+        """The ids of the calls of networks that a backward pass goes back through."""
+        return trained_runs(self.trace, self.moves)
+
+    @cached_property
+    def doubtful_switches(self) -> tuple[tuple[Event, Value | None], ...]:
+        """What may switch the mode of a network, in a way that is not followed to one."""
+        return doubtful_switches(self.trace.events, self.moves)
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -207,6 +219,8 @@ def _region(walk: Walk, event: Event) -> Iterator[Scope]:
 def _is_evaluation(walk: Walk, forward: Move, region: tuple[Scope, ...]) -> bool:
     if not any(scope.kind in {"loop", "comprehension", "call", "with"} for scope in region):
         return False
+    if id(forward.event) in walk.trained:
+        return False  # whatever the function around it is called
     if any(id(scope.node) in walk.training_nodes for scope in region):
         return True  # the same code trains in another round or call
     return any(_is_named(walk, scope) for scope in region) or _is_fed_held_out(forward)
@@ -343,8 +357,10 @@ def mode_moves(walk: Walk, network: Value | None, is_exact: bool = False) -> tup
 
 
 def is_open_mode(move: Move) -> bool:
-    """`model.train(flag)` with a flag that is not known: it restores or chooses a mode."""
+    """`model.train(flag)` with a flag that is not known, and a switch between the elements of a generator."""
     call = move.event
+    if is_in_generator(call):
+        return True
     mode = call.argument(0, "mode") if isinstance(call, Call) else None
     return mode is not None and not isinstance(mode, Constant)
 

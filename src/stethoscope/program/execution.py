@@ -130,7 +130,7 @@ class Execution:
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
         self._effects = effects(index)
         self._script: Frame | None = None
-        self.yields: list[int] = []  # where in `events` a generator gave something
+        self.yields: list[tuple[int, Scope | None]] = []  # where in `events` a generator gave something
         self.journal: list[tuple[dict[Any, Value], object, Value | None]] = []
         self._parts: dict[tuple[int, str | int], Part] = {}
         self._stored: dict[object, Value] = {}
@@ -445,11 +445,11 @@ class Execution:
             case ast.Await(value=value) | ast.Starred(value=value) | ast.FormattedValue(value=value):
                 return self.evaluate(value, frame)
             case ast.Yield(value=value):
-                self.yields.append(len(self.events))
+                self.yields.append((len(self.events), self.scope))
                 if value is not None:
                     frame.yielded.append(self.evaluate(value, frame))
             case ast.YieldFrom(value=value):
-                self.yields.append(len(self.events))
+                self.yields.append((len(self.events), self.scope))
                 frame.yielded.extend(self.elements(self.evaluate(value, frame)))
         return Leaf(type(node).__name__)
 

@@ -145,8 +145,8 @@ def _judges_gradient(test: ast.AST) -> bool:
     )
 
 
-def _of_call(run: Execution, call: Call) -> Iterator[Move]:
-    call = _as_method(call)
+def _of_call(run: Execution, met: Call) -> Iterator[Move]:
+    call = _as_method(met)
     name = call.name
     if _is_followed(run, call):
         return  # what the repository's own function does is met inside it
@@ -168,7 +168,7 @@ def _of_call(run: Execution, call: Call) -> Iterator[Move]:
     elif name in {"update", "update_parameters", "ema_update", "update_ema"} and role is Role.AVERAGE:
         yield Move(Kind.AVERAGE_UPDATE, call, call.receiver)
     elif name in {"train", "eval"} and not _is_builtin(call):
-        yield Move(Kind.EVAL_MODE if _evaluates(call) else Kind.TRAIN_MODE, call, call.receiver)
+        yield Move(Kind.EVAL_MODE if _evaluates(call) else Kind.TRAIN_MODE, met, call.receiver)
     elif name in WAITING and call.receiver is not None and not call.args:
         yield Move(Kind.SYNC, call, call.receiver)
     elif name == "synchronize" and full_name(call).startswith("torch."):
@@ -195,7 +195,7 @@ def _by_hand(run: Execution, event: Call | Assignment) -> Iterator[Move]:
 def _as_method(call: Call) -> Call:
     """`after = scheduler.step` and then `after()` is `scheduler.step()`."""
     callee = call.callee
-    if isinstance(callee, Part) and callee.key in {"step", "zero_grad", "update", "unscale_"}:
+    if isinstance(callee, Part) and callee.key in {"step", "zero_grad", "update", "unscale_", "train", "eval"}:
         return replace(call, name=str(callee.key), receiver=callee.base, callee=None)
     if isinstance(callee, Outside) and callee.name.rpartition(".")[2] in CLIPPING:
         return replace(call, name=callee.name.rpartition(".")[2])  # imported under another name
@@ -238,7 +238,7 @@ def is_forward(run: Execution, call: Call) -> bool:
         if call.name in {"module", "_orig_mod"}:  # the network behind a wrapper: `model.module(x)`
             return _is_network(run, found, "")
         return named and isinstance(found, Instance | Part)
-    if call.callee is not None and not isinstance(call.callee, FunctionValue | Outside):
+    if call.callee is not None and not isinstance(call.callee, FunctionValue | Outside | ClassValue):
         return _is_network(run, call.callee, call.name)
     return call.name == "forward"
 

@@ -7,7 +7,8 @@ followed from the same state, and the states they end in are joined.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from stethoscope.program.arithmetic import truth
@@ -15,9 +16,10 @@ from stethoscope.program.assignments import assign
 from stethoscope.program.builtin_calls import CONCRETE_ROUNDS
 from stethoscope.program.decorators import decorated
 from stethoscope.program.displays import comprehended_pieces
-from stethoscope.program.events import Assignment, Event, Jump
+from stethoscope.program.events import Assignment, Event, Jump, Scope
 from stethoscope.program.frames import Around, Frame
 from stethoscope.program.index import dotted
+from stethoscope.program.held_contexts import held_after_entering, held_at_yield
 from stethoscope.program.loop_counters import forget_counters
 from stethoscope.program.operators import binary, is_about_resuming
 from stethoscope.program.parameter_values import entry_parameters
@@ -156,12 +158,14 @@ def _with(
     afterwards = _after_yield(run)
     run.yields = marks
     manager = entered if isinstance(entered, Instance) and run.tracing else None
+    held = held_at_yield(run.yields[0][1], run.scope) if run.yields else ()
     if manager is not None:
         entered = _managed(run, manager, "__enter__", entered)
     if first.optional_vars is not None:
         assign(run, first.optional_vars, _as_entered(entered), frame)
-    with run.inside("with", first.context_expr, frame, entered):
+    with run.inside("with", first.context_expr, frame, entered), _holding(run, held):
         falls = _with(run, node, others, frame)
+        held = held_after_entering(run.events[met:], run.scope)
     run.events.extend(afterwards)
     if manager is not None:
         _managed(run, manager, "__exit__", entered)
@@ -172,8 +176,9 @@ def _after_yield(run: Execution) -> list[Event]:
     """Take out what a context manager of the repository does after its yield, and so after the body."""
     if not run.yields:
         return []
-    afterwards = run.events[run.yields[0] :]
-    del run.events[run.yields[0] :]
+    given = run.yields[0][0]
+    afterwards = run.events[given:]
+    del run.events[given:]
     return afterwards
 
 
@@ -181,6 +186,18 @@ def _managed(run: Execution, manager: Instance, name: str, otherwise: Value) -> 
     """Follow what an object does when it is entered or left."""
     method = run.index.method(manager.cls, name)
     if method is None:
+@contextmanager
+def _holding(run: Execution, held: Sequence[Scope]) -> Iterator[None]:
+    """Follow the body inside what its context manager holds open."""
+    before = run.scope
+    for scope in held:
+        run.scope = Scope("with", scope.node, scope.source, run.scope, scope.value)
+    try:
+        yield
+    finally:
+        run.scope = before
+
+
         return otherwise
     unknown = {parameter: Leaf(parameter) for parameter in entry_parameters(method)}
     return run.follow(FunctionValue(method, manager), (), unknown)

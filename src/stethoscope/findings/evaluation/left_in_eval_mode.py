@@ -3,7 +3,8 @@
 ## What it checks
 For each network that an optimizer trains: whether a `model.eval()` before the training loop, or in an
 evaluation inside it, is still in force when the next batch is trained. Switches back are followed through
-functions, context managers, `finally` and `model.train(was_training)`.
+functions, context managers, `finally` and `model.train(was_training)`, on the way through and past each early
+`return`.
 
 ## Why it matters
 In evaluation mode dropout does nothing and batch norm uses the running statistics of the moment of the
@@ -25,8 +26,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.cut_short import ShortCut, short_cuts
+from stethoscope.program.doubtful_modes import may_switch
 from stethoscope.program.evaluation import (
     Walk,
     called_network,
@@ -42,11 +46,20 @@ from stethoscope.program.moves import Kind, Move
 from stethoscope.program.networks import are_related, has_two_modes, holds, networks, trained_by
 from stethoscope.program.spent_gradients import runs_only_looked_at
 from stethoscope.program.statements import blocks_around, is_name_chain, put_before
+from stethoscope.program.trained_runs import innermost_round
 from stethoscope.program.values import Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Switch:
+    """An event that switches the mode of a network, and how; `move` is None where that is not known."""
+
+    event: Event
+    move: Move | None
 
 
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
@@ -109,7 +122,10 @@ def _training_runs(walk: Walk) -> Iterator[Move]:
             continue
         if id(move.event) in looked_at:
             continue
-        if any(s.kind == "loop" and id(s) in walk.training_scopes for s in move.event.scopes()):
+        around = innermost_round(move.event)
+        is_beside = around is not None and id(around) in walk.training_scopes
+        # A loop of its own, such as one over held-out data, trains only where a loss comes out of it.
+        if is_beside or id(move.event) in walk.trained:
             yield move
 
 
@@ -125,19 +141,65 @@ def _is_trained(walk: Walk, network: Value | None) -> bool:
 
 def _still_in_force(walk: Walk, forward: Move, network: Value | None) -> Move | None:
     """The switch to evaluation that a run in training follows, in the first round or in a later one."""
-    switches = mode_moves(walk, network, is_exact=True)
-    if not any(move.kind is Kind.EVAL_MODE for move in switches):
+    switches = tuple(_switches(walk, network))
+    if not any(_is_sure(switch, Kind.EVAL_MODE) for switch in switches):
         return None
-    here = walk.place(forward.event)
-    before = [move for move in switches if walk.place(move.event) < here]
-    found = _pending(walk, before, forward.event)
+    found = _on_one_way(walk, switches, forward.event)
+    for way in _shorter_ways(walk, switches) if found is None else ():
+        found = found or _on_one_way(walk, switches, forward.event, way)
+    return found
+
+
+def _switches(walk: Walk, network: Value | None) -> Iterator[Switch]:
+    """What switches the mode of a network, in order, with the doubtful ones."""
+    sure = {id(move.event): move for move in mode_moves(walk, network, is_exact=True)}
+    related = {id(move.event) for move in mode_moves(walk, network)}
+    doubtful = {id(doubt[0]) for doubt in walk.doubtful_switches if may_switch(doubt, network)}
+    for event in walk.trace.events:
+        if id(event) in sure:
+            yield Switch(event, sure[id(event)])
+        elif id(event) in related or id(event) in doubtful:
+            yield Switch(event, None)
+
+
+def _is_sure(switch: Switch, kind: Kind) -> bool:
+    return switch.move is not None and switch.move.kind is kind and not is_open_mode(switch.move)
+
+
+def _shorter_ways(walk: Walk, switches: Sequence[Switch]) -> Iterator[ShortCut]:
+    """The jumps between a switch to evaluation and the switch back that they leave out."""
+    places = [walk.place(switch.event) for switch in switches]
+    for way in short_cuts(walk.trace.events):
+        here = walk.place(way.jump)
+        skipped = [
+            s for s, place in zip(switches, places, strict=True) if place > here and way.skips(s.event)
+        ]
+        before = [
+            s
+            for s, place in zip(switches, places, strict=True)
+            if place < here and any(scope is way.leaves for scope in s.event.scopes())
+        ]
+        is_asleep = bool(before) and _is_sure(before[-1], Kind.EVAL_MODE)
+        if skipped and is_asleep and not way.excludes(before[-1].event):
+            yield way
+
+
+def _on_one_way(
+    walk: Walk, switches: Sequence[Switch], forward: Event, way: ShortCut | None = None
+) -> Move | None:
+    here = walk.place(forward)
+    if way is not None:
+        end = walk.place(way.jump)
+        switches = [s for s in switches if walk.place(s.event) < end or not way.skips(s.event)]
+    before = [switch for switch in switches if walk.place(switch.event) < here]
+    found = _pending(walk, before, forward, way)
     if found is not None and _is_kept_on_purpose(walk, found):
         found = None
-    for loop in forward.event.scopes():
+    for loop in forward.scopes():
         if found is None and loop.kind == "loop":
-            later = [m for m in switches if walk.place(m.event) > here and _is_inside(m.event, loop)]
-            again = [m for m in before if _is_inside(m.event, loop)]
-            found = _pending(walk, [*later, *again], forward.event)
+            later = [s for s in switches if walk.place(s.event) > here and _is_inside(s.event, loop)]
+            again = [s for s in before if _is_inside(s.event, loop)]
+            found = _pending(walk, [*later, *again], forward, way)
     return found
 
 
@@ -171,24 +233,29 @@ def _is_inside(event: Event, loop: Scope) -> bool:
     return any(scope is loop for scope in event.scopes())
 
 
-def _pending(walk: Walk, switches: Sequence[Move], forward: Event) -> Move | None:
+def _pending(
+    walk: Walk, switches: Sequence[Switch], forward: Event, way: ShortCut | None = None
+) -> Move | None:
     """The switch to evaluation that no switch to training surely follows."""
     pending: Move | None = None
-    for move in switches:
-        if move.kind is Kind.EVAL_MODE and not is_open_mode(move):
+    taken = guards(way.jump, forward) if way is not None else frozenset()
+    for switch in switches:
+        move = switch.move
+        if move is not None and _is_sure(switch, Kind.EVAL_MODE):
             is_lost = walk.place(move.event) < walk.place(forward) and leads_out(walk, move.event, forward)
             pending = pending if is_lost else move
         elif pending is not None:
-            around = guards(pending.event, forward)
-            if is_open_mode(move) or guards(move.event, forward) <= around or _is_either(move, pending):
+            around = guards(pending.event, forward) | taken
+            is_sure = _is_sure(switch, Kind.TRAIN_MODE)
+            if not is_sure or guards(switch.event, forward) <= around or _is_either(switch.event, pending):
                 pending = None
     return pending
 
 
-def _is_either(move: Move, pending: Move) -> bool:
+def _is_either(switch: Event, pending: Move) -> bool:
     """Whether two switches are the two branches of one condition."""
     nodes = {id(s.node): s.arm for s in pending.event.scopes() if s.kind == "if"}
-    return any(s.kind == "if" and nodes.get(id(s.node), s.arm) is not s.arm for s in move.event.scopes())
+    return any(s.kind == "if" and nodes.get(id(s.node), s.arm) is not s.arm for s in switch.scopes())
 
 
 def _fix(switch: Move, forward: Move) -> Fix | None:

@@ -25,8 +25,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.doubtful_modes import may_switch
 from stethoscope.program.evaluation import Evaluation, guards, is_open_mode, mode_moves
-from stethoscope.program.events import Call, Scope
+from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move
@@ -79,10 +80,11 @@ def _runs_in_training_mode(evaluation: Evaluation) -> bool:
     last = max((walk.place(m.event) for m in sure), default=-1)
     if last < 0 and (is_from_pretrained(network) or not is_made_here(network)):
         return False
-    doubtful = [m for m in related if m.kind is Kind.EVAL_MODE or is_open_mode(m)]
-    if any(last < walk.place(m.event) < here for m in doubtful):
+    doubtful = [m.event for m in related if m.kind is Kind.EVAL_MODE or is_open_mode(m)]
+    doubtful += [doubt[0] for doubt in walk.doubtful_switches if may_switch(doubt, network)]
+    if any(last < walk.place(event) < here for event in doubtful):
         return False
-    return _is_set_each_round(evaluation, last) or not any(_comes_round(m, evaluation) for m in doubtful)
+    return _is_set_each_round(evaluation, last) or not any(_comes_round(e, evaluation) for e in doubtful)
 
 
 def _switched_on(evaluation: Evaluation) -> Iterator[Where]:
@@ -113,12 +115,12 @@ def _is_set_each_round(evaluation: Evaluation, last: int) -> bool:
     return any(id(scope) in around for scope in evaluation.walk.trace.events[last].scopes())
 
 
-def _comes_round(move: Move, evaluation: Evaluation) -> bool:
+def _comes_round(switch: Event, evaluation: Evaluation) -> bool:
     """Whether a switch after the evaluation is met before it in the next round."""
     forward = evaluation.forward.event
     around = {id(scope) for scope in forward.scopes() if scope.kind == "loop"}
-    is_after = evaluation.walk.place(move.event) > evaluation.walk.place(forward)
-    return is_after and any(id(scope) in around for scope in move.event.scopes())
+    is_after = evaluation.walk.place(switch) > evaluation.walk.place(forward)
+    return is_after and any(id(scope) in around for scope in switch.scopes())
 
 
 def _is_handed_to_switch(evaluation: Evaluation) -> bool:
