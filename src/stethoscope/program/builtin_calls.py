@@ -87,10 +87,11 @@ def _enumerate(
 
 def _zip(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
     columns = [run.elements(arg) for arg in args]
-    longest = max((len(column) for column in columns), default=0)
+    known = [len(c) for c, arg in zip(columns, args, strict=True) if isinstance(run.force(arg), Items)]
+    rows = min(known) if known else max((len(column) for column in columns), default=0)
     # An unknown partner of a known list gives one unknown element for each.
     padded = [
-        column if len(column) == longest else (column or [Leaf("item")])[:1] * longest for column in columns
+        column[:rows] if len(column) >= rows else (column or [Leaf("item")])[:1] * rows for column in columns
     ]
     return Items([Items(list(row)) for row in zip(*padded, strict=True)])
 
@@ -113,6 +114,13 @@ def _list(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], 
         return Items([])
     source = run.force(args[0])
     return Items(list(source.items)) if isinstance(source, Items) else source
+
+
+def _reversed(
+    run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
+) -> Value | None:
+    source = run.force(args[0]) if args else None
+    return Items(source.items[::-1]) if isinstance(source, Items) else source
 
 
 def _fromkeys(
@@ -162,7 +170,7 @@ _BUILTIN_CALLS: dict[str, _Builtin] = {
     "tqdm.tqdm": _tqdm,
     "tqdm.auto.tqdm": _tqdm,
     "tqdm": _tqdm,
-    "reversed": _list,
+    "reversed": _reversed,
     "sorted": _list,
     "iter": _list,
     "abs": _number(abs),

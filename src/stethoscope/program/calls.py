@@ -10,6 +10,7 @@ import numpy as np
 
 from stethoscope.program.builtin_calls import builtin_call, is_instance
 from stethoscope.program.call_arguments import call_arguments
+from stethoscope.program.chained_layers import kept_by_chain
 from stethoscope.program.computed_tensors import computed_call, computed_layer
 from stethoscope.program.container_methods import container_method, text_method
 from stethoscope.program.effects import BACKWARD, LOSS_KEYWORDS, hands_over_loss
@@ -155,8 +156,12 @@ def call_method(
                 run, receiver, [*args, *(keywords[k] for k in ("name", "tensor") if k in keywords)]
             )
         if isinstance(receiver, SuperValue) and name == "__init__" and isinstance(found, Outside):
-            for kept, value in given_to_base(run.index, receiver.cls, args, keywords).items():
-                run.store(receiver.instance, kept, value)
+            kept = {
+                **given_to_base(run.index, receiver.cls, args, keywords),
+                **kept_by_chain(run.index, receiver.cls, args, keywords),
+            }
+            for own, value in kept.items():
+                run.store(receiver.instance, own, value)
         return call_value(run, found, args, keywords, site, complete)
     if isinstance(receiver, Constant) and not isinstance(receiver.value, np.ndarray):
         return text_method(receiver, name, args) or Leaf(name)

@@ -22,11 +22,13 @@ from stethoscope.program.arithmetic import fold_unary
 from stethoscope.program.assignments import assign
 from stethoscope.program.builtin_calls import BUILTINS, CONCRETE_ROUNDS, LOOP_ROUNDS, range_elements
 from stethoscope.program.call_arguments import SPREAD
+from stethoscope.program.chained_layers import kept_by_chain
 from stethoscope.program.computed_tensors import array_attribute, array_item
 from stethoscope.program.decorators import decorated
 from stethoscope.program.displays import comprehended, dict_comprehension, dict_display, unstarred
 from stethoscope.program.effects import effects
 from stethoscope.program.events import Call, Event, Scope
+from stethoscope.program.filled_tables import fill
 from stethoscope.program.frames import Around, Frame, class_around
 from stethoscope.program.framework_bases import given_to_base, holds_arguments
 from stethoscope.program.index import Class, External, Function, Index, Module, Variable
@@ -179,6 +181,7 @@ class Execution:
             for name in fields if SPREAD in keywords else ():
                 instance.attributes.setdefault(name, self.part(keywords[SPREAD], name))
             instance.attributes.update(given_to_base(self.index, cls, args, keywords))
+            instance.attributes.update(kept_by_chain(self.index, cls, args, keywords))
             if cls is self.awaited:
                 raise Made(instance)
             return instance
@@ -486,6 +489,7 @@ class Execution:
                 if home is not module:
                     return self.global_name(own, home)  # one object, whoever imports it
                 made = self.evaluate(value, Frame(home, {}))
+                fill(self, made, source.file, own)
                 if own in self.index.registries:
                     self._registries[made] = own
                 return made

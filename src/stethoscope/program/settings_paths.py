@@ -9,10 +9,14 @@ from stethoscope.program.values import NOTHING, Applied, Constant, Leaf, Part, S
 SETTINGS_READERS = frozenset(
     {
         "runpy.run_path",
+        "json.load",
+        "json.loads",
         "yaml.safe_load",
         "yaml.load",
         "yaml.full_load",
+        "yaml.unsafe_load",
         "tomllib.load",
+        "tomllib.loads",
         "toml.load",
         "tomli.load",
         "omegaconf.OmegaConf.load",
