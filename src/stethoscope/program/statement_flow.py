@@ -17,10 +17,9 @@ from stethoscope.program.builtin_calls import CONCRETE_ROUNDS
 from stethoscope.program.decorators import decorated
 from stethoscope.program.displays import comprehended_pieces
 from stethoscope.program.events import Assignment, Event, Jump, Scope
-from stethoscope.program.filled_tables import fill_with
 from stethoscope.program.frames import Around, Frame
-from stethoscope.program.index import dotted
 from stethoscope.program.held_contexts import held_after_entering, held_at_yield
+from stethoscope.program.index import dotted
 from stethoscope.program.loop_counters import forget_counters
 from stethoscope.program.operators import binary, is_about_resuming
 from stethoscope.program.parameter_values import entry_parameters
@@ -83,12 +82,10 @@ def _follow_statement(run: Execution, node: ast.stmt, frame: Frame) -> bool:
             return follow_block(run, final, frame) and falls
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             frame.names[node.name] = _local_function(run, node, frame)
-            fill_with(run, node, frame)
         case ast.ClassDef():
             found = next((c for c in run.index.classes if c.node is node), None)
             if found is not None:
                 frame.names[node.name] = ClassValue(found)
-                fill_with(run, node, frame)
         case ast.Match(cases=cases):
             blocks = [_running(run, case.body, frame, case.pattern) for case in cases]
             return _fork(run, blocks, frame)
@@ -158,17 +155,18 @@ def _with(
     first, *others = items
     marks, run.yields = run.yields, []
     entered = run.evaluate(first.context_expr, frame)
+    held = held_at_yield(run.yields[0][1], run.scope) if run.yields else ()
     afterwards = _after_yield(run)
     run.yields = marks
     manager = entered if isinstance(entered, Instance) and run.tracing else None
-    held = held_at_yield(run.yields[0][1], run.scope) if run.yields else ()
     if manager is not None:
+        met = len(run.events)
         entered = _managed(run, manager, "__enter__", entered)
+        held = held_after_entering(run.events[met:], run.scope)
     if first.optional_vars is not None:
         assign(run, first.optional_vars, _as_entered(entered), frame)
     with run.inside("with", first.context_expr, frame, entered), _holding(run, held):
         falls = _with(run, node, others, frame)
-        held = held_after_entering(run.events[met:], run.scope)
     run.events.extend(afterwards)
     if manager is not None:
         _managed(run, manager, "__exit__", entered)
@@ -185,10 +183,6 @@ def _after_yield(run: Execution) -> list[Event]:
     return afterwards
 
 
-def _managed(run: Execution, manager: Instance, name: str, otherwise: Value) -> Value:
-    """Follow what an object does when it is entered or left."""
-    method = run.index.method(manager.cls, name)
-    if method is None:
 @contextmanager
 def _holding(run: Execution, held: Sequence[Scope]) -> Iterator[None]:
     """Follow the body inside what its context manager holds open."""
@@ -201,6 +195,10 @@ def _holding(run: Execution, held: Sequence[Scope]) -> Iterator[None]:
         run.scope = before
 
 
+def _managed(run: Execution, manager: Instance, name: str, otherwise: Value) -> Value:
+    """Follow what an object does when it is entered or left."""
+    method = run.index.method(manager.cls, name)
+    if method is None:
         return otherwise
     unknown = {parameter: Leaf(parameter) for parameter in entry_parameters(method)}
     return run.follow(FunctionValue(method, manager), (), unknown)
