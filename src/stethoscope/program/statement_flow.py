@@ -17,6 +17,7 @@ from stethoscope.program.builtin_calls import CONCRETE_ROUNDS
 from stethoscope.program.decorators import decorated
 from stethoscope.program.displays import comprehended_pieces
 from stethoscope.program.events import Assignment, Event, Jump, Scope
+from stethoscope.program.filled_tables import fill_with
 from stethoscope.program.frames import Around, Frame
 from stethoscope.program.held_contexts import held_after_entering, held_at_yield
 from stethoscope.program.index import dotted
@@ -82,10 +83,12 @@ def _follow_statement(run: Execution, node: ast.stmt, frame: Frame) -> bool:
             return follow_block(run, final, frame) and falls
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             frame.names[node.name] = _local_function(run, node, frame)
+            fill_with(run, node, frame)
         case ast.ClassDef():
             found = next((c for c in run.index.classes if c.node is node), None)
             if found is not None:
                 frame.names[node.name] = ClassValue(found)
+                fill_with(run, node, frame)
         case ast.Match(cases=cases):
             blocks = [_running(run, case.body, frame, case.pattern) for case in cases]
             return _fork(run, blocks, frame)
