@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -103,11 +104,11 @@ def _are_means(run: Execution, addends: Sequence[Addend]) -> bool:
 
 
 def applied_in(run: Execution, value: Value) -> Iterator[Applied]:
-    """The operations inside a value, networks not entered."""
+    """The operations inside a value, the outermost first, networks not entered."""
     seen: set[int] = set()
-    waiting = [value]
+    waiting = deque([value])
     while waiting and len(seen) < MOST_VISITED:
-        current = waiting.pop()
+        current = waiting.popleft()
         if id(current) in seen:
             continue
         seen.add(id(current))
