@@ -1,24 +1,19 @@
 """Weights that become half in ways other than a cast of the whole network.
 
-Parameter by parameter (`p.data = p.data.half()`), module by module (`for m in model.modules(): m.half()`), by
-Fabric ("bf16-true"), and by loading a half network for a trainer of Hugging Face.
+Parameter by parameter (`p.data = p.data.half()`), module by module (`for m in model.modules(): m.half()`),
+and by Fabric ("bf16-true").
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stethoscope.program.autocast import HALVES, DType, engine_weights, named_dtype
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import Execution
-from stethoscope.program.framework_precision import assigned, evaluated
-from stethoscope.program.half_weights import half_made, weights_cast
-from stethoscope.program.index import Class, External, Index, Module, dotted
-from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.half_weights import weights_cast
+from stethoscope.program.index import dotted
 from stethoscope.program.stated_options import stated
-from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import (
     Applied,
     Choice,
@@ -26,7 +21,6 @@ from stethoscope.program.values import (
     FunctionValue,
     LambdaValue,
     Part,
-    Site,
     Value,
     inputs,
 )
@@ -34,8 +28,6 @@ from stethoscope.program.values import (
 SETTING_UP = frozenset({"setup", "setup_module", "setup_model"})
 VISITING = frozenset({"modules", "children", "parameters", "named_modules", "named_parameters"})
 CASTS = {".half": DType.FLOAT16, ".bfloat16": DType.BFLOAT16}
-# Words of what trains other weights than those that are loaded, or keeps copies of them.
-OTHERWISE = ("peft", "lora", "adapter", "deepspeed", "fsdp", "requires_grad", "8bit", "4bit", "quantiz")
 DEEPEST = 8  # values looked through from a cast to the network
 
 
@@ -123,47 +115,3 @@ def _tree(value: Value) -> list[Value]:
         if depth < DEEPEST and isinstance(current, Applied | Part | Choice):
             waiting.extend((one, depth + 1) for one in inputs(current))
     return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedHalf:
-    """A network that is loaded in half and given to a trainer that updates it so."""
-
-    dtype: DType
-    loaded: Site
-    trainer: Site
-
-
-def loaded_for_trainers(index: Index, settings: SettingsTree) -> Iterator[LoadedHalf]:
-    """The half networks that trainers of Hugging Face get and train as a whole."""
-    run = Execution(index, settings, 0)
-    modules = [module for module in index.modules.values() if _may_train(module)]
-    for module in modules if modules and not _trains_otherwise(index) else ():
-        nodes = list(all_nodes(module.source.tree))
-        for node in nodes:
-            if not isinstance(node, ast.Call) or not _is_trainer(index, module, node):
-                continue
-            words = {word.arg: word.value for word in node.keywords}
-            given = words.get("model", node.args[0] if node.args else None)
-            makers = list(assigned(nodes, given.id)) if isinstance(given, ast.Name) else [given]
-            values = [evaluated(maker, module, run) for maker in makers if maker is not None]
-            dtype = half_made(values[0]) if len(values) == 1 else None
-            if dtype is not None and isinstance(values[0], Applied):
-                yield LoadedHalf(dtype, values[0].site, Site(module.source, node))
-
-
-def _may_train(module: Module) -> bool:
-    return "Trainer(" in module.source.text and ".train(" in module.source.text
-
-
-def _trains_otherwise(index: Index) -> bool:
-    return any(word in source.text.lower() for source in index.program for word in OTHERWISE)
-
-
-def _is_trainer(index: Index, module: Module, call: ast.Call) -> bool:
-    target = index.resolve(module, dotted(call.func) or "")
-    if isinstance(target, Class):
-        names = tuple(index.outside_bases(target))
-    else:
-        names = (target.name,) if isinstance(target, External) else ()
-    return any(name.startswith(("transformers", "trl")) and name.endswith("Trainer") for name in names)

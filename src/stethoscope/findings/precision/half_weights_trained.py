@@ -39,8 +39,10 @@ from stethoscope.program.precision import networks
 from stethoscope.program.recast_weights import SETTING_UP, made_half, recast
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.stated_options import stated
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.trainer_weights import loaded_for_trainers
+from stethoscope.program.trainers_made import trainers_made
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import (
     Applied,
@@ -72,7 +74,7 @@ COPYING = frozenset({".float", ".clone", ".type", ".double", "copy.deepcopy"})
 def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Finding]:
     """Report each optimizer of torch that trains half weights."""
     loaded = list(loaded_for_trainers(half.sections.index, half.settings))
-    if loops is None and not loaded:
+    if loops is None and not trainers_made(half.sections.index):
         raise InsufficientData("no backward pass was found in the source")
     for one in loaded:
         yield _finding(one.loaded, one.dtype, one.trainer, "the trainer", False)

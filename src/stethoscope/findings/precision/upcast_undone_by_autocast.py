@@ -3,7 +3,8 @@
 ## What it checks
 Inside an autocast region: `.float()` or `.to(torch.float32)` of a half value that goes straight, or through
 views only, into a convolution, a linear layer, a matrix product, an einsum or attention; and matrix products
-of powers or spectra that were computed behind such a cast.
+of what was cast for them: powers or spectra that were computed behind such a cast, factors that were all cast
+and only normalised or scaled since, a factor that is cast where it is multiplied.
 
 ## Why it matters
 Autocast runs these in half whatever they get, so the cast costs memory and time and changes nothing: whoever
@@ -44,6 +45,7 @@ PRODUCTS = frozenset({
 })
 POWERS = frozenset({"stft", "square", "pow", "rfft", "fft", "rfft2", "fft2", "spectrogram"})
 # fmt: on
+SCALING = frozenset({"normalize", "mul", "div", "dropout", "where", "masked_fill", "clamp"})
 DEEPEST = 3  # calls of own functions that a value is followed into
 DEEPEST_CHAIN = 8  # steps back from a factor to the cast
 
@@ -81,7 +83,7 @@ def _powers(half: HalfSections, body: Body, reported: set[ast.expr]) -> Iterator
             continue
         for operand in _factors(body, node):
             cast = _cast_behind(half, body, operand)
-            if cast is None or not _is_meant(body, operand, node):
+            if cast is None or not _is_meant(half, body, operand, node):
                 continue
             reported.add(node)
             yield Finding(
@@ -96,9 +98,11 @@ def _powers(half: HalfSections, body: Body, reported: set[ast.expr]) -> Iterator
             break
 
 
-def _is_meant(body: Body, operand: ast.expr, node: ast.expr) -> bool:
+def _is_meant(half: HalfSections, body: Body, operand: ast.expr, node: ast.expr) -> bool:
     """Whether a product of float32 values was meant to run in float32."""
-    return _grows(body, operand) or _is_cast_again(body, node) or _is_kept_for(body, node)
+    if _grows(body, operand) or _is_cast_again(body, node) or _is_kept_for(half, body, node):
+        return True
+    return _is_cast_on_the_spot(half, body, operand)
 
 
 def _factors(body: Body, node: ast.expr) -> tuple[ast.expr, ...]:
@@ -123,31 +127,81 @@ def _cast_behind(half: HalfSections, body: Body, operand: ast.expr) -> ast.expr 
     return None
 
 
-def _is_kept_for(body: Body, node: ast.expr) -> bool:
-    """Whether all factors of a product were cast and only normalised since: the product is what that is for.
+def _is_kept_for(half: HalfSections, body: Body, node: ast.expr) -> bool:
+    """Whether all factors of a product were cast and only scaled since: the product is what that is for.
 
     Autocast normalises in float32 by itself.
     """
     factors = _factors(body, node)
-    return len(factors) > 1 and all(_is_normalised_cast(body, factor) for factor in factors)
+    return len(factors) > 1 and all(_is_scaled_cast(half, body, factor) for factor in factors)
 
 
-def _is_normalised_cast(body: Body, node: ast.expr) -> bool:
-    """Whether a value is a cast with nothing behind it but views, a normalisation and plain factors."""
+def _is_cast_on_the_spot(half: HalfSections, body: Body, operand: ast.expr) -> bool:
+    """Whether a factor is cast where it is multiplied, though it was float32: `a.float() @ b`."""
+    for part in _without_scale(half, body, operand):
+        call = body.call(_behind_views(body, part))
+        if call is not None and not call.full.startswith("torch") and _asks_for_single(body, call):
+            noted = half.of(call.operand)
+            return noted is not None and noted.dtypes <= HALVES | {DType.FLOAT32}
+    return False
+
+
+def _without_scale(half: HalfSections, body: Body, node: ast.expr) -> Iterator[ast.expr]:
+    """A factor, and what is left of it without a number or parameter that scales it."""
+    yield node
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
+            for one, other in ((left, right), (right, left)):
+                if not _is_made_of(body, other):
+                    yield from _without_scale(half, body, one)
+
+
+def _is_made_of(body: Body, node: ast.expr) -> bool:
+    """Whether a cast to float32 is anywhere in what a value is made of."""
+    calls = (body.call(part) for part in body.reach(node))
+    return any(call is not None and _asks_for_single(body, call) for call in calls)
+
+
+def _behind_views(body: Body, node: ast.expr) -> ast.expr:
+    """What a view is of: `x` of `x.flatten(1).T`."""
     for _ in range(DEEPEST_CHAIN):
-        node = body.definition(node)
         call = body.call(node)
         if isinstance(node, ast.Attribute) and node.attr in {"T", "mT"}:
             node = node.value
-        elif call is None:
-            return False
-        elif _asks_for_single(body, call) and not call.full.startswith("torch"):
-            return True
-        elif call.name == "normalize" or call.name in VIEWS:
+        elif call is not None and call.name in VIEWS:
             node = call.operand
         else:
-            return False
-    return False
+            break
+    return node
+
+
+def _is_scaled_cast(half: HalfSections, body: Body, node: ast.expr, depth: int = DEEPEST_CHAIN) -> bool:
+    """Whether a value is a cast with nothing behind it but views, a normalisation, and plain factors.
+
+    What functions of the repository are handed on the way counts as theirs to give back: a gathering over
+    ranks, a dropout.
+    """
+    node = _behind_views(body, body.definition(_behind_views(body, node)))
+    if depth == 0:
+        return False
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
+            casts = [_is_scaled_cast(half, body, one, depth - 1) for one in (left, right)]
+            others = [one for one, is_cast in zip((left, right), casts, strict=True) if not is_cast]
+            return any(casts) and not any(_is_half(half, one) for one in others)
+        case ast.Call(func=func, args=[first, *_]) if half.reached.get(node):
+            return not isinstance(func, ast.Attribute) and _is_scaled_cast(half, body, first, depth - 1)
+    call = body.call(node)
+    if call is None:
+        return False
+    if _asks_for_single(body, call) and not call.full.startswith("torch"):
+        return True
+    return call.name in SCALING and _is_scaled_cast(half, body, call.operand, depth - 1)
+
+
+def _is_half(half: HalfSections, node: ast.expr) -> bool:
+    noted = half.of(node)
+    return noted is not None and bool(noted.dtypes & HALVES)
 
 
 def _grows(body: Body, operand: ast.expr) -> bool:
