@@ -1,8 +1,9 @@
 """A distributed sampler is never told the epoch, so every epoch has the same order.
 
 ## What it checks
-A training loader with a `DistributedSampler` inside a loop of epochs: whether `set_epoch` is called anywhere
-on the way.
+A training loader inside a loop of epochs whose sampler shuffles by the epoch, a `DistributedSampler` or one
+of the program that is told by `set_epoch`: whether it is called anywhere on the way. A sampler that seeds its
+order with the same number each time is reported too.
 
 ## Why it matters
 The sampler seeds its shuffle with the epoch. Without `set_epoch` each epoch shows the same batches in the
@@ -10,7 +11,7 @@ same order, with the same neighbours, on every rank: a large part of what shuffl
 
 ## When it is harmless
 With one epoch, with `shuffle=False`, or where Accelerate or Lightning prepare the loader and call it
-themselves. A sampler of another kind need not know the epoch.
+themselves. A sampler of another kind, or one that counts its epochs itself, need not know the epoch.
 
 ## References
 - torch.utils.data.distributed.DistributedSampler
@@ -22,15 +23,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.data_order import is_off
-from stethoscope.program.events import Call
-from stethoscope.program.moves import receiver_role
-from stethoscope.program.roles import Role
+from stethoscope.program.epoch_samplers import EpochSampler, epoch_sampler, is_told
 from stethoscope.program.statements import deeper, is_inline, is_known_at, name_of_result, put_first
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_data import TrainingLoader, repeats, sources
 from stethoscope.program.training_loop import level
-from stethoscope.program.values import Applied, Choice, Value
+from stethoscope.program.values import Applied, Instance
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.training_data import TrainingLoaders
 
@@ -38,50 +36,25 @@ RULE = Rule(code="DAT102", since="0.2", severity=Severity.WARNING, subject=Subje
 
 
 def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
-    """Report each distributed sampler whose epoch is never set."""
+    """Report each sampler that shuffles by the epoch and is never told it."""
     for loader in loaders:
-        given = (loader.options.get(name) for name in ("sampler", "batch_sampler"))
-        sampler = next((one for value in given if (one := _distributed(value)) is not None), None)
-        if sampler is None or not repeats(loader) or _is_told(loader):
+        sampler = epoch_sampler(loader)
+        if sampler is None or not repeats(loader) or is_told(loader, sampler):
             continue
-        if "shuffle" in sampler.keywords and is_off(sampler.keywords["shuffle"]):
-            continue
+        made = sampler.made
         yield Finding(
-            where=(sampler.site.where, loader.site.where),
-            message="the distributed sampler shuffles by the epoch, and set_epoch is never called",
+            where=tuple(dict.fromkeys((sampler.site.where, loader.site.where))),
+            message=_message(sampler),
             evidence={"sampler": sampler.site.text},
-            fix=_fix(loader, sampler),
+            fix=_fix(loader, made) if isinstance(made, Applied) else None,
         )
 
 
-def _distributed(value: Value | None) -> Applied | None:
-    options = value.options if isinstance(value, Choice) else (value,)
-    for one in options:
-        if isinstance(one, Applied) and one.callee.rpartition(".")[2] == "DistributedSampler":
-            return one
-        if isinstance(one, Applied) and one.callee.rpartition(".")[2] == "BatchSampler":
-            return _distributed(one.args[0] if one.args else one.keywords.get("sampler"))
-    return None
-
-
-def _is_told(loader: TrainingLoader) -> bool:
-    """Whether the epoch is set, or a framework that does so has the loader."""
-    for event in loader.run.events:
-        if isinstance(event, Call):
-            if event.name == "set_epoch" and not _is_told_a_number(event):
-                return True
-            if (
-                event.name in {"prepare", "setup_dataloaders"}
-                and receiver_role(loader.run, event) is Role.ENGINE
-            ):
-                return True
-    return False
-
-
-def _is_told_a_number(event: Call) -> bool:
-    """`sampler.set_epoch(0)` says the same in every epoch."""
-    node = event.site.node
-    return isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.Constant)
+def _message(sampler: EpochSampler) -> str:
+    if not sampler.listens:
+        return "the sampler seeds its order with what never changes: every epoch has the same order"
+    kind = "sampler" if isinstance(sampler.made, Instance) else "distributed sampler"
+    return f"the {kind} shuffles by the epoch, and set_epoch is never called"
 
 
 def _fix(loader: TrainingLoader, sampler: Applied) -> Fix | None:
