@@ -35,6 +35,7 @@ class Overwritten:
     source: Source
     kind: str  # "parsed" from the command line or "loaded" from a file
     default: ast.expr | None = None  # what the value is where nobody types the flag that it comes from
+    told: str = ""  # what happens, where it is more than that one value takes the place of another
 
     @property
     def name(self) -> str:

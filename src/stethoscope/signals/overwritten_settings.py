@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from stethoscope.program.flags_over_files import flags_over_files
 from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Index
+from stethoscope.program.lost_overrides import lost_overrides
 from stethoscope.program.option import Option, literal
 from stethoscope.program.outvoted_options import buried_settings, outvoted_options
+from stethoscope.program.overwritten_groups import overwritten_groups
 from stethoscope.program.overwritten_settings import (
     Overwritten,
     overwritten_parameters,
@@ -18,6 +20,7 @@ from stethoscope.program.overwritten_settings import (
 )
 from stethoscope.program.setting_uses import setting_uses
 from stethoscope.program.undone_parameters import undone_parameters
+from stethoscope.recipe.passed_words import FixedOption, options_behind_passed_words
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import asks_for_something, is_exempt, speaks_of_training
@@ -38,9 +41,10 @@ class OverwrittenSetting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverwrittenSettings:
-    """All of them."""
+    """All of them. `fixed` are the options that a launcher types behind what it is given to pass on."""
 
     settings: tuple[OverwrittenSetting, ...]
+    fixed: tuple[FixedOption, ...] = ()
 
 
 def measure(run: Run) -> OverwrittenSettings | Missing:
@@ -60,7 +64,12 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
         for one in undone_parameters(uses.code)
         if speaks_of_training(one.replaced.name)
     )
-    if not options and not written and not undone:
+    undone += tuple(
+        OverwrittenSetting(one.replaced, (one.taken,), None, True)
+        for one in (*lost_overrides(uses.code), *overwritten_groups(uses.code))
+    )
+    fixed = tuple(_fixed(run, options))
+    if not options and not written and not undone and not fixed:
         return Missing("the source declares no settings and reads no settings file")
     names = sorted({option.name for option in options} | {setting.leaf for setting in written})
     plain = [option for option in options if option.kind in {"parameter", "constant"}]
@@ -74,7 +83,15 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
     known = [one for one in judged if one is not None]
     told = {id(one.statement.statement) for one in known}
     known += (one for one in undone if id(one.statement.statement) not in told)
-    return OverwrittenSettings(tuple(known))
+    return OverwrittenSettings(tuple(known), fixed)
+
+
+def _fixed(run: Run, options: list[Option]) -> Iterator[FixedOption]:
+    declared = {option.name for option in options if speaks_of_training(option.name)}
+    for file in run.recipe.files if run.recipe is not None else ():
+        if file.syntax == "shell":
+            found = options_behind_passed_words(file.text, file.file)
+            yield from (option for option in found if option.name in declared)
 
 
 def _judged(

@@ -6,7 +6,10 @@ Flags, options, fields and lines of settings files whose value the code replaces
 parameter of a click or typer command that gets a value at the top of its function, a constant that is set
 again behind the configurator that may have changed it, what `self.config` of a LightningCLI holds before the
 objects are made, flags without a default over which a file is poured that has them too, and lines of a file
-that a flag always replaces because it has a default of its own (`cfg["lr"] = args.lr`).
+that a flag always replaces because it has a default of its own (`cfg["lr"] = args.lr`). The same of all
+settings at once: an object that was made with what was typed and is then loaded anew without it, a changed
+copy that nobody keeps (`OmegaConf.merge(cfg, typed)`), and defaults that are poured over what was given. And
+options that a shell script writes behind `"$@"`.
 
 ## Why it matters
 Whatever is typed or written, the run uses the value in the code. It is mostly left over from an experiment,
@@ -39,6 +42,14 @@ def examine(overwritten: OverwrittenSettings) -> Iterator[Finding]:
     """Fire on each setting that is replaced before it is read."""
     for setting in overwritten.settings:
         yield _finding(setting)
+    for option in overwritten.fixed:
+        yield Finding(
+            option.where,
+            f"--{option.name} {option.value} stands behind the words that the script passes on: "
+            "whoever types another one is not heard",
+            evidence={"setting": option.name, "value": option.value},
+            proof="of an option that is typed twice the last one counts",
+        )
 
 
 def _finding(setting: OverwrittenSetting) -> Finding:
@@ -48,7 +59,8 @@ def _finding(setting: OverwrittenSetting) -> Finding:
     untyped = f", which is {ast.unparse(found.default)} where nobody types it," if found.default else ""
     return Finding(
         (found.where, *setting.given),
-        f"{name}{given} is replaced by {ast.unparse(found.value)}{untyped} before anything reads it",
+        found.told
+        or f"{name}{given} is replaced by {ast.unparse(found.value)}{untyped} before anything reads it",
         evidence={"setting": name, "statement": found.text},
         strength=1.0 if setting.matters else 0.0,
         proof="nothing between the parser and this statement reads the value, and the statement always runs",
