@@ -1,8 +1,9 @@
 """A gradient scaler is at work although the forward pass runs in bfloat16.
 
 ## What it checks
-Training loops that step through a `GradScaler` which is switched on, while every autocast region of the loop
-is bfloat16 and nothing else.
+Training loops that step through a `GradScaler` which is switched on while the loop's autocast regions are
+bfloat16, always or under some settings. A switch that asks only about the device or about mixed precision as
+a whole (`enabled=device.type == "cuda"`, `dtype is not None`) leaves it on.
 
 ## Why it matters
 bfloat16 has the range of float32, so nothing underflows that a scale could save. The scaler still reads
@@ -20,15 +21,16 @@ switched on costs time, not accuracy; some keep it because it skips steps with N
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.autocast import DType
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind
 from stethoscope.program.precision import LoopPrecision, Region
+from stethoscope.program.scaler_switches import is_on_under_bfloat16
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import Applied, Constant, Site, span_of
+from stethoscope.program.values import Applied, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.loop_precisions import LoopPrecisions
 
@@ -41,30 +43,30 @@ def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
     for precision in precisions:
         if not precision.regions or not precision.loop.of(Kind.SCALER_STEP):
             continue
-        if not all(region.autocast.only(DType.BFLOAT16) for region in precision.regions):
+        if not all(region.autocast.may_be(DType.BFLOAT16) for region in precision.regions):
             continue
         for scaler in precision.scalers:
             if _is_on(precision, scaler) and scaler.site.node not in reported:
                 reported.add(scaler.site.node)
-                yield _finding(scaler, precision.regions[0])
+                yield _finding(scaler, precision.regions)
 
 
-def _finding(scaler: Applied, region: Region) -> Finding:
+def _finding(scaler: Applied, regions: Sequence[Region]) -> Finding:
+    always = all(region.autocast.only(DType.BFLOAT16) for region in regions)
+    when = "although autocast is" if always else "also where autocast is"
     return Finding(
-        where=(scaler.site.where, region.site.where),
-        message="the gradient scaler is on although autocast is bfloat16, which needs no scale",
-        evidence={"scaler": scaler.site.text, "region": region.site.text},
-        fix=_fix(scaler),
+        where=(scaler.site.where, regions[0].site.where),
+        message=f"the gradient scaler is on {when} bfloat16, which needs no scale",
+        evidence={"scaler": scaler.site.text, "region": regions[0].site.text},
+        fix=_fix(scaler) if always else None,
     )
 
 
 def _is_on(precision: LoopPrecision, scaler: Applied) -> bool:
     """Whether the scaler works wherever autocast does."""
-    enabled = scaler.keywords.get("enabled")
-    if enabled is None:
-        return True
-    if isinstance(enabled, Constant):
-        return enabled.value is True
+    on = is_on_under_bfloat16(scaler.keywords.get("enabled"))
+    if on is not None:
+        return on
     written = _switch(scaler.site)
     return bool(written) and any(_switch(region.site) == written for region in precision.regions)
 
