@@ -61,7 +61,7 @@ def _by_other_means(event: Event) -> Iterator[Value | None]:
         node = event.site.node
         if not isinstance(node, ast.Call):
             return
-        if _is_getattr(node.func) and not isinstance(event.callee, Part):
+        if _is_getattr(node.func) and isinstance(event.callee, Leaf):
             yield None
         elif event.name == "setattr" and _says(node, "training"):
             yield _known(event.args[0] if event.args else None)

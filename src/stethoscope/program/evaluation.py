@@ -13,18 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from stethoscope.program.doubtful_modes import doubtful_switches, is_in_generator
-from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
+from stethoscope.program.data_origins import are_held_out, names_given
+from stethoscope.program.doubtful_modes import doubtful_switches
+from stethoscope.program.events import Assignment, Call, Event, Scope
+from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move, moves
-from stethoscope.program.networks import holds, networks
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trace import Trace, traces
-from stethoscope.program.trained_runs import trained_runs
-from stethoscope.program.training_loop import condition
+from stethoscope.program.trained_runs import ROUNDS, innermost_round, trained_runs
 from stethoscope.program.values import Applied, Constant, FunctionValue, Instance, Items, Table, Value
 
 # fmt: off
@@ -35,6 +35,10 @@ EVALUATION_WORDS = frozenset({
 TRAINING_WORDS = frozenset({"train", "training", "fit", "trainer"})
 DATA_WORDS = frozenset({
     "val", "valid", "validation", "test", "eval", "dev", "holdout", "heldout", "evaluation", "vali", "tst",
+})
+OTHER_PURPOSES = frozenset({
+    "bn", "statistics", "calibrate", "calibration", "recalibrate", "warmup", "init", "initialize", "mc",
+    "uncertainty", "stochastic", "dropout", "adapt", "adaptation", "train", "training", "fit", "rollout",
 })
 WITHOUT_GRADIENT = ("no_grad", "inference_mode")
 WITH_GRADIENT_KNOWN = (
@@ -115,6 +119,11 @@ class Walk:
     def doubtful_switches(self) -> tuple[tuple[Event, Value | None], ...]:
         """What may switch the mode of a network, in a way that is not followed to one."""
         return doubtful_switches(self.trace.events, self.moves)
+
+    @cached_property
+    def data_names(self) -> dict[int, list[str]]:
+        """The names that values are given, by the id of the value."""
+        return names_given(self.trace.events)
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -223,7 +232,24 @@ def _is_evaluation(walk: Walk, forward: Move, region: tuple[Scope, ...]) -> bool
         return False  # whatever the function around it is called
     if any(id(scope.node) in walk.training_nodes for scope in region):
         return True  # the same code trains in another round or call
-    return any(_is_named(walk, scope) for scope in region) or _is_fed_held_out(forward)
+    if any(_is_named(walk, scope) for scope in region) or _is_fed_held_out(forward):
+        return True
+    return without_gradients(forward.event) and _is_over_other_data(walk, forward.event, region)
+
+
+def _is_over_other_data(walk: Walk, event: Event, region: tuple[Scope, ...]) -> bool:
+    """Whether a loop of its own runs over data that were held out, whatever they are called there."""
+    around = innermost_round(event)
+    if around is None or not any(scope is around for scope in region) or _refreshes(region):
+        return False
+    rounds = [s for s in region if s.kind in ROUNDS and not isinstance(s.value, Items | Table)]
+    return any(are_held_out(scope.value, walk.data_names) is True for scope in rounds)
+
+
+def _refreshes(region: tuple[Scope, ...]) -> bool:
+    """Whether a function runs a network for what it does to its statistics, or for its randomness."""
+    named = (words(getattr(scope.node, "name", "")) for scope in region if scope.kind == "call")
+    return any(OTHER_PURPOSES & set(spoken) for spoken in named)
 
 
 def _is_named(walk: Walk, scope: Scope) -> bool:
@@ -337,54 +363,5 @@ def _switched_off_before(walk: Walk, event: Event) -> bool:
             mode = other.args[0] if other.args else None
             return not (isinstance(mode, Constant) and mode.value is True)
         if isinstance(other, Call) and other.name == "__enter__":
-            return True
-    return False
-
-
-# Modes
-
-
-def mode_moves(walk: Walk, network: Value | None, is_exact: bool = False) -> tuple[Move, ...]:
-    """The switches of mode that reach a network; with `is_exact` only those that surely do."""
-    found = []
-    for move in walk.moves:
-        if move.kind in {Kind.TRAIN_MODE, Kind.EVAL_MODE}:
-            if is_exact and len(networks(move.subject)) != 1:
-                continue
-            if holds(move.subject, network):
-                found.append(move)
-    return tuple(found)
-
-
-def is_open_mode(move: Move) -> bool:
-    """`model.train(flag)` with a flag that is not known, and a switch between the elements of a generator."""
-    call = move.event
-    if is_in_generator(call):
-        return True
-    mode = call.argument(0, "mode") if isinstance(call, Call) else None
-    return mode is not None and not isinstance(mode, Constant)
-
-
-def guards(event: Event, besides: Event) -> frozenset[tuple[str, bool]]:
-    """The conditions around an event that do not also hold around another."""
-    shared = {id(scope) for scope in besides.scopes()}
-    return frozenset(
-        condition(scope) for scope in event.scopes() if scope.kind == "if" and id(scope) not in shared
-    )
-
-
-def leads_out(walk: Walk, event: Event, before: Event) -> bool:
-    """Whether the branch that an event is in ends the program or function before another event is reached."""
-    enclosing = {id(scope) for scope in before.scopes()}
-    branches = {id(s) for s in event.scopes() if s.kind in {"if", "loop", "call"} and id(s) not in enclosing}
-    for other in walk.trace.events[walk.place(event) : walk.place(before)]:
-        is_exit = isinstance(other, Call) and other.name in {"exit", "_exit", "quit"}
-        is_jump = isinstance(other, Jump) and other.kind != "continue"
-        if not (is_exit or is_jump):
-            continue
-        leaves = other.leaves if isinstance(other, Jump) else None
-        is_outer = leaves is None or id(leaves) in enclosing
-        conditional = [s for s in other.scopes() if s.kind == "if" and id(s) not in enclosing]
-        if is_outer and all(id(scope) in branches for scope in conditional):
             return True
     return False

@@ -39,6 +39,7 @@ HANDING_BACK = frozenset({
     ".unwrap_model", ".prepare", ".prepare_model", ".setup", ".setup_module", ".setup_model", ".unwrap",
     ".wrap_model",
 })
+COPYING = frozenset({"deepcopy", "AveragedModel"})  # the copy is in the mode that the network was in
 # What torch's layers with two modes are called; others act the same in training and evaluation.
 TWO_MODES = re.compile(
     r"^(?:\w*Drop(?:out|Path|Block|Connect|Token)\w*|StochasticDepth\w*|(?:Lazy|Sync)?BatchNorm\w*|BatchRenorm\w*"
@@ -208,8 +209,8 @@ def _has_two_modes(run: Execution, value: Value, depth: int) -> bool | None:
                 return True
             held = [v for v in (*value.attributes.values(), *value.made_with.values()) if _may_be_network(v)]
             return _any([own, *(_has_two_modes(run, v, depth - 1) for v in held)])
-        case Applied(callee="copy.deepcopy", args=(inner, *_)):
-            return _has_two_modes(run, inner, depth - 1)
+        case Applied(callee=callee, args=(inner, *_)) if callee.rpartition(".")[2] in COPYING:
+            return _any([_has_two_modes(run, one, depth - 1) for one in networks(inner)])
         case Applied(callee=callee, args=args, keywords=keywords):
             return _outside_has_two_modes(run, callee, args, keywords, depth)
         case Choice(options=options):

@@ -25,6 +25,7 @@ from stethoscope.program.loop_counters import forget_counters
 from stethoscope.program.operators import binary, is_about_resuming
 from stethoscope.program.parameter_values import entry_parameters
 from stethoscope.program.syntax import FunctionNode
+from stethoscope.program.unrecorded import noting_unrecorded
 from stethoscope.program.values import (
     NOTHING,
     Applied,
@@ -32,6 +33,7 @@ from stethoscope.program.values import (
     Delayed,
     FunctionValue,
     Instance,
+    Items,
     LambdaValue,
     Leaf,
     Site,
@@ -159,16 +161,19 @@ def _with(
     marks, run.yields = run.yields, []
     entered = run.evaluate(first.context_expr, frame)
     held = held_at_yield(run.yields[0][1], run.scope) if run.yields else ()
+    manager = entered if isinstance(entered, Instance) and run.tracing else None
+    if run.yields and isinstance(entered, Items) and entered.items:
+        entered = choice(*entered.items)  # what a generator gives is what it is entered as
     afterwards = _after_yield(run)
     run.yields = marks
-    manager = entered if isinstance(entered, Instance) and run.tracing else None
     if manager is not None:
         met = len(run.events)
         entered = _managed(run, manager, "__enter__", entered)
         held = held_after_entering(run.events[met:], run.scope)
     if first.optional_vars is not None:
         assign(run, first.optional_vars, _as_entered(entered), frame)
-    with run.inside("with", first.context_expr, frame, entered), _holding(run, held):
+    noting = noting_unrecorded(run.unrecorded, first.context_expr, frame)
+    with run.inside("with", first.context_expr, frame, entered), _holding(run, held), noting:
         falls = _with(run, node, others, frame)
     run.events.extend(afterwards)
     if manager is not None:

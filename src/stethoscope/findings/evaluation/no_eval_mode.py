@@ -26,11 +26,12 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.doubtful_modes import may_switch
-from stethoscope.program.evaluation import Evaluation, guards, is_open_mode, mode_moves
+from stethoscope.program.evaluation import Evaluation
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move
+from stethoscope.program.network_modes import guards, is_copied_asleep, is_open_mode, mode_moves
 from stethoscope.program.networks import are_related, has_two_modes, is_from_pretrained, is_made_here
 from stethoscope.program.statements import blocks_around, put_before
 from stethoscope.program.syntax import all_nodes
@@ -79,6 +80,8 @@ def _runs_in_training_mode(evaluation: Evaluation) -> bool:
     sure = [m for m in mode_moves(walk, network, is_exact=True) if _is_sure_training(m, evaluation)]
     last = max((walk.place(m.event) for m in sure), default=-1)
     if last < 0 and (is_from_pretrained(network) or not is_made_here(network)):
+        return False
+    if last < 0 and is_copied_asleep(walk, network):
         return False
     doubtful = [m.event for m in related if m.kind is Kind.EVAL_MODE or is_open_mode(m)]
     doubtful += [doubt[0] for doubt in walk.doubtful_switches if may_switch(doubt, network)]
