@@ -2,7 +2,9 @@
 
 ## What it checks
 Calls of `torch.fft` and `torch.stft` whose input is float16: the output of a layer inside float16 autocast,
-of a network with float16 weights, or a cast. Types are followed from the layers to the call.
+of a network with float16 weights, or a cast. Types are followed from the layers to the call. A note is given
+where a network's output goes into a transform inside float16 autocast and its type could not be told, and
+where only a float32 window keeps `torch.stft` out of float16.
 
 ## Why it matters
 Autocast does not list the transforms, so they run in what they get. On CUDA a half-precision transform takes
@@ -24,7 +26,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.tensor_calls import Body
+from stethoscope.program.autocast import DType
+from stethoscope.program.half_sections import HalfSections
+from stethoscope.program.tensor_calls import Body, TensorCall
 from stethoscope.run import Fix, Level
 from stethoscope.signals.half_precision import HalfPrecision
 
@@ -37,26 +41,69 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
     """Report each transform of a float16 tensor."""
     for body in half.sections.bodies():
         for node in body.nodes:
-            operand = _transformed(body, node)
-            if operand is None or not half.sections.is_half(operand):
+            call = _transform(body, node)
+            if call is None:
                 continue
-            certain = half.sections.is_certain(operand)
-            # Elsewhere the layers behind it have half weights and would refuse float32.
-            splice = body.upcast(operand) if half.sections.in_autocast(operand) else None
-            yield Finding(
-                where=body.source.where(node),
-                message=f"`{body.text(operand)}` is float16 here, and the transform runs in float16: "
-                "it overflows above 65504 and takes only powers of two",
-                evidence={"transform": body.text(node), "function": body.spoken},
-                strength=0.8 if certain else 0.4,
-                severity=None if certain else Severity.NOTE,
-                fix=Fix("transform in float32", Level.UNSAFE, (splice,)) if splice else None,
-            )
+            if half.sections.is_half(call.operand):
+                yield _in_half(half.sections, body, call)
+            elif _may_be_half(half.sections, call.operand):
+                yield _perhaps(body, call)
 
 
-def _transformed(body: Body, node: ast.AST) -> ast.expr | None:
+def _in_half(half: HalfSections, body: Body, call: TensorCall) -> Finding:
+    operand = call.operand
+    by_window = _is_single(half, call.keywords.get("window"))
+    certain = half.is_certain(operand) and not by_window
+    # Elsewhere the layers behind it have half weights and would refuse float32.
+    splice = body.upcast(operand) if half.in_autocast(operand) else None
+    harm = (
+        "only the float32 window keeps the transform out of float16"
+        if by_window
+        else "the transform runs in float16: it overflows above 65504 and takes only powers of two"
+    )
+    return Finding(
+        where=body.source.where(call.node),
+        message=f"`{body.text(operand)}` is float16 here, and {harm}",
+        evidence={"transform": body.text(call.node), "function": body.spoken},
+        strength=0.8 if certain else 0.4,
+        severity=None if certain else Severity.NOTE,
+        fix=Fix("transform in float32", Level.UNSAFE, (splice,)) if splice else None,
+    )
+
+
+def _perhaps(body: Body, call: TensorCall) -> Finding:
+    shown = body.text(call.operand)
+    splice = body.upcast(call.operand)
+    return Finding(
+        where=body.source.where(call.node),
+        message=f"`{shown}` comes out of a network under float16 autocast: the transform runs in "
+        "float16 unless something float32 was added to it",
+        evidence={"transform": body.text(call.node), "function": body.spoken},
+        strength=0.3,
+        severity=Severity.NOTE,
+        fix=Fix("transform in float32", Level.UNSAFE, (splice,)) if splice else None,
+    )
+
+
+def _may_be_half(half: HalfSections, operand: ast.expr) -> bool:
+    """Whether an operand went through learned layers in a float16 region, and its type could not be told."""
+    noted = half.of(operand)
+    return (
+        noted is not None
+        and noted.dtypes == {DType.UNKNOWN}
+        and noted.layers > 0
+        and all(mode.half is DType.FLOAT16 for mode in noted.modes)
+    )
+
+
+def _is_single(half: HalfSections, node: ast.expr | None) -> bool:
+    noted = half.of(node) if node is not None else None
+    return noted is not None and noted.dtypes == {DType.FLOAT32}
+
+
+def _transform(body: Body, node: ast.AST) -> TensorCall | None:
     call = body.call(node)
     if call is None or call.name in NO_TRANSFORM:
         return None
     is_fft = call.full.startswith("torch.fft.") or call.full in {"torch.stft", "torch.istft", ".stft"}
-    return call.operand if is_fft else None
+    return call if is_fft else None
