@@ -17,6 +17,7 @@ from stethoscope.program.effects import BACKWARD, LOSS_KEYWORDS, hands_over_loss
 from stethoscope.program.framework_bases import given_to_base
 from stethoscope.program.given_back import FABRIC_SETUPS, UNCHANGED, WRAPPERS
 from stethoscope.program.index import Class, Function, dotted
+from stethoscope.program.opened_outputs import opened_output
 from stethoscope.program.parsed_records import parsed_records
 from stethoscope.program.registries import REGISTRY_METHODS, definition, registered, registry_named
 from stethoscope.program.stated_options import stated_option
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from stethoscope.program.frames import Frame
 
 
+ENTRIES = frozenset({"items", "values", "keys"})
 UNKNOWN_NAME = "?"  # the last part of `getattr(torch.optim, name)`
 
 
@@ -141,6 +143,8 @@ def call_method(
         forced = run.force(receiver)
         if not isinstance(forced, Applied | Part | Leaf | Delayed):
             return call_method(run, forced, name, args, keywords, site, complete)
+    if name in ENTRIES and not args:
+        receiver = opened_output(run, receiver) or receiver
     contained = container_method(run, receiver, name, args, keywords)
     if contained is not None:
         return contained

@@ -35,12 +35,14 @@ from stethoscope.program.index import Class, External, Function, Index, Module, 
 from stethoscope.program.instance_attributes import class_attribute, instance_attribute
 from stethoscope.program.learning_classes import learns
 from stethoscope.program.network_passes import is_network_pass
+from stethoscope.program.opened_outputs import opened_output
 from stethoscope.program.operators import binary, boolean, compared, either, joined_text
 from stethoscope.program.parameter_values import bind, entry_parameters, entry_value
 from stethoscope.program.registries import registered, registry_item
 from stethoscope.program.settings_paths import setting, settings_part, settings_path
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.statement_flow import follow_block
+from stethoscope.program.unrecorded import Unrecorded
 from stethoscope.program.values import (
     NOTHING,
     Applied,
@@ -130,6 +132,7 @@ class Execution:
         self.stack: list[Function] = []
         self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of comes_from_model
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
+        self.unrecorded: Unrecorded = {}  # what was computed without recording gradients
         self._effects = effects(index)
         self._script: Frame | None = None
         self.yields: list[tuple[int, Scope | None]] = []  # where in `events` a generator gave something
@@ -343,6 +346,7 @@ class Execution:
     def elements(self, iterable: Value) -> list[Value]:
         """What a loop over a value visits: its elements, or one unknown element."""
         value = self.force(iterable)
+        value = opened_output(self, value) or value
         match value:
             case Items(items=items):
                 return items[:UNROLLED]
@@ -489,6 +493,7 @@ class Execution:
                 if home is not module:
                     return self.global_name(own, home)  # one object, whoever imports it
                 made = self.evaluate(value, Frame(home, {}))
+                self._globals[(source.file, name)] = made  # what fills it asks for it
                 fill(self, made, source.file, own)
                 if own in self.index.registries:
                     self._registries[made] = own
@@ -595,10 +600,13 @@ class Execution:
                 stored = self._stored.get((id(base), known))
                 if stored is not None:
                     return stored
-                return self.part(base, known)
+                if not (isinstance(base, Instance) and isinstance(known, str) and site is not None):
+                    return self.part(base, known)
         if site is None:
             return Leaf("item")
         method = self.index.method(base.cls, "__getitem__") if isinstance(base, Instance) else None
+        if method is None and isinstance(key, Constant) and isinstance(key.value, str):
+            return self.part(base, key.value)
         if method is not None:
             return calls.call_value(self, FunctionValue(method, base), (key,), {}, site)
         return Applied("[]", (base, key), {}, site)

@@ -1,7 +1,8 @@
 """Functions and classes that a decorator by hand, or a statement of the module, puts into a table or list.
 
 `TERMS = {}` is filled while the modules are read: `@term("tags")` runs `TERMS[name] = fn`, and
-`TERMS["tags"] = tags_term` does it in place. Who reads the table later gets all of them.
+`TERMS["tags"] = tags_term` does it in place; `Term.__init_subclass__` puts every subclass into a table of its
+class. Who reads the table later gets all of them.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stethoscope.program import calls
+from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, Index, Module, Variable, dotted
 from stethoscope.program.registries import definition
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import FunctionValue, Items, Table, Value
+from stethoscope.program.values import FunctionValue, Instance, Items, Site, Table, Value
 
 if TYPE_CHECKING:
     from stethoscope.program.execution import Execution
-    from stethoscope.program.frames import Frame
 
 ADDING = frozenset({"append", "add"})
 NAMING = ("__name__", "__qualname__")
@@ -34,11 +36,25 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Handed:
+    """An item below a decorator that an object gives: `@LOSSES.add("dice")`."""
+
+    item: Function | Class
+    decorator: ast.expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FilledTables:
-    """The entries by the file and name of what they are put into, and those places by the item."""
+    """The entries by the file and name of what they are put into, and those places by the item.
+
+    `of_classes` are those of the tables of classes; `handed` goes to objects, by their file and name.
+    """
 
     entries: Mapping[tuple[str, str], tuple[Entry, ...]]
     places: Mapping[ast.AST, tuple[str, ...]]
+    of_classes: Mapping[tuple[Class, str], tuple[Entry, ...]]
+    handed: Mapping[tuple[str, str], tuple[Handed, ...]]
+    holders: Mapping[ast.AST, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +71,19 @@ def filled_tables(index: Index) -> FilledTables:
     entries: dict[tuple[str, str], list[Entry]] = {}
     places: dict[ast.AST, list[str]] = {}
     fillings: dict[Function, list[_Filling]] = {}
+    handed: dict[tuple[str, str], list[Handed]] = {}
     items: list[Function | Class] = [*index.functions, *index.classes]
     for item in items:
         home = index.module_of(item.source)
         for decorator in item.node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
-            maker = index.resolve(home, dotted(call.func if call else decorator) or "")
+            name = dotted(call.func if call else decorator) or ""
+            maker = index.resolve(home, name)
             if not isinstance(maker, Function):
+                holder = maker or index.resolve(home, name.rpartition(".")[0])
+                if isinstance(holder, Variable):
+                    place = (holder.source.file, holder.name)
+                    handed.setdefault(place, []).append(Handed(item, decorator))
                 continue
             if maker not in fillings:
                 fillings[maker] = list(_fillings(index, maker))
@@ -76,12 +98,24 @@ def filled_tables(index: Index) -> FilledTables:
     return FilledTables(
         {place: tuple(found) for place, found in entries.items()},
         {node: tuple(names) for node, names in places.items()},
+        _of_classes(index),
+        {place: tuple(found) for place, found in handed.items()},
+        {one.item.node: (name,) for (_, name), found in handed.items() for one in found},
     )
 
 
 def fill(run: Execution, table: Value, file: str, name: str) -> None:
     """Put into a table, or list, of a module what the reading of all modules puts there."""
-    for entry in filled_tables(run.index).entries.get((file, name), ()):
+    known = filled_tables(run.index)
+    for entry in known.entries.get((file, name), ()):
+        _put(table, entry)
+    for one in known.handed.get((file, name), ()) if isinstance(table, Instance) else ():
+        _hand(run, one, Frame(run.index.module_of(one.item.source), {}))
+
+
+def fill_of_class(run: Execution, table: Value, cls: Class, name: str) -> None:
+    """The same for a table that is a variable of a class."""
+    for entry in filled_tables(run.index).of_classes.get((cls, name), ()):
         _put(table, entry)
 
 
@@ -95,6 +129,21 @@ def fill_with(run: Execution, node: ast.AST, frame: Frame) -> None:
         for entry in known.entries.get((frame.module.source.file, name), ()) if table is not None else ():
             if entry.item.node is node:
                 _put(table, entry)
+    if isinstance(node, ast.ClassDef) or not run.tracing:  # a trace follows the decorators of functions
+        for name in known.holders.get(node, ()):
+            for one in known.handed.get((frame.module.source.file, name), ()) if name in frame.names else ():
+                if one.item.node is node:
+                    _hand(run, one, frame)
+
+
+def _hand(run: Execution, one: Handed, frame: Frame) -> None:
+    """Follow what an object does with what stands below its decorator; a trace does not hear of it."""
+    mark, scope = len(run.events), run.scope
+    site = Site(frame.module.source, one.decorator)
+    decorator = run.force(run.evaluate(one.decorator, frame))
+    run.force(calls.call_value(run, decorator, (definition(one.item),), {}, site))
+    del run.events[mark:]
+    run.scope = scope
 
 
 def _put(table: Value | None, entry: Entry) -> None:
@@ -181,3 +230,37 @@ def _stored(index: Index, module: Module) -> Iterator[tuple[str, Entry]]:
                 item = index.resolve(module, dotted(value) or "")
                 if isinstance(item, Function | Class):
                     yield name, Entry(None, item)
+
+
+def _of_classes(index: Index) -> dict[tuple[Class, str], tuple[Entry, ...]]:
+    """What `__init_subclass__` puts into the tables of its class: every subclass."""
+    found: dict[tuple[Class, str], tuple[Entry, ...]] = {}
+    for base in index.classes:
+        method = base.methods.get("__init_subclass__")
+        filled = map(_filled_by, all_nodes(method.node)) if method is not None else ()
+        for table, key, stored in filter(None, filled):
+            first = next(iter(method.parameters), "") if method is not None else ""
+            if stored != first or not isinstance(table, ast.Attribute) or table.attr not in base.variables:
+                continue
+            heirs = (cls for cls in index.classes if cls is not base and base in index.lineage(cls))
+            entries = (Entry(_key_of_heir(index, key, first, heir), heir) for heir in heirs)
+            found[base, table.attr] = tuple(entries)
+    return found
+
+
+def _key_of_heir(index: Index, key: ast.expr | None, first: str, heir: Class) -> str | None:
+    """The key of a subclass: a keyword of its definition, a variable of its body, or its name."""
+    for candidate in key.values if isinstance(key, ast.BoolOp) else [key]:
+        value: ast.expr | None = None
+        match candidate:
+            case ast.Attribute(attr=attr) if attr in NAMING:
+                return heir.name
+            case ast.Attribute(value=ast.Name(id=holder), attr=attr) if holder == first:
+                value = next(
+                    (cls.variables[attr] for cls in index.lineage(heir) if attr in cls.variables), None
+                )
+            case ast.Name(id=name):
+                value = next((keyword.value for keyword in heir.node.keywords if keyword.arg == name), None)
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return value.value
+    return None

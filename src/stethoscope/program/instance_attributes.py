@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stethoscope.program import field_defaults
+from stethoscope.program.filled_tables import fill_of_class
 from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.parameter_values import entry_parameters, entry_value
@@ -58,7 +59,9 @@ def class_attribute(run: Execution, cls: Class, name: str, instance: Instance | 
             found = run.decorated_function(FunctionValue(method))
             return replace(found, bound=bound) if isinstance(found, FunctionValue) else found
         if name in ancestor.variables:
-            return run.evaluate(ancestor.variables[name], Frame(run.index.module_of(ancestor.source), {}))
+            made = run.evaluate(ancestor.variables[name], Frame(run.index.module_of(ancestor.source), {}))
+            fill_of_class(run, made, ancestor, name)
+            return made
     return None
 
 

@@ -100,6 +100,8 @@ def _component(run: Execution, part: Part) -> Value | None:
 
 def _under(run: Execution, made: Value | None, key: str | int) -> Value | None:
     match made:
+        case Items(items=items) if key == "*":
+            return Choice(tuple(items)) if items else None
         case Items(items=items) if isinstance(key, int) and -len(items) <= key < len(items):
             return items[key]
         case Table(entries=entries):
@@ -169,7 +171,7 @@ def _of_layer(run: Execution, call: Applied, depth: int) -> Ending:
 
 
 def _of_chain(run: Execution, layers: Sequence[Value], site: Site, depth: int) -> Ending:
-    for layer in reversed(layers):
+    for layer in map(run.force, reversed(layers)):
         if isinstance(layer, Applied):
             last = layer.callee.rpartition(".")[2]
             if last in ACTIVATIONS:

@@ -34,6 +34,12 @@ EXPECTED: Mapping[str, tuple[str, str]] = {
     "sigmoid_focal_loss": (LOGITS, "sigmoid"),
     "nll_loss": (LOG_PROBABILITIES, "log_softmax"),
     "NLLLoss": (LOG_PROBABILITIES, "log_softmax"),
+    "kl_div": (LOG_PROBABILITIES, "log_softmax"),
+    "KLDivLoss": (LOG_PROBABILITIES, "log_softmax"),
+    "SoftTargetCrossEntropy": (LOGITS, "softmax"),
+    "SoftBCEWithLogitsLoss": (LOGITS, "sigmoid"),
+    "log_softmax": (LOGITS, "softmax"),  # the first half of a cross entropy by hand
+    "logsigmoid": (LOGITS, "sigmoid"),
     "binary_cross_entropy": (PROBABILITIES, "sigmoid"),
     "BCELoss": (PROBABILITIES, "sigmoid"),
 }
@@ -75,10 +81,12 @@ def loss_calls(index: Index, settings: SettingsTree) -> tuple[LossCall, ...]:
         for call in _loss_applications(trace):
             name = call.callee.removesuffix("()").rpartition(".")[2]
             prediction = call.args[0] if call.args else call.keywords.get("input")
-            if prediction is None or id(call.site.node) in found:
+            if prediction is None:
                 continue
             activation, site = last_activation(trace.run, prediction)
-            found[id(call.site.node)] = LossCall(name, EXPECTED[name][0], call, trace.run, activation, site)
+            # One line computes several losses where it goes through a table of them.
+            key = (id(call.site.node), name, activation)
+            found.setdefault(key, LossCall(name, EXPECTED[name][0], call, trace.run, activation, site))
         left = max(left - given + max(trace.run.steps, 0), DIRECT_STEPS)
     return tuple(found.values())
 

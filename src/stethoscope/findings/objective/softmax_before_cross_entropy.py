@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loss_calls import LOG_PROBABILITIES, LossCall, by_activation
+from stethoscope.program.loss_calls import EXPECTED, LOG_PROBABILITIES, LOGITS, LossCall, by_activation
 from stethoscope.program.unwrapping import without_call
 from stethoscope.signals.loss_calls import LossCalls
 
@@ -51,4 +51,4 @@ def _wants_more(call: LossCall) -> bool:
 
 
 def _is_entropy(call: LossCall) -> bool:
-    return call.loss in {"cross_entropy", "CrossEntropyLoss", "LabelSmoothingCrossEntropy"}
+    return EXPECTED[call.loss] == (LOGITS, "softmax")
