@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.execution import Execution
-from stethoscope.program.gradient_modes import OFF
-from stethoscope.program.index import dotted
+from stethoscope.program.gradient_reach import cut_off, records
 from stethoscope.program.ingredients import LAYOUT, has
 from stethoscope.program.network_passes import comes_from_model, detaches
 from stethoscope.program.own_losses import COMPARING, is_one_number
-from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
 
 DEPTH = 8
@@ -30,45 +26,61 @@ class IdleTerm:
     why: str = CUT
 
 
-def cut_at(run: Execution, value: Value, depth: int = DEPTH) -> Site | None:
-    """Where all gradients of a term are cut off; None where one may get through.
+def cut_at(run: Execution, value: Value) -> Site | None:
+    """Where all gradients of a term are cut off; None where one may get through."""
+    found = _cut_at(run, value, DEPTH)
+    if found is not None or _is_detached_whole(value):
+        return found
+    return cut_off(run, value) if is_one_number(run, value) else None
 
-    A difference that is detached as a whole keeps its number while another one is learned from: that is done
-    on purpose.
+
+def _is_detached_whole(value: Value) -> bool:
+    """Whether a term is detached as a whole, behind its weight.
+
+    A difference that is so keeps its number while another one is learned from: that is done on purpose.
     """
+    match value:
+        case Applied(callee="*" | "/" | "neg" | "+" | "-", args=args):
+            return any(map(_is_detached_whole, args))
+        case Applied():
+            return detaches(value)
+    return False
+
+
+def _cut_at(run: Execution, value: Value, depth: int) -> Site | None:
     if depth == 0 or not comes_from_model(run, value):
         return None
     match value:
         case Applied(callee="*" | "/", args=[left, right]):
             for inner, scale in ((left, right), (right, left)):
                 if isinstance(scale, Constant | Part) and isinstance(inner, Applied | Delayed):
-                    return cut_at(run, inner, depth - 1)
+                    return _cut_at(run, inner, depth - 1)
                 if isinstance(inner, Part) and inner.key == "data" and is_one_number(run, inner.base):
                     return value.site
         case Applied(callee="torch.tensor", args=[inner, *_]):
             return value.site if is_one_number(run, inner) else None
         case Applied(callee="neg", args=[inner]) | Applied(callee="-" | "+", args=[Constant(), inner]):
-            return cut_at(run, inner, depth - 1)
+            return _cut_at(run, inner, depth - 1)
         case Applied(args=[inner, *_]) if detaches(value):
             is_difference = isinstance(inner, Applied) and inner.callee == "-"
             return value.site if is_one_number(run, inner) and not is_difference else None
         case Applied(callee=callee, args=[left, right, *_]) if _compares(callee):
-            if _is_switched_off(value.site):
+            if not records(value.site):
                 return value.site
             return value.site if all(_is_cut(run, side) for side in (left, right)) else None
         case Applied(callee=callee, args=[inner, *_]) if callee.rpartition(".")[2] in {"mean", "sum"}:
             difference = _difference(inner)
             if difference is None:
-                return cut_at(run, inner, depth - 1)
+                return _cut_at(run, inner, depth - 1)
             is_cut = all(_is_cut(run, side) for side in difference)
-            return value.site if is_cut or _is_switched_off(value.site) else None
-        case Delayed() if _is_switched_off(value.site):
+            return value.site if is_cut or not records(value.site) else None
+        case Delayed() if not records(value.site):
             return value.site if is_one_number(run, value) else None
         case Delayed(args=args, keywords=keywords) if SPREAD not in keywords:
             given = [*args, *keywords.values()]
             if is_one_number(run, value) and all(_is_cut(run, one) for one in given):
                 return value.site
-            return cut_at(run, run.expand(value), depth - 1)
+            return _cut_at(run, run.expand(value), depth - 1)
     return None
 
 
@@ -106,20 +118,3 @@ def _is_cut(run: Execution, value: Value) -> bool:
 def _may_learn(run: Execution, value: Value) -> bool:
     is_made = isinstance(value, Applied) and value.callee.rpartition(".")[2] in {"Parameter", "Embedding"}
     return is_made or comes_from_model(run, value)
-
-
-def _is_switched_off(site: Site) -> bool:
-    """Whether a line stands in a `with torch.no_grad()`."""
-    line = getattr(site.node, "lineno", 0)
-    return any(node.lineno < line <= (node.end_lineno or 0) for node in _without_gradients(site.source.tree))
-
-
-def _without_gradients(tree: ast.Module) -> Iterator[ast.With]:
-    for node in all_nodes(tree):
-        if isinstance(node, ast.With):
-            for item in node.items:
-                context = item.context_expr
-                if not isinstance(context, ast.Call) or context.args:
-                    continue
-                if (dotted(context.func) or "").rpartition(".")[2] in OFF:
-                    yield node

@@ -107,7 +107,7 @@ def _is_output(run: Execution, value: Value, detached_counts: bool) -> bool:
 
 def _is_barrier(value: Value, detached_counts: bool) -> bool:
     """Values behind which a network's output does not show."""
-    if isinstance(value, Instance | FunctionValue) or _is_about_shape(value):
+    if isinstance(value, Instance | FunctionValue) or is_about_shape(value):
         return True
     return not detached_counts and isinstance(value, Applied) and detaches(value)
 
@@ -127,7 +127,7 @@ def _is_named_model(index: Index, value: Value) -> bool:
     return bool(MODEL_WORDS.intersection(words(callable_name(value.args[0]))))
 
 
-def _is_about_shape(value: Value) -> bool:
+def is_about_shape(value: Value) -> bool:
     """Sizes, types and devices tell nothing of what a tensor holds."""
     if isinstance(value, Part):
         return value.key in {"shape", "device", "dtype", "ndim"}
