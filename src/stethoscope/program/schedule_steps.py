@@ -98,7 +98,10 @@ def _asked(event: Event, scope: Scope) -> frozenset[tuple[str, bool]]:
             break
         if one.kind == "if":
             found.add(condition(one))
-    return frozenset(found)
+    # An optimizer of Accelerate asks this itself, wherever its step is written.
+    return frozenset(
+        one for one in found if not (one[1] and one[0].endswith(".sync_gradients") and " " not in one[0])
+    )
 
 
 def epoch_loop(loop: TrainingLoop) -> Scope | None:

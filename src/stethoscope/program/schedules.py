@@ -52,6 +52,7 @@ CHAINS: Mapping[str, Mapping[str, int]] = {
 GAMMA = {"StepLR": 2, "MultiStepLR": 2, "ExponentialLR": 1}
 TORCH_GAMMA = 0.1  # the default of StepLR and MultiStepLR
 
+LOADERS = frozenset({"loader", "loaders", "dataloader", "dl"})
 EPOCHS = frozenset({"epoch", "epochs", "nepochs", "ep"})
 STEPS = frozenset({"steps", "iters", "iterations", "updates", "batches"})
 
@@ -219,11 +220,19 @@ def counts_batches(run: Execution, value: Value) -> bool:
     """`len(loader)`, `steps_per_epoch`."""
     value = run.force(value)
     if isinstance(value, Applied) and value.callee == "len" and value.args:
-        return role_of(run, value.args[0]) is Role.LOADER
+        role = role_of(run, value.args[0])
+        return role is Role.LOADER or (role is None and _is_called_loader(value.site.node))
     if isinstance(value, Applied) and value.callee in {"//", "/", "math.ceil", "int", "max", "+"}:
         return any(counts_batches(run, arg) for arg in value.args)
     name = value.key if isinstance(value, Part) else getattr(value, "name", "")
     return "per_epoch" in str(name).lower()
+
+
+def _is_called_loader(node: ast.AST) -> bool:
+    """`len(train_loader)`, where nothing else tells what that is."""
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    name = str(getattr(given, "attr", getattr(given, "id", "")))
+    return bool(LOADERS.intersection(words(name)))
 
 
 def _unit_of_names(node: ast.expr | None) -> str:

@@ -26,6 +26,14 @@ SETTINGS_READERS = frozenset(
     }
 )
 
+# What holds the settings it is given, under their own names.
+BAGS = frozenset(
+    {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "munchify", "DotMap", "Box", "AttrDict"}
+    | {"DictConfig", "ConfigDict", "dict", "deepcopy", "copy", "create"}
+)
+MOST_WRAPPERS = 12  # one around the other
+STORED = 3  # the container, the key and the value of a store
+
 
 def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
     """The name that holds the settings, and the keys behind it: `self.opt.train.lr` is opt and train, lr."""
@@ -35,10 +43,34 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
         if isinstance(value.key, str) and value.key.lower() in HOLDERS and keys:
             return value.key, tuple(reversed(keys))
         keys.append(value.key)
-        value = value.base
+        value = _held(value.base, value.key)
     if isinstance(value, Applied) and value.callee in SETTINGS_READERS:
         return "config", tuple(reversed(keys))
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
+
+
+def _held(value: Value, key: str | int) -> Value:
+    """The settings that an object holds: `SimpleNamespace(**loaded)`, or `loaded` after one typed key.
+
+    What was stored under the key that is asked for is known to the walk; stored under a key that somebody
+    types, it may be anything, and is what the file says where nobody does.
+    """
+    for _ in range(MOST_WRAPPERS):
+        if not isinstance(value, Applied):
+            break
+        if value.callee == "[]=" and len(value.args) == STORED:
+            stored = value.args[1]
+            if isinstance(stored, Constant) and stored.value == key:
+                break
+            value = value.args[0]
+        elif value.callee.rpartition(".")[2] in BAGS and len(value.args) <= 1:
+            inside = value.keywords.get("**") or (value.args[0] if value.args else None)
+            if inside is None or key in value.keywords:
+                break
+            value = inside
+        else:
+            break
+    return value
 
 
 def settings_part(base: Settings, key: str | int) -> Value:

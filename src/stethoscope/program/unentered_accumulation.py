@@ -7,6 +7,7 @@ is left to `with accelerator.accumulate(model)`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stethoscope.program.events import Call
@@ -19,6 +20,8 @@ from stethoscope.program.values import Applied, Choice, Constant, Value
 
 # What lets the Accelerator gather, or asks it whether this round updates.
 GATHERING = frozenset({"accumulate", "no_sync", "sync_gradients", "gradient_state", "_do_sync"})
+# One of the things that a condition asks together.
+_SYNCS = re.compile(r"^(?:.* and )?[\w.]+\.sync_gradients(?: and .*)?$")
 STEPS = "gradient_accumulation_steps"
 
 
@@ -36,6 +39,18 @@ def never_entered(loop: TrainingLoop) -> tuple[Move, Applied] | None:
     asked = questions(loop, backwards[0].event)
     update = next((move for move in updates if questions(loop, move.event) <= asked), None)
     return (update, engine) if update is not None else None
+
+
+def gathers_by_engine(loop: TrainingLoop) -> bool:
+    """Whether an Accelerator makes one update of several batches in this loop."""
+    backwards = loop.of(Kind.BACKWARD)
+    engine = _engine(backwards[0]) if backwards else None
+    return engine is not None and _asks_for_several(engine) and "accumulate" in _names(loop)
+
+
+def waits_for_update(loop: TrainingLoop, move: Move) -> bool:
+    """Whether something happens only in rounds in which the Accelerator lets the weights be updated."""
+    return any(answer and _SYNCS.search(asked) for asked, answer in questions(loop, move.event))
 
 
 def _engine(backward: Move) -> Applied | None:

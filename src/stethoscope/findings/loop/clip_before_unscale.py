@@ -30,7 +30,7 @@ from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.statements import blocks_around, is_name_chain, moved, put_before
 from stethoscope.program.training_loop import Path, TrainingLoop
-from stethoscope.program.values import Applied, Constant
+from stethoscope.program.values import Applied, Choice, Constant
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -83,7 +83,8 @@ def _is_scaled(backward: Move, step: Move) -> bool:
     if backward.by_engine:
         engine = backward.event.receiver if isinstance(backward.event, Call) else None
         precision = engine.keywords.get("mixed_precision") if isinstance(engine, Applied) else None
-        return isinstance(precision, Constant) and precision.value == "fp16"
+        asked = precision.options if isinstance(precision, Choice) else (precision,)
+        return any(isinstance(one, Constant) and one.value == "fp16" for one in asked)
     scaler = step.event.receiver if isinstance(step.event, Call) else None
     return backward.scaled and step.kind is Kind.SCALER_STEP and not is_switched_off(scaler)
 

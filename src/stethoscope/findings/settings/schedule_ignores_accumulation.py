@@ -22,17 +22,17 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.accumulation import accumulation
+from stethoscope.program.accumulation import Accumulation, accumulation
 from stethoscope.program.ancestry import ancestry
 from stethoscope.program.call_edits import replaced
 from stethoscope.program.hand_made_rates import all_schedules
 from stethoscope.program.loop_order import questions
-from stethoscope.program.moves import Kind
-from stethoscope.program.roles import Role, role_of
-from stethoscope.program.schedules import Length
+from stethoscope.program.moves import Kind, Move
+from stethoscope.program.schedules import Length, counts_batches
 from stethoscope.program.statements import blocks_around, is_name_chain
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.unentered_accumulation import gathers_by_engine, waits_for_update
 from stethoscope.program.values import Applied, Constant
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.training_loops import TrainingLoops
@@ -46,18 +46,8 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each schedule whose length counts batches and whose step waits for an update."""
     for loop in loops:
         gathered = accumulation(loop)
-        if gathered is None:
-            continue
-        asked = questions(loop, gathered.update.event)
         told: set[int] = set()
-        for move in loop.of(Kind.SCHEDULER_STEP):
-            in_micro = loop.micro is not None and loop.micro in move.event.scopes()
-            if (
-                in_micro
-                or move.by_engine
-                or (loop.micro is None and not questions(loop, move.event) >= asked)
-            ):
-                continue
+        for move in _once_an_update(loop, gathered):
             for schedule in all_schedules(loop.run, move.subject):
                 length = next((one for one in schedule.lengths if _counts_batches(loop, one)), None)
                 if length is not None and id(schedule.made) not in told:
@@ -67,8 +57,22 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                         f"{schedule.kind} is laid out over batches ({length.name}={length.text}) and moved "
                         "once an update, which takes several of them",
                         evidence={"made": schedule.site.text, "stepped": move.event.site.text},
-                        fix=_in_updates(schedule.site.source, length, gathered.count),
+                        fix=_in_updates(schedule.site.source, length, gathered.count) if gathered else None,
                     )
+
+
+def _once_an_update(loop: TrainingLoop, gathered: Accumulation | None) -> Iterator[Move]:
+    """The steps of schedules that wait for an update of several batches."""
+    for move in loop.of(Kind.SCHEDULER_STEP):
+        if gathered is None:
+            if gathers_by_engine(loop) and waits_for_update(loop, move):
+                yield move
+            continue
+        in_micro = loop.micro is not None and loop.micro in move.event.scopes()
+        asked = questions(loop, gathered.update.event)
+        waits = loop.micro is not None or questions(loop, move.event) >= asked
+        if waits and not in_micro and not move.by_engine:
+            yield move
 
 
 def _counts_batches(loop: TrainingLoop, length: Length) -> bool:
@@ -79,10 +83,7 @@ def _counts_batches(loop: TrainingLoop, length: Length) -> bool:
     # A loop over micro-batches inside the step draws them itself: its rounds are updates.
     if loop.micro is not None:
         return False
-    return any(
-        value.callee == "len" and value.args and role_of(loop.run, value.args[0]) is Role.LOADER
-        for value in made
-    )
+    return any(value.callee == "len" and counts_batches(loop.run, value) for value in made)
 
 
 def _ends(value: object) -> bool:
