@@ -154,9 +154,8 @@ def test_a_fingerprint_survives_lines_added_above(tmp_path: Path, monkeypatch: p
 def test_github_shows_each_finding_beside_its_line(report: LintReport) -> None:
     lines = lint_github.render(report).splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith(
-        "::warning title=SET102 number-is-a-string,file=conf/a b.yaml,line=2,col=1::lr: PyYAML loads 1e-4"
-    )
+    place = "file=conf/a b.yaml,line=2,col=5,endLine=2,endColumn=9"
+    assert lines[0].startswith(f"::warning title=SET102 number-is-a-string,{place}::lr: PyYAML loads 1e-4")
     assert lines[1].startswith("::error title=COD101 similarity-minimised,file=train.py,line=9,col=16,")
     assert "%0Afix: return the dissimilarity (--fix)" in lines[1]
 

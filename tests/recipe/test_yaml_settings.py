@@ -254,3 +254,15 @@ def test_names_announce_the_syntax() -> None:
         "toml",
         None,
     ]
+
+
+def test_a_value_has_its_column_in_every_format() -> None:
+    for syntax, text in (
+        ("yaml", "a:\n  lr: 12  # x\n"),
+        ("toml", "[a]\nlr = 12\n"),
+        ("json", '{\n "lr": 12}'),
+    ):
+        (setting,) = read_settings(text, "f", syntax)
+        line = text.split("\n")[1]
+        start = line.index("12") + 1
+        assert (setting.where.line, setting.where.column, setting.where.end) == (2, start, (2, start + 2))

@@ -7,6 +7,9 @@ reads them all.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
@@ -22,8 +25,7 @@ def read_settings(text: str, file: str, syntax: str, first_line: int = 1) -> tup
     """The settings in a text of this syntax; `first_line` is the text's first line in its file."""
     for module in _formats():
         if syntax == module.SYNTAX:
-            settings: tuple[Setting, ...] = module.read(text, file, first_line)
-            return settings
+            return _with_columns(module.read(text, file, first_line), text, file, first_line)
     raise UnreadableFile(f"{file}: no reader for {syntax} settings")
 
 
@@ -31,9 +33,30 @@ def read_settings_file(opened: Opened, syntax: str, files: Files) -> tuple[Setti
     """The settings of a file together with those of the files it builds on, which `files` remembers."""
     for module in _formats():
         if syntax == module.SYNTAX and hasattr(module, "read_file"):
-            settings: tuple[Setting, ...] = module.read_file(opened, files)
-            return settings
+            return _with_columns(module.read_file(opened, files), opened.text, opened.file, 1)
     return read_settings(opened.text, opened.file, syntax)
+
+
+def _with_columns(
+    settings: tuple[Setting, ...], text: str, file: str, first_line: int
+) -> tuple[Setting, ...]:
+    """The settings with the columns of their values, where these stand on the line that is named."""
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def place(at: int) -> tuple[int, int]:
+        row = bisect_right(starts, at)
+        return row + first_line - 1, at - starts[row - 1] + 1
+
+    def placed(setting: Setting) -> Setting:
+        where = setting.where
+        if setting.span is None or where.file != file or where.column is not None:
+            return setting
+        (line, column), end = place(setting.span[0]), place(setting.span[1])
+        return (
+            replace(setting, where=replace(where, column=column, end=end)) if line == where.line else setting
+        )
+
+    return tuple(map(placed, settings))
 
 
 def syntax_of(name: str) -> str | None:
