@@ -7,6 +7,7 @@ where every way back ends in a detached value, in code that records no gradients
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -39,10 +40,13 @@ from stethoscope.program.values import (
     Part,
     Site,
     Value,
+    lines_of,
 )
 from stethoscope.run import Source
 
 MOST_VISITED = 400
+CREATING = DRAWING | {"zeros", "ones", "empty", "full", "eye", "tensor", "arange", "linspace", "randperm"}
+LEARNED = re.compile(r"Parameter|requires_grad|register_parameter")
 WITHOUT_WEIGHTS = sys.stdlib_module_names | {"numpy", "yaml", "omegaconf", "hydra", "PIL"}
 # A part of something unknown is data, unless its name says that something learns in it.
 LEARNING_WORDS = MODEL_WORDS | {
@@ -115,7 +119,10 @@ class _Reach:
             return self._cut(value, value.site)
         if detaches(value) and value.args:
             return self._cut(value.args[0], value.site)
-        if value.callee == "next" or value.callee.rpartition(".")[2] in DRAWING | {"DataLoader"}:
+        last = value.callee.rpartition(".")[2]
+        if last in CREATING:
+            return _is_made_to_learn(value.site)
+        if value.callee == "next" or last == "DataLoader":
             return False
         if value.callee == "()" or _may_hold_weights(value) or is_network_pass(self.run.index, value):
             return True
@@ -128,6 +135,19 @@ class _Reach:
         if is_output and at is not None:
             self.cuts.append(at)
         return False
+
+
+def _is_made_to_learn(site: Site) -> bool:
+    """Whether a tensor may be made for a parameter: something is made one in the same function."""
+    line = getattr(site.node, "lineno", 0)
+    around = [
+        (node.lineno, node.end_lineno or 0)
+        for node in all_nodes(site.source.tree)
+        if isinstance(node, FunctionNode) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    lines = lines_of(site.source)[0]
+    first, last = max(around, default=(1, len(lines)))
+    return any(LEARNED.search(text) for text in lines[first - 1 : last])
 
 
 def _may_hold_weights(value: Applied) -> bool:
