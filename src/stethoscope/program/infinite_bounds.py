@@ -1,4 +1,4 @@
-"""Bounds that are infinite: `float("inf")`, `math.inf`, and options whose default is that."""
+"""Bounds that are infinite: `float("inf")`, `math.inf`, and options whose default is that or nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated_option
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import Applied, Constant, Outside, Part, Value
+from stethoscope.program.values import Applied, Choice, Constant, Outside, Part, Value
 
 NAMES = frozenset({"inf", "infty", "infinity"})
 
@@ -30,7 +30,21 @@ def is_infinite(index: Index, settings: SettingsTree, value: Value | None) -> bo
             if settings.values_named(name):
                 return is_infinite(index, settings, stated_option(index, settings, name))
             return name in _infinite_options(index)
+        case Choice(options=options) | Applied(callee="or", args=options):
+            infinite = [one for one in options if is_infinite(index, settings, one)]
+            others = [one for one in options if one not in infinite]
+            return bool(infinite) and all(_is_off(index, settings, one) for one in others)
     return False
+
+
+def _is_off(index: Index, settings: SettingsTree, value: Value) -> bool:
+    """Whether a bound is switched off as the program stands: `clip if clip > 0 else inf`, with 0."""
+    if isinstance(value, Part) and isinstance(value.key, str):
+        value = stated_option(index, settings, value.key) or value
+    if not isinstance(value, Constant):
+        return False
+    number = value.value
+    return number is None or (isinstance(number, int | float) and number <= 0)
 
 
 def is_written_infinite(node: ast.expr | None) -> bool:

@@ -13,8 +13,8 @@ first.
 ## When it is harmless
 After `scaler.unscale_`, `scaler.step` skips the update, unless the scaler is switched off. A check of the
 norm, `error_if_nonfinite=True`, and a measurement after the step, before the gradients are cleared, are fine
-as well. `max_norm` that is only sometimes infinite (`args.clip or inf`) is a way to switch clipping off and
-is not reported.
+as well. `max_norm` that is only sometimes infinite (`args.clip or inf`) is a way to switch clipping off: it
+is reported where clipping is off as the program stands.
 
 ## References
 - torch.nn.utils.clip_grad_norm_ and torch.nn.utils.get_total_norm
