@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stethoscope.program.autocast import HALVES, DType
 from stethoscope.program.autocast_lists import LOWER
-from stethoscope.program.index import External, Function, dotted
+from stethoscope.program.index import Class, External, Function, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.tensor_types import (
     CREATING,
@@ -67,6 +67,10 @@ def call_type(frame: TypeFrame, node: ast.Call) -> Held:
         return _super(frame, node, args, keywords)
     if isinstance(func, ast.Name) and func.id in frame.local:
         return frame.nested(frame.local[func.id], args, keywords)
+    own = _own_operation(frame, func)
+    if own is not None:
+        frame.flow.note_reached(node, own)
+        return frame.flow.call(own, [UNKNOWN, *args], keywords, frame.mode)
     callee = _callee(frame, func)
     if callee is None or _is_hollow(callee):
         callee = frame.flow.callees.get(id(node), callee)
@@ -89,6 +93,20 @@ def call_type(frame: TypeFrame, node: ast.Call) -> Held:
                 frame.flow.lowered.add(node)
             return _method(frame, node, base, func.attr, args, keywords)
     return network_output(args, frame.mode) if _names_network(func) else UNKNOWN
+
+
+def _own_operation(frame: TypeFrame, func: ast.expr) -> FunctionValue | None:
+    """The forward pass of an operation with its own backward pass: `Rounding.apply(x)`."""
+    if not isinstance(func, ast.Attribute) or func.attr != "apply":
+        return None
+    index = frame.flow.run.index
+    target = index.resolve(frame.module, dotted(func.value) or "")
+    if not isinstance(target, Class) or not any(
+        base.endswith("Function") for base in index.outside_bases(target)
+    ):
+        return None
+    forward = index.method(target, "forward")
+    return FunctionValue(forward) if forward is not None else None
 
 
 def _given(frame: TypeFrame, node: ast.expr) -> list[Held]:

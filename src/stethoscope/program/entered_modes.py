@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from stethoscope.program.autocast import HALVES, Autocast, DType
 from stethoscope.program.tensor_types import Held, Mode
 
+TENSORS = frozenset({DType.FLOAT32, DType.UNKNOWN})
+
 
 @dataclass(frozen=True, slots=True)
 class Entering:
@@ -19,7 +21,7 @@ class Entering:
         if self.cast is not None:
             cast = self.cast
             names = {
-                name: replace(held, dtype=cast) if held.dtype in HALVES | {DType.UNKNOWN} else held
+                name: replace(held, dtype=cast) if held.dtype in HALVES | TENSORS else held
                 for name, held in names.items()
             }
         return entered(mode, self.region), names

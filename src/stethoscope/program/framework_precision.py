@@ -229,6 +229,14 @@ def _hooks(index: Index) -> Iterator[Called]:
 
 def _handed_over(index: Index, run: Execution) -> Iterator[Called]:
     """The forward passes of the repository's networks that `Trainer(model=...)` and its likes get."""
+    for network in networks_handed_over(index, run):
+        forward = index.method(network.cls, "forward") if isinstance(network, Instance) else None
+        if forward is not None:
+            yield Called(forward, network)
+
+
+def networks_handed_over(index: Index, run: Execution) -> Iterator[Value]:
+    """What trainers are given to train: networks of the repository, and those of torch's parts."""
     for module in index.modules.values():
         text = module.source.text
         if "Trainer" not in text and "Runner" not in text and "initialize" not in text:
@@ -241,11 +249,7 @@ def _handed_over(index: Index, run: Execution) -> Iterator[Called]:
             given = words.get("model", node.args[0] if node.args else None)
             made = [given, *(assigned(nodes, given.id) if isinstance(given, ast.Name) else ())]
             for call in (one for one in made if isinstance(one, ast.Call)):
-                network = evaluated(call, module, run)
-                if isinstance(network, Instance):
-                    forward = index.method(network.cls, "forward")
-                    if forward is not None:
-                        yield Called(forward, network)
+                yield evaluated(call, module, run)
 
 
 def _trains(call: ast.Call) -> bool:
@@ -276,6 +280,6 @@ def _outermost(index: Index) -> Iterator[Called]:
             yield Called(forward, certain=False)
 
 
-def within(precision: FrameworkPrecision, called: Called) -> Autocast:
+def within(precision: FrameworkPrecision, called: Called | None) -> Autocast:
     """The region around what a framework calls."""
-    return precision.region if called.certain else replace(precision.region, known=False)
+    return precision.region if called is None or called.certain else replace(precision.region, known=False)

@@ -17,6 +17,7 @@ from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.framework_precision import (
     called_by_framework,
     made_somewhere,
+    networks_handed_over,
     told_precision,
     within,
 )
@@ -214,6 +215,14 @@ def _from_engines(
     precision = told_precision(index, settings)
     if precision is None:
         return
+    mode = (
+        Mode(None, precision.weights)
+        if precision.weights is not None
+        else entered(Mode(), within(precision, None))
+    )
+    for network in networks_handed_over(index, run):
+        if isinstance(network, Applied):
+            yield from _passes_of(index, network, mode)
     seen = _instances(known)
     for called_ in called_by_framework(index, run):
         bound = called_.bound or _bound(run, called_.function, seen)
