@@ -25,12 +25,19 @@ that cannot be computed from their formula (networks, samples) are not judged.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.call_edits import replaced
 from stethoscope.program.idle_terms import CUT, DROPPED, WEIGHED_OUT
+from stethoscope.program.index import dotted
+from stethoscope.program.statements import blocks_around, is_name_chain, without_header
 from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, with_assumed
 from stethoscope.program.term_weights import TermWeight
+from stethoscope.program.unwrapping import without_call
+from stethoscope.program.values import Site
+from stethoscope.run import Fix, Level
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -81,6 +88,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
             where=tuple(dict.fromkeys((idle.cut.where, idle.site.where, idle.sink.where))),
             message=IDLE[idle.why],
             evidence={"cut": idle.cut.text, "term": idle.site.text},
+            fix=_fix(idle.why, idle.cut),
         )
 
 
@@ -105,3 +113,24 @@ def _largest_share(term: TermSize, others: list[TermSize]) -> float | None:
             return None
         shares.append(term.in_use(error) / rest)
     return max(shares) if max(shares) > 0 else None
+
+
+def _fix(why: str, cut: Site) -> Fix | None:
+    """The sum kept under the name of its first term, or what takes the gradient away taken out."""
+    node, source = cut.node, cut.source
+    around = blocks_around(source, node)
+    statement = around[0][0][around[0][1]] if around else None
+    if why == DROPPED and isinstance(node, ast.BinOp) and is_name_chain(node.left):
+        is_alone = isinstance(statement, ast.Expr) and statement.value is node
+        splice = replaced(source, node, f"{ast.unparse(node.left)} = {cut.text}") if is_alone else None
+        return Fix("keep the sum", Level.SAFE, (splice,)) if splice is not None else None
+    if why != CUT:
+        return None
+    if isinstance(node, ast.Call) and dotted(node.func) == "torch.tensor" and len(node.args) == 1:
+        return without_call(cut, "take the tensor as it is")
+    entered = [block[place] for block, place in around if isinstance(block[place], ast.With)]
+    if len(entered) != 1 or not isinstance(entered[0], ast.With):
+        return None
+    is_off = ast.unparse(entered[0].items[0].context_expr) in {"torch.no_grad()", "torch.inference_mode()"}
+    opened = without_header(source, entered[0]) if is_off and len(entered[0].items) == 1 else None
+    return Fix("record gradients in this term", Level.UNSAFE, (opened,)) if opened is not None else None
