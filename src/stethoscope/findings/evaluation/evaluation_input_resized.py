@@ -26,6 +26,11 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.evaluation_sizes import resized_in_data_sets, resized_in_evaluation
 from stethoscope.program.random_crops_in_evaluation import random_crops
+from stethoscope.program.removal import removal
+from stethoscope.program.statements import blocks_around
+from stethoscope.program.syntax import FunctionNode
+from stethoscope.program.values import Site
+from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA107", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -44,6 +49,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             where=found.resize.where,
             message=f"only what is measured is resized before the network{instead}",
             evidence={"resize": found.resize.text},
+            fix=_without(found.resize),
         )
     for walk in evaluations.walks:
         for cut in random_crops(walk):
@@ -55,3 +61,11 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 message="what is measured is a random part of each sample, another one every time",
                 evidence={"crop": cut.crop.text, "loader": cut.loader.text},
             )
+
+
+def _without(resize: Site) -> Fix | None:
+    """The step taken out, where it is a statement of its own."""
+    around = blocks_around(resize.source, resize.node)
+    function = next((b[place] for b, place in around if isinstance(b[place], FunctionNode)), None)
+    cuts = removal(resize, function if isinstance(function, FunctionNode) else None)
+    return Fix("measure at the size that the data have", Level.UNSAFE, cuts) if cuts else None
