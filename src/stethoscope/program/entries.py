@@ -10,7 +10,7 @@ from stethoscope.program.calls import bare_name
 from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, Module
-from stethoscope.program.syntax import FunctionNode
+from stethoscope.program.syntax import FunctionNode, children
 from stethoscope.program.values import Instance
 from stethoscope.run import Source
 
@@ -141,4 +141,4 @@ def statement_nodes(tree: ast.Module) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         if not isinstance(node, FunctionNode | ast.ClassDef):
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))

@@ -105,7 +105,7 @@ def _is_over_validation(iterable: ast.expr) -> bool:
     return bool(names & {"val", "valid", "validation", "test", "eval", "dev"})
 
 
-def _words_of(node: ast.Name | ast.Attribute) -> list[str]:
+def _words_of(node: ast.Name | ast.Attribute) -> tuple[str, ...]:
     return words(node.id if isinstance(node, ast.Name) else node.attr)
 
 

@@ -16,7 +16,7 @@ from stethoscope.program.index import Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.roles import Role, role_by_name
-from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, children, own_nodes
 from stethoscope.program.values import Site
 
 FRAMEWORKS = ("lightning", "transformers", "trl")
@@ -69,7 +69,7 @@ def _statements(module: Module) -> list[ast.AST]:
         node = waiting.pop()
         found.append(node)
         if not isinstance(node, FunctionNode | ast.ClassDef):
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))
     return found
 
 

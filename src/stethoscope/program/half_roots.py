@@ -27,7 +27,7 @@ from stethoscope.program.kept_types import held_of
 from stethoscope.program.precision import entered_value, networks
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
-from stethoscope.program.syntax import FunctionNode, own_nodes
+from stethoscope.program.syntax import FunctionNode, children, own_nodes
 from stethoscope.program.tensor_types import Held, Mode
 from stethoscope.program.trace import Trace
 from stethoscope.program.values import Applied, Choice, Instance, Items, Value
@@ -116,7 +116,7 @@ def _script_nodes(module: Module) -> Iterator[ast.AST]:
         node = waiting.pop()
         if not isinstance(node, FunctionNode | ast.ClassDef):
             yield node
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))
 
 
 def _opens_region(node: ast.AST) -> bool:

@@ -8,7 +8,7 @@ through submodules, lists of layers and plain functions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from stethoscope.program.autocast import DType
@@ -21,7 +21,7 @@ from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.precision import entered_value
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.syntax import FunctionNode
+from stethoscope.program.syntax import FunctionNode, children
 from stethoscope.program.tensor_calls import Body
 from stethoscope.program.trace import Trace, traces
 from stethoscope.program.values import Value
@@ -41,6 +41,7 @@ class HalfSections:
     lowered: frozenset[ast.expr] = frozenset()
     reached: dict[ast.expr, set[Function]] = field(default_factory=dict)
     dtype: DType = DType.FLOAT16  # the half type that is asked about
+    _bodies: list[Body] = field(default_factory=list)  # made once for all rules
 
     def under(self, dtype: DType) -> HalfSections:
         """The same, asked about another half type."""
@@ -74,22 +75,24 @@ class HalfSections:
         noted = self.noted.get(node)
         return noted is not None and any(mode.half is self.dtype for mode in noted.modes)
 
-    def bodies(self) -> Iterator[Body]:
+    def bodies(self) -> Sequence[Body]:
         """The functions and scripts, ready to be searched."""
-        for function in self.functions:
-            yield Body(self.index, function, tuple(self.nodes(function)))
+        if not self._bodies:
+            self._bodies.extend(Body(self.index, one, tuple(_nodes(one))) for one in self.functions)
+        return self._bodies
 
-    def nodes(self, function: Function | Module) -> Iterator[ast.AST]:
-        """The nodes of a function in order, those of functions defined inside it too."""
-        body = function.source.tree.body if isinstance(function, Module) else function.node.body
-        waiting: list[ast.AST] = list(reversed(body))
-        is_script = isinstance(function, Module)
-        while waiting:
-            node = waiting.pop()
-            if is_script and isinstance(node, FunctionNode | ast.ClassDef):
-                continue
-            yield node
-            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+
+def _nodes(function: Function | Module) -> Iterator[ast.AST]:
+    """The nodes of a function in order, those of functions defined inside it too."""
+    body = function.source.tree.body if isinstance(function, Module) else function.node.body
+    waiting: list[ast.AST] = list(reversed(body))
+    is_script = isinstance(function, Module)
+    while waiting:
+        node = waiting.pop()
+        if is_script and isinstance(node, FunctionNode | ast.ClassDef):
+            continue
+        yield node
+        waiting.extend(reversed(tuple(children(node))))
 
 
 @remembered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # A word in a name -> what it measures. Compared word by word: "dssim" and "SSIMLoss" are not "ssim".
 LIKENESS_WORDS: dict[str, str] = {
@@ -63,6 +64,12 @@ APART = re.compile(
     r"dissim|contrast|unlearn|forget|distract|push|separat|redund|apart|hinge|margin|anchor",
     re.IGNORECASE,
 )
+# The same, with no other term that draws anything together.
+ONLY_APART = re.compile(
+    r"divers|decorr|orthog|repuls|repel|adversar|attack|perturb|disentangl|independ|uncorr|dissim|unlearn|"
+    r"forget|distract|push|separat|redund|apart",
+    re.IGNORECASE,
+)
 # Terms that draw two outputs of networks together.
 TOGETHER = re.compile(
     r"align|attract|agree|consisten|distil|(?<![a-z])pos(?![a-z])|positive|pull", re.IGNORECASE
@@ -77,11 +84,12 @@ ATTACK = re.compile(
 )
 
 
-def words(name: str) -> list[str]:
+@lru_cache(maxsize=65_536)
+def words(name: str) -> tuple[str, ...]:
     """The words of an identifier: `calculate_msSSIM` -> calculate, ms, ssim."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name.replace("_", " ").replace(".", " "))
     spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", spaced)
-    return spaced.lower().split()
+    return tuple(spaced.lower().split())
 
 
 def likeness_named(name: str) -> str:

@@ -11,7 +11,7 @@ from stethoscope.program.arithmetic import fold_binary
 from stethoscope.program.index import External, Index, Module, Variable, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.syntax import all_nodes, children
 from stethoscope.program.values import Constant, Site
 from stethoscope.run import Source
 
@@ -51,7 +51,7 @@ def pipelines(index: Index) -> tuple[Pipeline, ...]:
 
 
 def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
-    parents = {child: node for node in all_nodes(module.source.tree) for child in ast.iter_child_nodes(node)}
+    parents = {child: node for node in all_nodes(module.source.tree) for child in children(node)}
     for node in all_nodes(module.source.tree):
         if not (isinstance(node, ast.Call) and _last(node) in CHAINS):
             continue

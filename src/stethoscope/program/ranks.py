@@ -422,7 +422,7 @@ def is_own_data(given: Iterable[Value]) -> bool:
             case Instance(made_with=made_with):
                 if any("rank" in name and not _is_none(v) for name, v in made_with.items()):
                     return True
-            case Leaf(name=name) | Part(key=str() as name) if words(name)[-1:] == ["rank"]:
+            case Leaf(name=name) | Part(key=str() as name) if words(name)[-1:] == ("rank",):
                 return True
             case _:
                 waiting.extend(inputs(value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stethoscope.program.syntax import all_nodes
 from stethoscope.run import Program, Where
@@ -17,6 +18,7 @@ class SchedulerInterval:
     where: Where
 
 
+@lru_cache(maxsize=4)
 def scheduler_intervals(program: Program) -> tuple[SchedulerInterval, ...]:
     """Every schedule that is handed over with its interval."""
     found = []

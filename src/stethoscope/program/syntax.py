@@ -57,13 +57,9 @@ def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDe
                 waiting.extend(getattr(node, block, ()))
 
 
-def walk(tree: ast.AST) -> Iterator[ast.AST]:
+def walk(tree: ast.AST) -> Sequence[ast.AST]:
     """A node and all below it, contexts and operators left out; those of one block come in order."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(reversed(tuple(children(node))))
+    return _kept(tree, "_in_order", _in_order) if tree.__class__ in _KEPT else _in_order(tree)
 
 
 def all_nodes(tree: ast.AST) -> Sequence[ast.AST]:
@@ -81,6 +77,16 @@ def _kept(node: ast.AST, name: str, find: Callable[[Any], list[ast.AST]]) -> Seq
     if name not in kept:
         kept[name] = find(node)
     return kept[name]
+
+
+def _in_order(tree: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting.extend(reversed(tuple(children(node))))
+    return found
 
 
 def _outer_first(tree: ast.AST) -> list[ast.AST]:

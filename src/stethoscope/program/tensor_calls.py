@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stethoscope.program.index import External, Function, Index, Module, dotted
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.syntax import all_nodes, children
 from stethoscope.program.values import span_of
 from stethoscope.run import Source, Splice
 
@@ -54,7 +54,7 @@ class Body:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node directly around each node."""
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.nodes for child in children(node)}
 
     @cached_property
     def definitions(self) -> dict[str, list[tuple[int, ast.expr]]]:
@@ -99,7 +99,7 @@ class Body:
                 made = self.definition(current)
                 if made is not current:
                     waiting.append((made, left - 1))
-            waiting.extend((c, left) for c in ast.iter_child_nodes(current) if isinstance(c, ast.expr))
+            waiting.extend((c, left) for c in children(current) if isinstance(c, ast.expr))
 
     def call(self, node: ast.AST) -> TensorCall | None:
         """A node as a call of an operation on a tensor."""

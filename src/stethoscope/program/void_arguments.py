@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.framework_bases import TRAINERS_BY_NAME
 from stethoscope.program.index import Function, Index
+from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.trainers_made import TrainerMade, trainers_made
 
@@ -40,8 +41,13 @@ class VoidArgument:
     method: Function
 
 
-def void_arguments(index: Index) -> Iterator[VoidArgument]:
+@remembered
+def void_arguments(index: Index) -> tuple[VoidArgument, ...]:
     """The arguments that no trainer of the program reads, whatever they are set to."""
+    return tuple(_void_arguments(index))
+
+
+def _void_arguments(index: Index) -> Iterator[VoidArgument]:
     made = trainers_made(index)
     if not made or any(one.cls is None for one in made):
         return

@@ -284,9 +284,10 @@ def _written_in(source: Source, names: Names) -> Iterator[Option]:
             yield from _as_options(node)
 
 
-def are_replaced_in(source: Source) -> bool:
-    """Whether what a command line names is read over the constants of a script, nanoGPT's way."""
-    return bool(_SETS_FROM_COMMAND_LINE.search(source.text))
+@lru_cache(maxsize=4)
+def replaced_in(program: Program) -> frozenset[str]:
+    """The scripts over whose constants what a command line names is read, nanoGPT's way."""
+    return frozenset(source.file for source in program if _SETS_FROM_COMMAND_LINE.search(source.text))
 
 
 def taken_by(options: Iterable[Option], settings: Iterable[Setting]) -> tuple[Setting, ...]:

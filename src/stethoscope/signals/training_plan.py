@@ -14,7 +14,7 @@ import numpy as np
 from stethoscope.program.index import index
 from stethoscope.program.settings_tree import settings_tree
 from stethoscope.program.training_amounts import NONE, TAKEN, CodedAmount, CodedTraining, coded_trainings
-from stethoscope.recipe.parser_defaults import are_replaced_in, options_of
+from stethoscope.recipe.parser_defaults import options_of, replaced_in
 from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
 from stethoscope.recipe.quantities import precision as precisions
 from stethoscope.run import Recipe, Run, Series, Setting, Where
@@ -172,7 +172,7 @@ def _with_defaults(run: Run) -> Recipe:
 
 def _replaced_constants(run: Run, recipe: Recipe) -> tuple[Setting, ...]:
     """The constants of scripts that settings are read over: the source has numbers that do not count."""
-    files = {source.file for source in run.program or () if are_replaced_in(source)}
+    files = replaced_in(run.program) if run.program is not None else frozenset()
     return tuple(setting for setting in recipe.shadowed if setting.where.file in files)
 
 

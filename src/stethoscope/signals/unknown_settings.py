@@ -213,13 +213,19 @@ def _imports(program: Program, packages: tuple[str, ...]) -> bool:
 
 def _handed_over(parted: Sections, program: Program) -> Iterator[Held]:
     """`Trainer(**cfg.trainer)`: the section of that name, where it holds what the Trainer takes."""
-    for call in outside_calls(program):
-        record = called(call.name)
-        for path in call.unpacked() if record is not None else ():
-            assert record is not None
-            places = [key for key in parted if path and key[-len(path) :] == path]
-            if len(places) == 1 and _fits(parted.names(*places[0]), record, call.own):
-                yield Held(places[0], record, call.own)
+    for path, record, own in _unpacked(program):
+        places = [key for key in parted if path and key[-len(path) :] == path]
+        if len(places) == 1 and _fits(parted.names(*places[0]), record, own):
+            yield Held(places[0], record, own)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(program: Program) -> tuple[tuple[tuple[str, ...], Record, frozenset[str]], ...]:
+    """The sections that calls of a framework take apart, with what these and the program's own code take."""
+    known = ((call, called(call.name)) for call in outside_calls(program))
+    return tuple(
+        (path, record, call.own) for call, record in known if record is not None for path in call.unpacked()
+    )
 
 
 def _parsed(parted: Sections, program: Program) -> Iterator[Held]:
