@@ -184,7 +184,7 @@ def _fills_gap(value: Applied) -> bool:
         rows = [one for one in joined if not any(one is other for other in zeros)]
     else:
         fill = value.keywords.get("value", value.keywords.get("constant_values"))
-        if fill is not None and not is_zero(fill):
+        if fill is not None and is_below_zero(fill):
             return False
         sizes = list(flattened(value.args[1])) if len(value.args) > 1 else []
         rows = [first] if first is not None else []

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.addends import DEPTH, addends_of
 from stethoscope.program.batches import batch_parts, collated, drawn, drawn_from, entry, is_loader
 from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.calls import bare_name
-from stethoscope.program.empty_channels import lacks_channels, pads_channels, pads_first_axis
+from stethoscope.program.empty_channels import lacks_channels
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.fitted_loaders import fitted_loaders
@@ -34,7 +35,8 @@ from stethoscope.program.loss_masks import (
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.network_passes import callable_name, comes_from_model, is_model_call, is_network_pass
 from stethoscope.program.own_losses import opened
-from stethoscope.program.padded_tokens import filler_of, is_ignored, pads, pads_tokens, unless_taken_out
+from stethoscope.program.padded_tokens import filler_of, is_ignored, pads
+from stethoscope.program.paddings import CHANNELS, TOKENS, is_size, paddings
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import all_nodes
@@ -44,10 +46,13 @@ from stethoscope.program.training_data import TrainingLoader, training_loaders
 from stethoscope.program.values import Applied, Delayed, Items, Leaf, Part, Site, Value, inputs
 from stethoscope.program.void_labels import replaced_mark
 
-TOKENS, CHANNELS, VOID, ONE_SIDED = "tokens", "channels", "void", "one-sided"
+__all__ = ["CHANNELS", "ONE_SIDED", "TOKENS", "VOID", "PaddedLoss", "Padding", "padding_in_loss"]
+
+VOID, ONE_SIDED = "void", "one-sided"
 LOSS_WORDS = frozenset({"loss", "losses", "criterion", "criteria", "objective", "fn", "func", "ce", "xent"})
 MODEL_MAKERS = frozenset({"from_pretrained", "from_config", "create_model", "get_peft_model"})
 REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+MOST_TERMS = 16
 MOST_MASKS = 60  # values looked at in search of a mask beside a loss
 
 
@@ -77,10 +82,12 @@ def padding_in_loss(index: Index, settings: SettingsTree) -> Padding:
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            objective = _Objective(one, settings)
-            followed += objective.is_followed or any(True for _ in objective.widened())
-            for padded in objective.padded():
-                found.setdefault((padded.kind, id(padded.made.node)), padded)
+            source = _framework_loader(one, settings)
+            for term in _terms(one):
+                objective = _Objective(one, term, source)
+                followed += objective.is_followed or any(True for _ in objective.widened())
+                for padded in objective.padded():
+                    found.setdefault((padded.kind, id(padded.made.node)), padded)
         except (Exhausted, RecursionError):
             continue
     for labels in _by_trainers(index, settings):
@@ -89,21 +96,27 @@ def padding_in_loss(index: Index, settings: SettingsTree) -> Padding:
             found.setdefault((labels.kind, id(labels.made.node)), labels)
     for run, made, trainer in labels_as_made(index, settings):
         followed += 1
-        at = next((site for kind, site in _paddings(run, made) if kind == TOKENS), None)
+        at = next((site for kind, site in paddings(run, made) if kind == TOKENS), None)
         if at is not None:
             written = made.site if isinstance(made, Applied) else at
             found.setdefault((TOKENS, id(at.node)), PaddedLoss(TOKENS, at, written, trainer))
     return Padding(followed, tuple(found.values()))
 
 
-class _Objective:
-    """A minimised value with all that leads to it outside of networks."""
+def _terms(one: Minimised) -> list[Value]:
+    """The terms of a minimised value: what takes the padding out of one leaves it in the others."""
+    value = opened(one.run, one.sink.value)
+    terms = [addend.value for addend in addends_of(one.run, value, DEPTH)]
+    return terms if 1 < len(terms) <= MOST_TERMS else [value]
 
-    def __init__(self, one: Minimised, settings: SettingsTree) -> None:
+
+class _Objective:
+    """A term of a minimised value with all that leads to it outside of networks."""
+
+    def __init__(self, one: Minimised, value: Value, source: tuple[str, TrainingLoader] | None) -> None:
         self.run = one.run
         self.sink = one.sink.site
-        self.source = _framework_loader(one, settings)
-        value = opened(one.run, one.sink.value)
+        self.source = source
         self.values = list(ingredients(one.run, value, leading=self._leading))
         self.above = self._parents(value)
         self.parts = self._batch_parts()
@@ -123,7 +136,7 @@ class _Objective:
             yield PaddedLoss(CHANNELS, joined.site, self._loss_of(self.parts[0]), self.sink)
         for part in self.parts:
             for run, value in self._drawn(part):
-                for kind, site in _paddings(run, value):
+                for kind, site in paddings(run, value):
                     if kind != CHANNELS or not self._is_cut(part):
                         yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
 
@@ -161,7 +174,7 @@ class _Objective:
         """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
         if isinstance(value, Delayed) and not is_network_pass(self.run.index, value):
             return ()  # what it does with its arguments is followed
-        if _is_size(value):
+        if is_size(value):
             return ()
         if not isinstance(value, Applied) or not value.callee.endswith("()"):
             return inputs(value)
@@ -193,7 +206,7 @@ class _Objective:
         inner = {id(part.base) for part in parts}  # a part of a part is one part
         found: list[Part] = []
         for value in parts:
-            if not _is_size(value):
+            if not is_size(value):
                 base, keys = part_path(value)
                 is_drawn = is_loader(base) and keys[:1] == ("*",)
                 if (is_drawn or self._is_handed(base)) and id(value) not in inner:
@@ -235,7 +248,7 @@ class _Objective:
         return any(picks_by(value, beside) for value in self.values if beside)
 
     def _is_padded(self, part: Part) -> bool:
-        return any(True for run, value in self._drawn(part) for _ in _paddings(run, value))
+        return any(True for run, value in self._drawn(part) for _ in paddings(run, value))
 
     def _is_masked_above(self, value: Value) -> bool:
         """Whether something between a value and the backward pass takes part of it out."""
@@ -299,7 +312,7 @@ class _Objective:
             if is_network_pass(self.run.index, network) and isinstance(network, Applied | Delayed):
                 for part in batch_parts(self.run, Items(list(network.args))):
                     for value in drawn(self.run, part):
-                        for kind, made in _paddings(self.run, value):
+                        for kind, made in paddings(self.run, value):
                             if kind == TOKENS:
                                 return made
         return None
@@ -321,16 +334,6 @@ def _before_moves(batch: Value) -> Value:
     while isinstance(batch, Applied) and batch.callee in MOVES and batch.args:
         batch = batch.args[0]
     return batch
-
-
-def _is_size(value: Value) -> bool:
-    """`len(batch)`, `ids.size(0)`, `ids.shape`: a number about data that holds none of it."""
-    match value:
-        case Applied(callee="len" | ".size" | ".numel" | ".dim"):
-            return True
-        case Part(key="shape" | "ndim" | "dtype" | "device"):
-            return True
-    return False
 
 
 # What a framework does for its user
@@ -368,25 +371,12 @@ def _padded_labels(run: Execution, collate: Value, site: Site) -> PaddedLoss | N
     run.steps = max(run.steps, STEPS // 4)
     try:
         labels = entry(collated(run, collate), "labels")
-        for kind, made in _paddings(run, labels) if labels is not None else ():
+        for kind, made in paddings(run, labels) if labels is not None else ():
             if kind == TOKENS:
                 return PaddedLoss(kind, made, made, site)
     except (Exhausted, RecursionError):
         pass
     return None
-
-
-# Padding
-
-
-def _paddings(run: Execution, value: Value) -> Iterator[tuple[str, Site]]:
-    for one in ingredients(run, value, leading=unless_taken_out):
-        if isinstance(one, Applied):
-            is_plane = one.callee.rpartition(".")[2] == "pad" and pads_first_axis(one)
-            if not is_plane and pads_tokens(one):
-                yield TOKENS, one.site
-            elif pads_channels(one):
-                yield CHANNELS, one.site
 
 
 def _outside_loaders(value: Value) -> Iterable[Value]:
