@@ -26,6 +26,7 @@ BOOKKEEPING = frozenset({
     "save_pretrained",
 })
 # fmt: on
+SAVING = frozenset({"save", "dump", "checkpoint", "export", "print", "mkdir", "log", "info", "join"})
 SWAPPING = frozenset({"swap", "copy", "restore", "store"})
 TAKING_OUT = frozenset({"restore", "unapply", "unswap", "original"})
 
@@ -69,16 +70,37 @@ def _training_runs(walk: Walk) -> Iterator[Move]:
 def is_swapped_in(walk: Walk) -> bool:
     """Whether an average is asked for more than its upkeep: `ema.apply_shadow()`, `ema.copy_to(...)`.
 
-    What is put in and taken out again before anything is done with it was not put in.
+    What is put in and taken out again before anything is done with it was not put in, and what is put in
+    only while it is saved was not measured.
     """
     swaps = [event for event in walk.trace.events if isinstance(event, Call) and _swaps(walk, event)]
     outs = [walk.place(event) for event in swaps if set(words(event.name)) & TAKING_OUT]
     for event in swaps:
         here = walk.place(event)
         end = next((place for place in outs if place > here), None)
-        if here not in outs and (end is None or _is_used_between(walk, event, end)):
+        if here in outs:
+            continue
+        held = list(_held_by(walk, event))
+        if held:
+            if any(_may_measure(walk, one) for one in held):
+                return True
+        elif end is None or _is_used_between(walk, event, end):
             return True
     return False
+
+
+def _held_by(walk: Walk, swap: Call) -> Iterator[Call]:
+    """What happens inside `with ema.applied(net):`."""
+    for event in walk.trace.events:
+        if isinstance(event, Call) and any(
+            scope.kind == "with" and scope.node is swap.site.node for scope in event.scopes()
+        ):
+            yield event
+
+
+def _may_measure(walk: Walk, event: Call) -> bool:
+    """Whether anything but a save happens: a network is run, or handed to what is not followed."""
+    return not set(words(event.name)) & SAVING and event.name not in BOOKKEEPING and not _swaps(walk, event)
 
 
 def _swaps(walk: Walk, event: Call) -> bool:
@@ -109,7 +131,7 @@ def _is_used_between(walk: Walk, swap: Call, end: int) -> bool:
     for event in walk.trace.events[walk.place(swap) + 1 : end]:
         if not isinstance(event, Call) or len(event.within) > len(swap.within) or _swaps(walk, event):
             continue
-        if event.name not in BOOKKEEPING or event.name == "state_dict":
+        if _may_measure(walk, event):
             return True
     return False
 

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.choosing import BEST_WORDS, NO_WEIGHTS, SAVING_WORDS, is_of_training
+from stethoscope.program.beaten_records import BEST_WORDS
+from stethoscope.program.choosing import NO_WEIGHTS, SAVING_WORDS, is_of_training
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words

@@ -8,19 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
+from stethoscope.program.beaten_records import beaten, conditions
 from stethoscope.program.evaluation import DATA_WORDS, Walk, names_in
-from stethoscope.program.events import Assignment, Call, Event, Scope
+from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.syntax import FunctionNode, all_nodes
-from stethoscope.program.values import Applied, Choice, Delayed, Instance, Items, Site, Table, Value
+from stethoscope.program.values import Applied, Delayed, Instance, Items, Site, Table, Value
 from stethoscope.run import Recipe, Setting, Source
 
 # fmt: off
-BEST_WORDS = frozenset({
-    "best", "lowest", "highest", "min", "minimum", "max", "maximum", "record", "smallest", "optimal",
-})
 SAVING_WORDS = frozenset({"save", "checkpoint", "snapshot", "ckpt", "copyfile"})
 NO_WEIGHTS = frozenset({
     "fig", "figure", "image", "images", "plot", "config", "hyperparameters", "results", "json", "csv", "log",
@@ -31,7 +29,6 @@ WEIGHTS_WORDS = frozenset({"state", "weights", "wts", "model", "params", "dict",
 # fmt: on
 # What names the class of a callback in a file: of LightningCLI, of Hydra, of registries.
 _CLASS_KEYS = frozenset({"class_path", "_target_", "target", "type", "name"})
-COMPARISONS = frozenset({"<", ">", "<=", ">=", "=="})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +76,8 @@ def choosings(walk: Walk) -> Iterator[Choosing]:
     for event in walk.trace.events:
         if not _keeps_weights(event):
             continue
-        for scope in event.scopes():
-            found = _compared(scope) if scope.kind == "if" else None
+        for scope in conditions(event, walk.short_cuts, walk.position):
+            found = beaten(scope)
             if found is None:
                 continue
             applied, metric, written = found
@@ -103,6 +100,8 @@ def _given(event: Assignment) -> Iterator[tuple[ast.expr, Value]]:
     """Each target of an assignment with what it is given: `best, best_state = loss, copy(...)`."""
     if isinstance(event.target, ast.Tuple) and isinstance(event.value, Items):
         yield from zip(event.target.elts, event.value.items, strict=False)
+    elif isinstance(event.value, Items):
+        yield from ((event.target, item) for item in event.value.items)
     else:
         yield event.target, event.value
 
@@ -110,23 +109,9 @@ def _given(event: Assignment) -> Iterator[tuple[ast.expr, Value]]:
 def _is_best_copy(target: ast.expr, value: Value) -> bool:
     names = {word for name in names_in(target) for word in words(name)}
     is_copy = isinstance(value, Applied | Delayed | Table | Instance)
+    if isinstance(value, Applied) and value.callee.startswith("copy.") and "state_dict" in value.site.text:
+        return True
     return "best" in names and bool(names & WEIGHTS_WORDS) and is_copy
-
-
-def _compared(scope: Scope) -> tuple[Applied, Value, ast.expr] | None:
-    """The comparison that a condition makes with the best so far: it, the score, and how that is written."""
-    for value in _conjuncts(scope.value):
-        if not isinstance(value, Applied) or value.callee not in COMPARISONS or len(value.args) != 2:
-            continue
-        node = value.site.node
-        if not isinstance(node, ast.Compare) or len(node.comparators) != 1:
-            continue
-        sides = ((node.left, value.args[0]), (node.comparators[0], value.args[1]))
-        best = [bool(_words_of(side) & BEST_WORDS) for side, _ in sides]
-        if best.count(True) == 1:
-            written, metric = sides[best.index(False)]
-            return value, metric, written
-    return None
 
 
 def _argument(call: Call, function: ast.AST, name: str) -> ast.expr | None:
@@ -141,21 +126,6 @@ def _argument(call: Call, function: ast.AST, name: str) -> ast.expr | None:
     names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     names = names[1:] if names[:1] in (["self"], ["cls"]) else names
     return dict(zip(names, node.args, strict=False)).get(name)
-
-
-def _conjuncts(value: Value | None) -> Iterator[Value]:
-    if isinstance(value, Applied) and value.callee in {"and", "or", "not", ".item", "bool"}:
-        for arg in value.args:
-            yield from _conjuncts(arg)
-    elif isinstance(value, Choice):
-        for option in value.options:
-            yield from _conjuncts(option)
-    elif value is not None:
-        yield value
-
-
-def _words_of(node: ast.AST) -> set[str]:
-    return {word for name in names_in(node) for word in words(name)}
 
 
 # What a score was made from

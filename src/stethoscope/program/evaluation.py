@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from stethoscope.program.cut_short import ShortCut, short_cuts
 from stethoscope.program.data_origins import are_held_out, names_given
 from stethoscope.program.doubtful_modes import doubtful_switches
 from stethoscope.program.events import Assignment, Call, Event, Scope
@@ -119,6 +120,11 @@ class Walk:
     def doubtful_switches(self) -> tuple[tuple[Event, Value | None], ...]:
         """What may switch the mode of a network, in a way that is not followed to one."""
         return doubtful_switches(self.trace.events, self.moves)
+
+    @cached_property
+    def short_cuts(self) -> tuple[ShortCut, ...]:
+        """The jumps under a condition, each with what it leaves out."""
+        return tuple(short_cuts(self.trace.events))
 
     @cached_property
     def data_names(self) -> dict[int, list[str]]:

@@ -175,9 +175,16 @@ def _draws_after(loop: ast.For) -> bool:
         return False
     named = (getattr(node, "id", None) or getattr(node, "attr", None) for node in all_nodes(loop))
     spoken = {word for name in named if name is not None for word in words(name)}
-    return bool({"decay", "momentum", "beta", "tau", "alpha", "rate"} & spoken) and bool(
-        {"lerp_", "mul_", "sub_", "lerp"} & set(_called(loop))
+    is_mixed = bool({"lerp_", "mul_", "sub_", "lerp"} & set(_called(loop))) or any(
+        map(_is_rest_of_one, all_nodes(loop))
     )
+    return is_mixed and bool({"decay", "momentum", "beta", "tau", "alpha", "rate"} & spoken)
+
+
+def _is_rest_of_one(node: ast.AST) -> bool:
+    """`1 - decay`."""
+    is_difference = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+    return is_difference and getattr(getattr(node, "left", None), "value", None) in (1, 1.0)
 
 
 def _called(node: ast.AST) -> Iterator[str]:

@@ -13,7 +13,7 @@ from stethoscope.program.evaluation import Walk, called_network, names_in
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.likenesses import words
-from stethoscope.program.moves import Kind, same_object
+from stethoscope.program.moves import Kind
 from stethoscope.program.networks import is_same_network, networks
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Value
@@ -83,7 +83,7 @@ def _results(walk: Walk) -> Iterator[Event]:
     ]
     for move in walk.moves:
         is_shown = move.kind is Kind.FORWARD and without_gradients(move.event)
-        if is_shown and any(same_object(called_network(move), network) for network in trained):
+        if is_shown and any(is_same_network(called_network(move), network) for network in trained):
             yield move.event
     for event in walk.trace.events:
         if isinstance(event, Call) and event.name in SAVING and _speaks_of_weights(event):

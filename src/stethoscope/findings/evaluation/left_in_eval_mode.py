@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.cut_short import ShortCut, short_cuts
+from stethoscope.program.cut_short import ShortCut
 from stethoscope.program.doubtful_modes import may_switch
 from stethoscope.program.evaluation import Walk, called_network
 from stethoscope.program.events import Event, Scope
@@ -163,16 +163,12 @@ def _is_sure(switch: Switch, kind: Kind) -> bool:
 def _shorter_ways(walk: Walk, switches: Sequence[Switch]) -> Iterator[ShortCut]:
     """The jumps between a switch to evaluation and the switch back that they leave out."""
     places = [walk.place(switch.event) for switch in switches]
-    for way in short_cuts(walk.trace.events):
+    for way in walk.short_cuts:
         here = walk.place(way.jump)
         skipped = [
             s for s, place in zip(switches, places, strict=True) if place > here and way.skips(s.event)
         ]
-        before = [
-            s
-            for s, place in zip(switches, places, strict=True)
-            if place < here and any(scope is way.leaves for scope in s.event.scopes())
-        ]
+        before = [s for s, place in zip(switches, places, strict=True) if place < here]
         is_asleep = bool(before) and _is_sure(before[-1], Kind.EVAL_MODE)
         if skipped and is_asleep and not way.excludes(before[-1].event):
             yield way

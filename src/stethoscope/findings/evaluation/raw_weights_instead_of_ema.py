@@ -34,11 +34,13 @@ from stethoscope.program.averages import (
 )
 from stethoscope.program.averages_by_hand import drawings
 from stethoscope.program.call_edits import replaced
+from stethoscope.program.choosing import Choosing
 from stethoscope.program.evaluation import Evaluation, Walk
 from stethoscope.program.events import Call, Event
 from stethoscope.program.framework_averages import unmeasured_averages
 from stethoscope.program.known_names import name_at
 from stethoscope.program.moves import same_object
+from stethoscope.program.saved_weights import raw_instead_of_measured
 from stethoscope.program.statements import is_name_chain
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.unused_averages import raw_results
@@ -55,6 +57,9 @@ RULE = Rule(code="EVA104", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report the evaluation of a training that keeps an average and never measures it."""
     for walk in evaluations.walks:
+        for choosing in raw_instead_of_measured(walk):
+            yield _not_what_was_measured(choosing)
+            return
         updates = average_updates(walk)
         if not updates or is_teacher(walk) or is_swapped_in(walk):
             continue
@@ -81,6 +86,14 @@ def _unmeasured(evaluation: Evaluation, update: Event) -> Finding:
         "the raw weights are measured here, while training keeps an average that nothing evaluates",
         evidence={"evaluated": sites[0].text, "average": update.site.text},
         fix=_fix(evaluation, sites[0], update),
+    )
+
+
+def _not_what_was_measured(choosing: Choosing) -> Finding:
+    return Finding(
+        (choosing.save.site.where, choosing.source.where(choosing.comparison)),
+        f"the raw weights are saved here, while `{choosing.text}`, which decides on it, is of their average",
+        evidence={"saved": choosing.save.site.text, "compared": ast.unparse(choosing.comparison)},
     )
 
 
