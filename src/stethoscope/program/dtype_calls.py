@@ -25,11 +25,13 @@ from stethoscope.program.tensor_types import (
     lowers,
     network_output,
     operation,
+    table_of,
 )
 from stethoscope.program.values import (
     Applied,
     Choice,
     ClassValue,
+    Constant,
     FunctionValue,
     Instance,
     Items,
@@ -83,8 +85,9 @@ def call_type(frame: TypeFrame, node: ast.Call) -> Held:
         return frame.flow.call(callee, args, keywords, frame.mode)
     if isinstance(func, ast.Attribute):
         base = frame.evaluate(func.value)
-        if isinstance(base.value, Table) and func.attr in {"items", "values"}:
-            return _entries(frame.flow, base, func.attr == "items")
+        table = table_of(base.value) if base.value is not None else None
+        if table is not None and func.attr in {"items", "values", "keys"}:
+            return _entries(frame.flow, table, func.attr)
         if isinstance(base.value, Instance | Applied) and func.attr in MOVING:
             return _moved(frame, node, base.value, func.attr, args, keywords)
         is_tensor = base.dtype in HALVES | {DType.FLOAT32}
@@ -227,10 +230,15 @@ def _is_hollow(callee: Value, depth: int = 6) -> bool:
     return False
 
 
-def _entries(flow: Flow, table: Held, with_keys: bool) -> Held:
-    """What `modules.items()` or `modules.values()` goes through."""
-    found = tuple(flow.visited(table))
-    return Held(items=tuple(Held(items=(UNKNOWN, one)) for one in found) if with_keys else found)
+def _entries(flow: Flow, table: Table, asked: str) -> Held:
+    """What `modules.items()`, `modules.values()` or `modules.keys()` goes through."""
+    inside = flow.elements(table)
+    keys = [Held(DType.NUMBER, value=Constant(key)) for key in list(table.entries)[: len(inside)]]
+    keys += [UNKNOWN] * (len(inside) - len(keys))
+    values = [Held(value=one) for one in inside]
+    if asked == "items":
+        return Held(items=tuple(Held(items=pair) for pair in zip(keys, values, strict=True)))
+    return Held(items=tuple(keys if asked == "keys" else values))
 
 
 def _paired(name: str, args: Sequence[Held]) -> Held:

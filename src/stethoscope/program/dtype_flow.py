@@ -34,6 +34,7 @@ from stethoscope.program.tensor_types import (
     layer,
     modules_in,
     operation,
+    table_of,
 )
 from stethoscope.program.values import (
     Applied,
@@ -49,7 +50,6 @@ from stethoscope.program.values import (
     Part,
     PartialValue,
     Site,
-    Table,
     Value,
     choice,
 )
@@ -161,7 +161,7 @@ class Flow:
                 if method is not None:
                     return self.follow(method, callee, args, keywords, mode)
             case Choice(options=options):
-                return joined([self.call(option, args, keywords, mode) for option in options[:4]])
+                return joined([self.call(option, args, keywords, mode) for option in options[:MOST_ELEMENTS]])
             case PartialValue(callee=inner):
                 return self.call(inner, args, keywords, mode)
             case Applied(callee=name, args=[inner, *given]) if name.removeprefix(".") in MOVING:
@@ -248,16 +248,24 @@ class Flow:
         """What a loop over an object visits."""
         if isinstance(value, Items):
             return value.items[:MOST_ELEMENTS]
-        if isinstance(value, Table):
-            return list(value.entries.values())[:MOST_ELEMENTS]
+        if isinstance(value, Choice):  # lists of the same kind, more often than not
+            return max((self.elements(option) for option in value.options), key=len, default=[])
+        table = table_of(value)
+        if table is not None:
+            return [*table.entries.values(), *table.rest][:MOST_ELEMENTS]
         if isinstance(value, Applied) and value.callee.endswith(("Sequential", "ModuleList")):
             return [item for arg in value.args for item in modules_in(arg)][:MOST_ELEMENTS]
         return []
 
     def visited(self, over: Held) -> Iterator[Held]:
         """What a loop over a value visits."""
+        table = table_of(over.value) if over.value is not None else None
         if over.items is not None:
             yield from over.items
+        elif table is not None:  # its keys
+            yield from (
+                Held(DType.NUMBER, value=Constant(key)) for key in list(table.entries)[:MOST_ELEMENTS]
+            )
         elif over.value is not None:
             yield from (Held(value=element) for element in self.elements(over.value))
         elif over.dtype in HALVES | {DType.FLOAT32}:

@@ -31,6 +31,7 @@ from stethoscope.program.tensor_types import (
     operation,
     part_at,
     promoted,
+    table_of,
 )
 from stethoscope.program.values import (
     Applied,
@@ -43,6 +44,7 @@ from stethoscope.program.values import (
     Site,
     Table,
     Value,
+    choice,
 )
 
 if TYPE_CHECKING:
@@ -309,14 +311,15 @@ class TypeFrame:
             and isinstance(index.value.value, int)
         ):
             return part_at(base, index.value.value)
-        if isinstance(base.value, Items | Table) and isinstance(index.value, Constant):
+        container = table_of(base.value) or base.value if base.value is not None else None
+        if isinstance(container, Items | Table) and isinstance(index.value, Constant):
             try:
-                return held_of(self.flow.run.item(base.value, index.value), self.mode)
+                return held_of(self.flow.run.item(container, index.value), self.mode)
             except (Exhausted, RecursionError):
                 return UNKNOWN
-        if isinstance(base.value, Items | Table):
-            inside = self.flow.elements(base.value)
-            return Held(value=Choice(tuple(inside))) if inside else UNKNOWN
+        if isinstance(container, Items | Table):
+            inside = self.flow.elements(container)
+            return Held(value=choice(*inside)) if inside else UNKNOWN
         if isinstance(base.value, Applied):
             inside = self.flow.elements(base.value)
             position = index.value.value if isinstance(index.value, Constant) else None

@@ -24,7 +24,7 @@ from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import FunctionNode, children
 from stethoscope.program.tensor_calls import Body
 from stethoscope.program.trace import Trace, traces
-from stethoscope.program.values import Value
+from stethoscope.program.values import Value, choice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +120,7 @@ def _speaks_of_half(index: Index, settings: SettingsTree) -> bool:
 def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
     """What the walks of training met: what each `with` enters, and what each call leads to."""
     contexts: dict[int, Value] = {}
-    callees: dict[int, Value] = {}
+    callees: dict[int, list[Value]] = {}
     for trace in known:
         for event in trace.events:
             for scope in event.scopes():
@@ -131,5 +131,6 @@ def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
             if isinstance(event, Call):
                 callee = called(trace.run, event)
                 if callee is not None:
-                    callees.setdefault(id(event.site.node), callee)
-    return contexts, callees
+                    callees.setdefault(id(event.site.node), []).append(callee)
+    # In a loop over terms or layers one call leads to each of them.
+    return contexts, {node: choice(*found) for node, found in callees.items()}

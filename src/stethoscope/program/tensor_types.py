@@ -267,6 +267,18 @@ def modules_in(value: Value) -> list[Value]:
     return [value]
 
 
+def table_of(value: Value) -> Table | None:
+    """A dictionary, or the one that a ModuleDict was made of."""
+    match value:
+        case Table():
+            return value
+        case Applied(callee=callee, args=[Table() as table, *_]) if callee.endswith(
+            (".ModuleDict", ".ParameterDict")
+        ):
+            return table
+    return None
+
+
 def lowers(callee: Value | None) -> bool:
     """Whether autocast casts what a layer or function gets to half at once."""
     match callee:
