@@ -4,7 +4,7 @@
 Inside an autocast region: `.float()` or `.to(torch.float32)` of a half value that goes straight, or through
 views only, into a convolution, a linear layer, a matrix product, an einsum or attention; and matrix products
 of what was cast for them: powers or spectra that were computed behind such a cast, factors that were all cast
-and only normalised or scaled since, a factor that is cast where it is multiplied.
+and only normalised, centred or scaled since, a factor that is cast where it is multiplied.
 
 ## Why it matters
 Autocast runs these in half whatever they get, so the cast costs memory and time and changes nothing: whoever
@@ -176,7 +176,7 @@ def _behind_views(body: Body, node: ast.expr) -> ast.expr:
 
 
 def _is_scaled_cast(half: HalfSections, body: Body, node: ast.expr, depth: int = DEEPEST_CHAIN) -> bool:
-    """Whether a value is a cast with nothing behind it but views, a normalisation, and plain factors.
+    """Whether a value is a cast with nothing behind it but views, a normalisation, and plain arithmetic.
 
     What functions of the repository are handed on the way counts as theirs to give back: a gathering over
     ranks, a dropout.
@@ -185,7 +185,7 @@ def _is_scaled_cast(half: HalfSections, body: Body, node: ast.expr, depth: int =
     if depth == 0:
         return False
     match node:
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.Sub() | ast.Add(), right=right):
             casts = [_is_scaled_cast(half, body, one, depth - 1) for one in (left, right)]
             others = [one for one, is_cast in zip((left, right), casts, strict=True) if not is_cast]
             return any(casts) and not any(_is_half(half, one) for one in others)
@@ -195,7 +195,8 @@ def _is_scaled_cast(half: HalfSections, body: Body, node: ast.expr, depth: int =
     if call is None:
         return False
     if _asks_for_single(body, call) and not call.full.startswith("torch"):
-        return True
+        noted = half.of(call.operand)  # a count or a mask has to be cast
+        return noted is not None and bool(noted.dtypes & (HALVES | {DType.FLOAT32}))
     return call.name in SCALING and _is_scaled_cast(half, body, call.operand, depth - 1)
 
 
