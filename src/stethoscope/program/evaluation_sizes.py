@@ -12,9 +12,9 @@ from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.ingredients import ingredients
 from stethoscope.program.likenesses import words
-from stethoscope.program.made_channels import sample_functions
 from stethoscope.program.moves import Kind, same_object
 from stethoscope.program.resizes import RESIZE_CALLS, is_resize
+from stethoscope.program.sample_functions import sample_functions
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Applied, Constant, Items, Site, Value
 

@@ -11,7 +11,12 @@ CHANNEL_WORDS = frozenset({
     "channel", "channels", "chan", "chans", "ch", "band", "bands", "rgb", "plane", "planes", "spectral",
     "colour", "color", "stain", "stains", "modality", "modalities", "mic", "mics", "microphones", "lead",
     "leads", "electrode", "electrodes", "sensor", "sensors", "coil", "coils", "antenna", "antennas",
-    "wavelengths", "polarisations", "polarizations", "stereo", "contrasts", "exposures",
+    "wavelengths", "polarisations", "polarizations", "stereo", "contrasts", "exposures", "montage",
+    "polarization", "polarisation",
+})
+# What says that pictures or recordings with fewer channels than usual are meant.
+FEWER_WORDS = frozenset({
+    "gray", "grey", "grays", "greys", "mono", "monochrome", "grayscale", "greyscale", "panchromatic",
 })
 # fmt: on
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from stethoscope.program.array_statements import axis_of, changed_in, given_values, is_drawn_like, words_of
 from stethoscope.program.calls import bare_name
-from stethoscope.program.entries import is_test
-from stethoscope.program.filled_channels import CHANNEL_WORDS, fills_channels
+from stethoscope.program.filled_channels import CHANNEL_WORDS, FEWER_WORDS, fills_channels
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
+from stethoscope.program.sample_functions import sample_functions
 from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.unfilled_channels import asks_for_channels, unfilled_channels
 from stethoscope.program.values import Site
 
 # fmt: off
@@ -28,7 +29,7 @@ MEANT = frozenset({
 })
 TELLING = frozenset({"valid", "present", "presence", "available", "observed"})
 LENGTHS = frozenset({"len", "length", "max", "frames", "steps", "time", "seq", "tokens", "batch", "pad"})
-JOINS = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack"})
+JOINS = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack", "dstack", "merge"})
 DRAWS = frozenset({"randn_like", "rand_like", "randn", "normal", "standard_normal", "rand"})
 # fmt: on
 CHANNEL_AXES = frozenset({None, 0, 1, -3})
@@ -46,8 +47,13 @@ class MadeChannels:
 @remembered
 def empty_channels(index: Index) -> tuple[MadeChannels, ...]:
     """Every place where samples get channels of zeros beside real ones."""
-    makers = (function for function in sample_functions(index) if "zeros" in function.source.text)
-    return tuple(found for function in makers for found in _filled(function))
+    telling = ("zeros", "pad(", "merge(")
+    makers = (one for one in sample_functions(index) if any(word in one.source.text for word in telling))
+    found: dict[int, MadeChannels] = {}
+    for function in makers:
+        for one in _filled(function):
+            found.setdefault(id(one.made.node), one)
+    return tuple(found.values())
 
 
 @remembered
@@ -57,41 +63,6 @@ def noisy_channels(index: Index) -> tuple[MadeChannels, ...]:
     return tuple(found for function in makers for found in _copied(function))
 
 
-@remembered
-def sample_functions(index: Index) -> tuple[Function, ...]:
-    """The functions that make samples: of data sets and transforms, and those that they call by name."""
-    known = [function for function in index.functions if not is_test(function.source)]
-    by_name: dict[str, list[Function]] = {}
-    for function in known:
-        by_name.setdefault(function.name, []).append(function)
-    waiting = [function for function in known if _makes_samples(function, index)]
-    found: dict[str, Function] = {}
-    while waiting:
-        function = waiting.pop()
-        if function.qualified in found:
-            continue
-        found[function.qualified] = function
-        for node in own_nodes(function.node):
-            called = by_name.get(bare_name(node), ()) if isinstance(node, ast.Call) else ()
-            waiting += [one for one in called if len(called) == 1 and not _is_of_network(one, index)]
-    return tuple(found.values())
-
-
-def _makes_samples(function: Function, index: Index) -> bool:
-    owner = function.owner
-    if not isinstance(owner, Class):
-        return "collate" in words(function.name)
-    if function.name in {"__getitem__", "__iter__"}:
-        return any(base.rpartition(".")[2].endswith("Dataset") for base in index.outside_bases(owner))
-    return function.name == "__call__" and not _is_of_network(function, index)
-
-
-def _is_of_network(function: Function, index: Index) -> bool:
-    owner = function.owner
-    bases = index.outside_bases(owner) if isinstance(owner, Class) else ()
-    return any(base.rpartition(".")[2].endswith("Module") for base in bases)
-
-
 # --- zeros
 
 
@@ -99,17 +70,20 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
     spoken = _spoken(function)
     if spoken & TELLING:
         return
+    is_about_channels = bool(spoken & (CHANNEL_WORDS | FEWER_WORDS)) or asks_for_channels(function)
     given = given_values(own_nodes(function.node))
     for join in _joins(function):
-        row = join.args[0]
-        parts = row.elts if isinstance(row, ast.Tuple | ast.List) else []
+        parts = _parts(join.args[-1] if bare_name(join) == "merge" else join.args[0])
         zeros = [zero for part in parts if (zero := _zeros(part, given)) is not None]
-        if not zeros or len(zeros) == len(parts) or axis_of(join) not in CHANNEL_AXES:
+        # Two along the last axis are the parts of a complex number.
+        is_last = axis_of(join) in {-1, 2} and len(parts) > 2 and is_about_channels
+        is_along = bare_name(join) == "merge" or axis_of(join) in CHANNEL_AXES or is_last
+        if not zeros or len(zeros) == len(parts) or not is_along:
             continue
         kept = [part for part in parts if _zeros(part, given) is None]
         if any(MEANT.intersection(words_of(part)) for part in parts):
             continue
-        if any(_adds_channels(zero, kept, spoken) for zero in zeros):
+        if any(_adds_channels(zero, kept, is_about_channels) for zero in zeros):
             yield MadeChannels(Site(function.source, join), Site(function.source, zeros[0]))
     for target, value in _written(function):
         zeros_made = _zeros(target.value, given)
@@ -118,6 +92,30 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
         if MEANT.intersection(words_of(target.value)) or not fills_channels(zeros_made, target):
             continue
         yield MadeChannels(Site(function.source, target), Site(function.source, zeros_made))
+    for one in unfilled_channels(function, is_about_channels):
+        if not MEANT.intersection(_targets(one.filled, one.made, function)):
+            yield MadeChannels(Site(function.source, one.filled), Site(function.source, one.made))
+
+
+def _targets(filled: ast.AST, made: ast.Call, function: Function) -> set[str]:
+    """The words of what is filled, and of what gets its name from it."""
+    named = set(words_of(filled.value)) if isinstance(filled, ast.Subscript) else set()
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Assign) and node.value is made:
+            named |= {word for target in node.targets for word in words_of(target)}
+    return named
+
+
+def _parts(row: ast.expr) -> list[ast.expr]:
+    """The parts of a list that is joined: `[x, zeros]`, `[x] + [zeros] * 2`."""
+    match row:
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            return list(elts)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return [*_parts(left), *_parts(right)]
+        case ast.BinOp(left=left, op=ast.Mult()):
+            return _parts(left)
+    return []
 
 
 def _written(function: Function) -> Iterator[tuple[ast.Subscript, ast.expr]]:
@@ -139,15 +137,18 @@ def _zeros(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:
     if not isinstance(node, ast.Call):
         return None
     name = bare_name(node)
-    return node if name in {"zeros", "new_zeros", "zeros_like"} and node.args else None
+    is_black = name == "new" and len(node.args) == 2 and getattr(node.args[0], "value", "") == "L"  # PIL
+    return node if (name in {"zeros", "new_zeros", "zeros_like"} and node.args) or is_black else None
 
 
-def _adds_channels(zeros: ast.Call, kept: list[ast.expr], spoken: set[str]) -> bool:
+def _adds_channels(zeros: ast.Call, kept: list[ast.expr], is_about_channels: bool) -> bool:
     """Whether zeros fill up channels: as many as a number of channels lacks, in the shape of the rest."""
     name = bare_name(zeros)
+    if name == "new":
+        return True
     if name == "zeros_like":
         like = ast.unparse(zeros.args[0])
-        return bool(spoken & CHANNEL_WORDS) and any(ast.unparse(part) == like for part in kept)
+        return is_about_channels and any(ast.unparse(part) == like for part in kept)
     sizes = zeros.args[0].elts if isinstance(zeros.args[0], ast.Tuple | ast.List) else zeros.args
     if len(sizes) < 2:
         return False  # a row of numbers has no channels
@@ -155,7 +156,7 @@ def _adds_channels(zeros: ast.Call, kept: list[ast.expr], spoken: set[str]) -> b
     if count & CHANNEL_WORDS:
         return True
     in_shape = len(sizes) == SPATIAL or any(isinstance(size, ast.Starred) for size in sizes[1:])
-    return in_shape and bool(spoken & CHANNEL_WORDS) and not count & LENGTHS
+    return in_shape and is_about_channels and not count & LENGTHS
 
 
 # --- copies

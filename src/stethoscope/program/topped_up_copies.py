@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from stethoscope.program.calls import bare_name
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
-from stethoscope.program.made_channels import DRAWS, MadeChannels, sample_functions
+from stethoscope.program.made_channels import DRAWS, MadeChannels
 from stethoscope.program.noisy_copies import JOINS, SAMPLING_WORDS
 from stethoscope.program.remembered import remembered
+from stethoscope.program.sample_functions import sample_functions
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
 
