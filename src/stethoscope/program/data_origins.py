@@ -29,18 +29,19 @@ def names_given(events: Sequence[Event]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for event in events:
         if isinstance(event, Assignment) and not event.operator:
-            for target, value in _pairs(event.target, event.value):
+            for target, value in paired(event.target, event.value):
                 name = _last_name(target)
                 if name and not isinstance(value, Constant):
                     found.setdefault(id(value), []).append(name)
     return found
 
 
-def _pairs(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+def paired(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+    """Each target of an assignment with what it is given."""
     if isinstance(target, ast.Tuple | ast.List):
         if isinstance(value, Items) and len(value.items) == len(target.elts):
             for one, item in zip(target.elts, value.items, strict=True):
-                yield from _pairs(one, item)
+                yield from paired(one, item)
     else:
         yield target, value
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.ancestry import quietly
 from stethoscope.program.batches import batch_parts, datasets, is_loader
+from stethoscope.program.data_origins import paired
 from stethoscope.program.evaluation_entries import evaluates
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.execution import STEPS, Execution, Exhausted
@@ -49,7 +50,15 @@ class LoaderPair:
 
 
 def loader_pairs(index: Index, settings: SettingsTree) -> tuple[LoaderPair, ...]:
-    """The pairs that the walks met, that hooks of frameworks give back, and that trainers are given."""
+    """The pairs that the walks met, that hooks of frameworks give back, and that trainers are given.
+
+    Without the latter two where a step of a framework's evaluation standardises its batch by itself.
+    """
+    return tuple(_in_walks(index, settings)) if _hooks_scale(index) else every_loader_pair(index, settings)
+
+
+def every_loader_pair(index: Index, settings: SettingsTree) -> tuple[LoaderPair, ...]:
+    """The pairs, whatever is done with their batches."""
     return (*_in_walks(index, settings), *_in_hooks(index, settings), *_in_fits(index, settings))
 
 
@@ -105,13 +114,16 @@ def dataset_classes(run: Execution, loader: Applied) -> set[Class]:
 
 
 def _names_by_value(run: Execution) -> dict[int, list[str]]:
+    """What values are called, also those of rows: `train, val = map(loader_for, splits)`."""
     found: dict[int, list[str]] = {}
     for event in list(run.events):
-        if isinstance(event, Assignment):
-            name = dotted(event.target) or ""
-            values = [event.value]
-            if isinstance(event.value, Delayed) and "load" in ast.unparse(event.value.site.node).lower():
-                values.append(quietly(run, event.value))
+        if not isinstance(event, Assignment):
+            continue
+        for target, given in paired(event.target, event.value):
+            name = dotted(target) or ""
+            values = [given]
+            if isinstance(given, Delayed) and "load" in ast.unparse(event.site.node).lower():
+                values.append(quietly(run, given))
             for value in values:
                 found.setdefault(id(value), []).append(name)
     return found
@@ -131,7 +143,7 @@ def _in_hooks(index: Index, settings: SettingsTree) -> Iterator[LoaderPair]:
     for cls in index.classes:
         first = cls.methods.get("train_dataloader")
         others = [cls.methods[name] for name in EVALUATION_HOOKS if name in cls.methods]
-        if first is None or not others or _hooks_scale(index):
+        if first is None or not others:
             continue
         run = Execution(index, settings, TRACE_STEPS // 4, tracing=True)
         try:
@@ -147,8 +159,6 @@ def _in_hooks(index: Index, settings: SettingsTree) -> Iterator[LoaderPair]:
 
 def _in_fits(index: Index, settings: SettingsTree) -> Iterator[LoaderPair]:
     """The loaders that a Lightning trainer is given side by side."""
-    if _hooks_scale(index):
-        return
     for loader in fitted_loaders(index, settings):
         for event in list(loader.run.events):
             if not isinstance(event, Call) or event.name != "fit":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stethoscope.program.evaluation import Evaluation, Walk, hook_walks, walks
 from stethoscope.program.index import Index, index
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.settings_tree import SettingsTree, settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 
@@ -16,12 +16,13 @@ from stethoscope.signals.missing import NO_SOURCE, Missing
 class Evaluations:
     """The walks through the training source, each with the runs of networks on held-out data.
 
-    `hooks` are the walks of what frameworks call for every batch.
+    `hooks` are the walks of what frameworks call for every batch; `settings` is what all of them were told.
     """
 
     index: Index
     walks: tuple[Walk, ...]
     hooks: tuple[Walk, ...] = ()
+    settings: SettingsTree = field(default_factory=SettingsTree)
 
     def __iter__(self) -> Iterator[Evaluation]:
         return (evaluation for walk in self.walks for evaluation in walk.evaluations)
@@ -33,4 +34,4 @@ def measure(run: Run) -> Evaluations | Missing:
         return NO_SOURCE
     known = index(run.program)
     settings = settings_tree(run.recipe)
-    return Evaluations(known, walks(known, settings), hook_walks(known, settings))
+    return Evaluations(known, walks(known, settings), hook_walks(known, settings), settings)

@@ -27,6 +27,7 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.evaluation_sizes import resized_in_data_sets, resized_in_evaluation
 from stethoscope.program.random_crops_in_evaluation import random_crops
 from stethoscope.program.removal import removal
+from stethoscope.program.sample_sizes import resized_samples
 from stethoscope.program.statements import blocks_around
 from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.values import Site
@@ -50,6 +51,15 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             message=f"only what is measured is resized before the network{instead}",
             evidence={"resize": found.resize.text},
             fix=_without(found.resize),
+        )
+    for one in resized_samples(evaluations.index, evaluations.settings):
+        if id(one.resize.node) in seen:
+            continue
+        seen.add(id(one.resize.node))
+        yield Finding(
+            where=tuple(dict.fromkeys((one.resize.where, one.judged.where))),
+            message="only what is measured is resized before the network",
+            evidence={"resize": one.resize.text, "measured": one.judged.text, "trained": one.trained.text},
         )
     for walk in evaluations.walks:
         for cut in random_crops(walk):
