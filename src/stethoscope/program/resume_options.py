@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
@@ -12,11 +13,13 @@ from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call
 from stethoscope.program.index import index
 from stethoscope.program.likenesses import words
+from stethoscope.program.mentions import Spot, taken_by_name
 from stethoscope.program.moves import full_name
 from stethoscope.program.option import Option
-from stethoscope.program.setting_uses import Use, setting_uses
+from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.program.uncalled_functions import is_out_of_reach
 from stethoscope.program.values import Applied, Value
-from stethoscope.run import Program, Where
+from stethoscope.run import Program, Setting, Where
 
 PRINTING = frozenset(
     {"print", "info", "debug", "warning", "log", "write", "format", "error", "pprint", "str"}
@@ -28,10 +31,14 @@ CHECKPOINTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class IdleOption:
-    """An option for resuming that nothing acts on, and the places that only mention it."""
+    """An option for resuming that nothing acts on, and the places that only mention it.
+
+    `is_out_of_reach` says that they would act on it, in functions that nothing calls.
+    """
 
     option: Option
     mentions: tuple[Where, ...]
+    is_out_of_reach: bool = False
 
 
 def is_for_resuming(name: str) -> bool:
@@ -42,24 +49,51 @@ def is_for_resuming(name: str) -> bool:
     return bool(parts & {"resume", "resuming", "restore"}) or name.replace("-", "_") in CHECKPOINTS
 
 
-def idle_options(program: Program, written: frozenset[str] = frozenset()) -> Iterator[IdleOption]:
-    """The flags and fields for resuming that reach nothing but print-outs and checks.
+def idle_options(program: Program, settings: Sequence[Setting] = ()) -> Iterator[IdleOption]:
+    """The flags and fields for resuming that reach nothing but print-outs, checks and what is never called.
 
-    `written` are the names in the run's settings files.
+    `settings` are those in the run's files, some of which no option declares.
     """
-    if not any(is_for_resuming(option.name) for option in declared_options(index(program))):
+    declared = {option.name for option in declared_options(index(program))}
+    lines = [one for one in settings if one.leaf not in declared and is_for_resuming(one.leaf)]
+    if not lines and not any(map(is_for_resuming, declared)):
         return  # following the settings of a large program takes seconds
-    uses = setting_uses(program, written)
+    names = frozenset(part for one in settings for part in one.key if isinstance(part, str))
+    uses = setting_uses(program, names)
     if uses is None:
         return
     seen: set[str] = set()
-    for option in uses.options:
-        if option.name in seen or option.kind not in {"flag", "field"} or not is_for_resuming(option.name):
+    for option in (*uses.options, *map(_line, lines)):
+        is_asked = option.kind in {"flag", "field", "line"} and is_for_resuming(option.name)
+        if option.name in seen or not is_asked:
             continue
         seen.add(option.name)
-        usage = uses.of_option(option)
+        is_line = option.kind == "line"
+        if is_line and not (uses.reads_files and uses.takes(option.name)):
+            continue
+        usage = uses.of(option.name, option.sections) if is_line else uses.of_option(option)
         if usage.use is Use.UNUSED:
             yield IdleOption(option, usage.mentions)
+        elif usage.use is Use.USED and (away := _out_of_reach(option.name, uses)):
+            yield IdleOption(option, away, True)
+
+
+def _line(setting: Setting) -> Option:
+    """A line of a settings file as an option."""
+    sections = tuple(part for part in setting.key[:-1] if isinstance(part, str))
+    return Option(setting.leaf, setting.where, "line", setting.value, sections)
+
+
+def _out_of_reach(name: str, uses: SettingUses) -> tuple[Where, ...]:
+    """The places that read an option, where all of them are in functions that nothing calls."""
+    spots = [spot for spot in taken_by_name(name, uses.code) if not isinstance(_context(spot), ast.Store)]
+    if not spots or not all(is_out_of_reach(spot, uses.code) for spot in spots):
+        return ()
+    return tuple(spot.where for spot in spots)
+
+
+def _context(spot: Spot) -> object:
+    return getattr(spot.node, "ctx", None)
 
 
 def dropped_loads(walk: Walk) -> Iterator[Call]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stethoscope.program.handed_values import ANY, Leaf, handed_to_call, method_called
+from stethoscope.program.idle_branches import is_idle
 from stethoscope.program.index import Class, External, Function
 from stethoscope.program.kinship import kinship
 from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of, texts_of
@@ -163,7 +164,8 @@ class Following:
         if isinstance(parent, ast.Return):
             return self.returned(parent, leaf)
         if isinstance(parent, ast.If):  # what depends on the whole depends on no setting in particular
-            return leaf.key != ANY and not (only_tells(parent.body) and only_tells(parent.orelse))
+            arms = (parent.body, parent.orelse)
+            return leaf.key != ANY and not all(is_idle(arm, leaf.spot.source, self.code) for arm in arms)
         if isinstance(parent, ast.For | ast.AsyncFor):
             return not only_tells(parent.body) and self.looped(parent.target, leaf)
         return not isinstance(parent, _ENDS)

@@ -33,7 +33,7 @@ def measure(run: Run) -> ResumeOptions | Missing:
     dropped = tuple(call for walk in found for call in dropped_loads(walk))
     written = _written(run)
     untold = tuple(untold_starts(index(run.program), written))
-    return ResumeOptions(tuple(idle_options(run.program, written)), dropped, untold)
+    return ResumeOptions(tuple(idle_options(run.program, tuple(run.recipe or ()))), dropped, untold)
 
 
 def _written(run: Run) -> frozenset[str]:

@@ -2,8 +2,8 @@
 
 ## What it checks
 Flags and fields that ask for a run to go on (`--resume`, `resume_from`, `ckpt`): whether their value
-reaches anything but print-outs and checks that the file exists. Also checkpoints that are read for a resume
-and of which nothing is put back.
+reaches anything but print-outs, checks that the file exists and functions that nothing calls. Also
+checkpoints that are read for a resume and of which nothing is put back.
 
 ## Why it matters
 The run starts with new weights and says that it resumes. Its curve looks like one that forgot everything,
@@ -38,6 +38,7 @@ def examine(options: ResumeOptions) -> Iterator[Finding]:
     """Report each option for resuming that nothing acts on, and each checkpoint that is dropped."""
     for idle in options.idle:
         how = "it is only printed or checked" if idle.mentions else "nothing reads it"
+        how = "nothing calls the function that reads it" if idle.is_out_of_reach else how
         yield Finding(
             (idle.option.where, *idle.mentions[:MENTIONS]),
             f"{idle.option.name} asks for a resume and no checkpoint is loaded by it: {how}",
