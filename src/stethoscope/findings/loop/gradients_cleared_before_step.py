@@ -3,15 +3,18 @@
 ## What it checks
 On every path through a training loop: whether, after `backward()`, the gradients of an optimizer are
 cleared (`optimizer.zero_grad()`, `model.zero_grad()`, `p.grad = None`) before that same optimizer steps.
+Also, under `accelerator.accumulate()` with a window of several batches: whether they are cleared before the
+backward pass. Accelerate passes over `zero_grad()` until the batch that updates, so it clears there, and
+the update is made of the last batch alone.
 
 ## Why it matters
 The step finds gradients of zero or None. Plain SGD leaves the weights as they are; Adam moves by momentum
 and weight decay alone. The loss does not fall, and nothing is raised.
 
 ## When it is harmless
-Clearing before the backward pass or after the step. Clearing another optimizer's gradients, as in the
-training of two networks against each other. Clearing after gradients were set aside, where the loop writes
-`p.grad` by hand before it steps (gradient surgery).
+Clearing after the step; before the backward pass where every batch is an update. Clearing another
+optimizer's gradients, as in the training of two networks against each other. Clearing after gradients were
+set aside, where the loop writes `p.grad` by hand before it steps (gradient surgery).
 
 ## References
 - torch.optim.Optimizer.zero_grad
@@ -22,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.cleared_windows import cleared_windows
 from stethoscope.program.loop_order import clears, go_together, last_before, moves_between, sets_gradients
 from stethoscope.program.meeting_places import places_of
 from stethoscope.program.moves import Kind, Move
@@ -54,6 +58,24 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 if splices and site.source is backward.event.site.source
                 else None,
             )
+
+        for zero, step in dict.fromkeys(cleared_windows(loop)):
+            if zero.event.site.where not in told:
+                told.add(zero.event.site.where)
+                yield _window_cleared(zero, step)
+
+
+def _window_cleared(zero: Move, step: Move) -> Finding:
+    site = zero.event.site
+    splices = moved(site.source, site.node, step.event.site.node, after=True)
+    return Finding(
+        where=(site.where, step.event.site.where),
+        message=f"{site.text} is passed over by Accelerate until the batch that updates, and takes away "
+        "there what the batches before it gathered",
+        evidence={"update": step.event.site.text, "line of update": step.event.line},
+        proof="under accumulate(), zero_grad() acts only where gradients are synchronised: on the last batch",
+        fix=Fix("clear the gradients after the update", Level.SAFE, splices) if splices else None,
+    )
 
 
 def _emptied(loop: TrainingLoop) -> Iterator[tuple[Move, Move, Move]]:
