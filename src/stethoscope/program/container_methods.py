@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stethoscope.program.call_arguments import SPREAD, STARRED
@@ -25,13 +26,19 @@ def container_method(
             if name == "extend" and args:
                 items.extend(run.elements(args[0]))
                 return NOTHING
+            if name == "index" and args:
+                return _place(items, args[0])
             return receiver if name in UNCHANGED or name == "copy" else None
         case Table():
             return _table_method(run, receiver, name, args, keywords)
         case Settings(tree=tree):
             if name == "get" and args and isinstance(args[0], Constant):
                 found = _setting(run, receiver, args[0].value)
-                return args[1] if is_nothing(found) and len(args) > 1 else found
+                if not is_nothing(found) or len(args) < 2:
+                    return found
+                if isinstance(tree, dict):
+                    run.defaulted[id(args[1])] = Defaulted(args[1], args[0].value, tuple(tree))
+                return args[1]
             if name == "pop" and args and isinstance(args[0], Constant):
                 return _setting(run, receiver, args[0].value)
             if name in {"items", "values"} and isinstance(tree, dict):
@@ -43,6 +50,27 @@ def container_method(
                 )
             if name in {"copy", "keys"}:
                 return receiver
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Defaulted:
+    """A value that was given in place of one that is not there: what was asked for, and what there is."""
+
+    value: Value
+    asked: object
+    there: tuple[object, ...]
+
+
+def _place(items: Sequence[Value], wanted: Value) -> Value | None:
+    """`NAMES.index("other")`, where all names before it are known."""
+    if not isinstance(wanted, Constant):
+        return None
+    for place, item in enumerate(items):
+        if not isinstance(item, Constant):
+            return None
+        if item.value == wanted.value:
+            return Constant(place)
     return None
 
 
@@ -65,6 +93,7 @@ def _table_method(
         if isinstance(args[0], Constant) and key not in table.entries and not table.rest and len(args) > 1:
             if name == "setdefault":
                 run.write(table.entries, key, args[1])
+            run.defaulted[id(args[1])] = Defaulted(args[1], key, tuple(table.entries))
             return args[1]
         return run.item(table, args[0])
     if name == "update":

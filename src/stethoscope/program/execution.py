@@ -24,6 +24,7 @@ from stethoscope.program.builtin_calls import BUILTINS, CONCRETE_ROUNDS, LOOP_RO
 from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.chained_layers import kept_by_chain
 from stethoscope.program.computed_tensors import array_attribute, array_item
+from stethoscope.program.container_methods import Defaulted
 from stethoscope.program.decorators import decorated
 from stethoscope.program.displays import comprehended, dict_comprehension, dict_display, unstarred
 from stethoscope.program.effects import effects
@@ -132,6 +133,7 @@ class Execution:
         self.stack: list[Function] = []
         self.from_model: dict[int, tuple[bool, Value]] = {}  # answers of comes_from_model
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
+        self.defaulted: dict[int, Defaulted] = {}  # what was given for what is not in a table
         self.unrecorded: Unrecorded = {}  # what was computed without recording gradients
         self._effects = effects(index)
         self._script: Frame | None = None

@@ -13,7 +13,7 @@ from stethoscope.program.own_losses import COMPARING, is_one_number
 from stethoscope.program.values import Applied, Constant, Delayed, Items, Part, Site, Value
 
 DEPTH = 8
-CUT, WEIGHED_OUT, DROPPED = "cut", "weighed out", "dropped"
+CUT, WEIGHED_OUT, DROPPED, MISNAMED = "cut", "weighed out", "dropped", "misnamed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from stethoscope.program.call_arguments import SPREAD
 from stethoscope.program.execution import Execution
-from stethoscope.program.ingredients import peeled
+from stethoscope.program.ingredients import ingredients, peeled
 from stethoscope.program.likenesses import words
 from stethoscope.program.network_passes import is_network_pass
-from stethoscope.program.values import Applied, Constant, Delayed, Instance, Leaf, Part, Value
+from stethoscope.program.values import Applied, Choice, Constant, Delayed, Instance, Leaf, Part, Value
 
 # fmt: off
 MASKING_WORDS = frozenset({
@@ -58,6 +58,14 @@ def is_left_open(loss: Applied) -> bool:
 def takes_out(loss: Applied) -> bool:
     """Whether a loss is told what it leaves out, or how much each class counts."""
     return bool(_options(loss) & {"ignore_index", "mask", "weight"})
+
+
+def may_weigh_out(run: Execution, loss: Applied) -> bool:
+    """Whether a class may count nothing: weights are given, and zero or not written out."""
+    weight = option_of(loss, "weight")
+    made = [] if weight is None else list(ingredients(run, peeled(weight)))
+    numbers = [one.value for one in made if isinstance(one, Constant)]
+    return not numbers or 0 in numbers or any(isinstance(one, Leaf | Part | Choice) for one in made)
 
 
 def picks_by(value: Value, parts: list[Part]) -> bool:

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from stethoscope.program.addends import DEPTH, Addend, addends_of
 from stethoscope.program.dropped_terms import dropped_sums
 from stethoscope.program.execution import STEPS, Exhausted
-from stethoscope.program.idle_terms import DROPPED, WEIGHED_OUT, IdleTerm, cut_at
+from stethoscope.program.idle_terms import DROPPED, MISNAMED, WEIGHED_OUT, IdleTerm, cut_at
 from stethoscope.program.index import Index
 from stethoscope.program.minimised import Minimised, minimised
+from stethoscope.program.misnamed_weights import misnamed_weight
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.silent_weights import silent_weight
 from stethoscope.program.term_sizes import TermSize, sized
 from stethoscope.program.term_weights import KnownNumbers, TermWeight, weighed
-from stethoscope.program.values import Applied, Delayed
+from stethoscope.program.values import Applied, Delayed, Site
 
 MOST_TERMS = 12
 
@@ -72,6 +73,16 @@ def _idle(one: Minimised, addends: Sequence[Addend]) -> Iterator[IdleTerm]:
         if cut is not None:
             yield IdleTerm(addend.value.site, cut, one.sink.site)
             continue
+        misnamed = misnamed_weight(one.run, addend.value)
+        if misnamed is not None:
+            yield IdleTerm(_inner(addend.value), misnamed, one.sink.site, MISNAMED)
+            continue
         weight = silent_weight(one.run.index, addend.value, one.sink.site)
         if weight is not None:
             yield IdleTerm(addend.value.site, weight, one.sink.site, WEIGHED_OUT)
+
+
+def _inner(term: Applied | Delayed) -> Site:
+    """Where what is weighed was made."""
+    made = [arg for arg in term.args if isinstance(arg, Applied | Delayed)]
+    return made[0].site if made else term.site

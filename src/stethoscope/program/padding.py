@@ -27,6 +27,7 @@ from stethoscope.program.loss_masks import (
     is_of_classes,
     marks_valid,
     may_mask,
+    may_weigh_out,
     names_mask,
     option_of,
     picks_by,
@@ -43,7 +44,16 @@ from stethoscope.program.syntax import all_nodes
 from stethoscope.program.trainer_collators import collator
 from stethoscope.program.trainer_labels import labels_as_made
 from stethoscope.program.training_data import TrainingLoader, training_loaders
-from stethoscope.program.values import Applied, Delayed, Items, Leaf, Part, Site, Value, inputs
+from stethoscope.program.values import (
+    Applied,
+    Delayed,
+    Items,
+    Leaf,
+    Part,
+    Site,
+    Value,
+    inputs,
+)
 from stethoscope.program.void_labels import replaced_mark
 
 __all__ = ["CHANNELS", "ONE_SIDED", "TOKENS", "VOID", "PaddedLoss", "Padding", "padding_in_loss"]
@@ -154,7 +164,9 @@ class _Objective:
                 continue
             ignored = option_of(loss, "ignore_index")
             # What is one number already has its pads in it, whatever it is multiplied with.
-            if (ignored is None and is_masked) or option_of(loss, "weight") is not None or is_left_open(loss):
+            if (ignored is None and is_masked) or is_left_open(loss):
+                continue
+            if option_of(loss, "weight") is not None and (ignored is None or may_weigh_out(self.run, loss)):
                 continue
             target = loss.args[1] if len(loss.args) > 1 else loss.keywords.get("target")
             for run, value in self._made_of(target) if target is not None else ():

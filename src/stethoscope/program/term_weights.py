@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.addends import DEPTH, Addend
+from stethoscope.program.addends import DEPTH, Addend, applied_in
 from stethoscope.program.declared_numbers import declared_numbers, number
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised
-from stethoscope.program.network_passes import callable_name, is_network_pass
+from stethoscope.program.network_passes import callable_name, comes_from_model, is_network_pass
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.values import (
     Applied,
@@ -126,6 +126,7 @@ def _weight_of_mean(
                 if known and (value.callee == "*" or scale is right):
                     times = known if value.callee == "*" else 1 / known
                     return _weight_of_mean(run, numbers, inner, factor * times, depth - 1)
+            return _masked_mean(run, value, factor)
         case Applied(callee=callee, args=args, keywords=keywords, maker=maker):
             options = {**(maker.keywords if maker is not None else {}), **keywords}
             reduction = options.get("reduction")
@@ -141,6 +142,25 @@ def _weight_of_mean(
                 return _Mean(within.weight if within is not None else abs(factor), True)
             return within
     return None
+
+
+def _masked_mean(run: Execution, value: Applied, factor: float) -> _Mean | None:
+    """`(loss * mask).sum() / mask.sum()`: a mean over some of the values."""
+    summed, count = value.args
+    while (
+        isinstance(count, Applied)
+        and count.args
+        and count.callee.rpartition(".")[2] in {"clamp", "clamp_min", "max"}
+    ):
+        count = count.args[0]
+    if value.callee != "/" or not (_is_sum(summed) and _is_sum(count)) or comes_from_model(run, count):
+        return None
+    names = {one.callee.removesuffix("()").rpartition(".")[2] for one in applied_in(run, summed)}
+    return _Mean(abs(factor), bool(names & (MEANS | {"kl_div"}) - {"mean"}))
+
+
+def _is_sum(value: Value) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] == "sum"
 
 
 def _named(call: Delayed) -> str:

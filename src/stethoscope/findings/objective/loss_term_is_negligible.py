@@ -8,7 +8,8 @@ that shrinks so, as with `norm="forward"` and a mean, a hundredth is the limit. 
 be computed so is judged by its weight alone, where that is a billionth of another mean's, or a few millionths
 of another term's for a loss whose values are known to be no huge numbers. A term whose sides are all
 detached, or that is computed without gradients, has no say at all; nor has one whose weight is counted up
-with the epochs in such a way that it is zero in all of them, or one whose sum with the loss nobody keeps.
+with the epochs in such a way that it is zero in all of them, or one whose sum with the loss nobody keeps, or
+one whose weight is looked up by a name that the weights do not have and so falls back to zero.
 
 ## Why it matters
 The term is paid for in time and memory and trusted to shape the result, and its gradient drowns in the noise
@@ -30,7 +31,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.call_edits import replaced
-from stethoscope.program.idle_terms import CUT, DROPPED, WEIGHED_OUT
+from stethoscope.program.idle_terms import CUT, DROPPED, MISNAMED, WEIGHED_OUT
 from stethoscope.program.index import dotted
 from stethoscope.program.statements import blocks_around, is_name_chain, without_header
 from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, with_assumed
@@ -52,6 +53,7 @@ UNHEARD = 5e-6
 IDLE = {
     CUT: "no gradient goes through this term: it adds a number to the loss and teaches nothing",
     WEIGHED_OUT: "the weight of this term is zero in every round of training: it teaches nothing",
+    MISNAMED: "the weights have no entry of this term's name, and one that nothing asks for: it counts zero",
     DROPPED: "this sum is computed and thrown away: the term is not in what is minimised",
 }
 
