@@ -94,8 +94,9 @@ def _told(loss: Site, mark: str) -> Splice | None:
         if len(made) != 1 or not isinstance(made[0], ast.Call):
             return None
         node = made[0]
-    if _last(node) not in LOSSES or any(word.arg == "ignore_index" for word in node.keywords):
-        return None
+    told = {word.arg: getattr(word.value, "value", None) for word in node.keywords}
+    if _last(node) not in LOSSES or "ignore_index" in told or told.get("reduction") in {"none", "sum"}:
+        return None  # what is averaged later would count the pads all the same
     return with_keyword(source, node, "ignore_index", mark)
 
 

@@ -23,7 +23,7 @@ an optimizer's parameters, or what is done to the network, could not be followed
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.ancestry import cuts_gradient, quietly
@@ -131,7 +131,7 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 message=f"the loss goes through {name_of(module)} ({used.site.text}), and no optimizer has "
                 "its parameters",
                 evidence={"network": name_of(module), "optimizer": first.site.text},
-                fix=_given(first, _named(loop, module, first)),
+                fix=_given(held, _named(loop, module, first)),
             )
 
 
@@ -182,7 +182,7 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
             message=f"{first.name} has other parts of {name_of(module)}, and not {name}, which the loss goes "
             "through as well",
             evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
-            fix=_part_given(first, module, name),
+            fix=_part_given(held, module, name),
         )
 
 
@@ -207,7 +207,7 @@ def _left_out_of_module(loop: TrainingLoop, held: tuple[Holder, ...]) -> Iterato
             message=f"configure_optimizers gives other parts of {name_of(module)} to {first.name}, and not "
             f"{name}, which the loss goes through as well",
             evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
-            fix=_part_given(first, module, name),
+            fix=_part_given(held, module, name),
         )
 
 
@@ -320,17 +320,17 @@ def _named(loop: TrainingLoop, module: Value, made: Call) -> str:
     return next((name for value in same if (name := name_at(walk, value, made))), "")
 
 
-def _given(made: Call, network: str) -> Fix | None:
-    """The network given to the first optimizer too, where it has a name there."""
-    splice = given_too(made.site, network) if network else None
+def _given(held: Sequence[Holder], network: str) -> Fix | None:
+    """The network given to the optimizer too, where it has a name there and there is no other one."""
+    splice = given_too(held[0].call.site, network) if network and len(held) == 1 else None
     return (
         Fix(f"give {network} to the optimizer too", Level.UNSAFE, (splice,)) if splice is not None else None
     )
 
 
-def _part_given(made: Call, module: Instance, part: str) -> Fix | None:
-    owner = owner_of_parts(made.site, module)
-    return _given(made, f"{owner}.{part}") if owner and part in module.attributes else None
+def _part_given(held: Sequence[Holder], module: Instance, part: str) -> Fix | None:
+    owner = owner_of_parts(held[0].call.site, module)
+    return _given(held, f"{owner}.{part}") if owner and part in module.attributes else None
 
 
 def _registered(loop: TrainingLoop, module: Value, found: Unregistered) -> Fix | None:
