@@ -126,7 +126,7 @@ def _weight_of_mean(
                 if known and (value.callee == "*" or scale is right):
                     times = known if value.callee == "*" else 1 / known
                     return _weight_of_mean(run, numbers, inner, factor * times, depth - 1)
-            return _masked_mean(run, value, factor)
+            return _masked_mean(run, numbers, value, factor)
         case Applied(callee=callee, args=args, keywords=keywords, maker=maker):
             options = {**(maker.keywords if maker is not None else {}), **keywords}
             reduction = options.get("reduction")
@@ -144,9 +144,12 @@ def _weight_of_mean(
     return None
 
 
-def _masked_mean(run: Execution, value: Applied, factor: float) -> _Mean | None:
+def _masked_mean(run: Execution, numbers: KnownNumbers, value: Applied, factor: float) -> _Mean | None:
     """`(loss * mask).sum() / mask.sum()`: a mean over some of the values."""
     summed, count = value.args
+    if isinstance(summed, Applied) and summed.callee == "*":
+        known = numbers.of(summed.args[0])
+        summed, factor = (summed.args[1], factor * known) if known else (summed, factor)
     while (
         isinstance(count, Applied)
         and count.args
