@@ -48,11 +48,14 @@ def is_of_library(node: ast.Call) -> bool:
 
 def is_drawn_like(noise: ast.expr, one: ast.expr, draws: Collection[str]) -> bool:
     """Whether noise is drawn in the shape of something: `0.01 * torch.randn_like(x)`, `randn(*x.shape)`."""
-    shape = ast.unparse(one)
+    shapes = {ast.unparse(one)}
+    if isinstance(one, ast.Subscript):  # `randn(x.shape[1])` for a row of x
+        whole = ast.unparse(one.value)
+        shapes |= {f"{whole}.shape[", f"{whole}.size("}
     for node in all_nodes(noise):
         if isinstance(node, ast.Call) and bare_name(node) in draws:
             given = (*node.args, *(keyword.value for keyword in node.keywords))
-            if any(shape in ast.unparse(arg) for arg in given):
+            if any(shape in ast.unparse(arg) for arg in given for shape in shapes):
                 return True
     return False
 

@@ -88,6 +88,17 @@ def items(run: Execution, loader: Applied) -> tuple[Value, ...]:
     return tuple(item for one in datasets(run, dataset) if (item := item_of(run, one)) is not None)
 
 
+def collated_items(run: Execution, loader: Applied) -> Iterator[Value]:
+    """What the collate function of a loader makes of what its data sets give, or their items without one."""
+    options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
+    collate = run.force(options["collate_fn"]) if "collate_fn" in options else None
+    for item in items(run, loader):
+        if isinstance(collate, FunctionValue | LambdaValue | PartialValue | Instance):
+            yield run.force(call_value(run, collate, [Items([item])], {}, loader.site))
+        else:
+            yield item
+
+
 def collated(run: Execution, collate: Value) -> Value:
     """What a collate function makes of unknown samples."""
     site = Site(next(iter(run.index.modules.values())).source, run.index.program.sources[0].tree)

@@ -30,6 +30,7 @@ from stethoscope.program.made_channels import MadeChannels
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import Site
+from stethoscope.program.widening_functions import widening_functions
 from stethoscope.run import Source
 
 # fmt: off
@@ -63,6 +64,7 @@ class _Scope:
     given: dict[str, list[ast.expr]]
     named: frozenset[str]
     drawing: frozenset[str]  # the functions of the program that draw noise
+    widening: frozenset[str]  # and those that copy channels
 
     def site(self, node: ast.AST) -> Site:
         return Site(self.source, node)
@@ -83,17 +85,18 @@ def noisy_copies(index: Index) -> tuple[MadeChannels, ...]:
         and any(isinstance(node, ast.Call) and bare_name(node) in DRAWS for node in own_nodes(function.node))
     )
     found: dict[int, MadeChannels] = {}
-    for scope in _scopes(index, drawing):
+    widening = widening_functions(index, _axis_of_copies)
+    for scope in _scopes(index, drawing, widening):
         for one in (*_noise_on_copies(scope), *_gathered(scope)):
             found.setdefault(id(one.joined.node), one)
     return tuple(found.values())
 
 
-def _scopes(index: Index, drawing: frozenset[str]) -> Iterator[_Scope]:
+def _scopes(index: Index, drawing: frozenset[str], widening: frozenset[str]) -> Iterator[_Scope]:
     for module in index.modules.values():
         if not is_test(module.source) and _may_draw(module.source):
             nodes = list(_top_level(module.source.tree))
-            yield _Scope(module.source, nodes, given_values(nodes), frozenset(), drawing)
+            yield _Scope(module.source, nodes, given_values(nodes), frozenset(), drawing, widening)
     lines = {
         module.source.file: module.source.text.splitlines()
         for module in index.modules.values()
@@ -106,7 +109,8 @@ def _scopes(index: Index, drawing: frozenset[str]) -> Iterator[_Scope]:
         if not any(map(telling.search, here)):
             continue
         nodes = list(own_nodes(function.node))
-        yield _Scope(function.source, nodes, given_values(nodes), frozenset(_named(function)), drawing)
+        named = frozenset(_named(function))
+        yield _Scope(function.source, nodes, given_values(nodes), named, drawing, widening)
 
 
 def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
@@ -174,6 +178,8 @@ def _copies(node: ast.expr, scope: _Scope) -> ast.Call | None:
     said = {word for part in (node, ast.Name(target)) for word in words_of(part)} | scope.named
     if said & SAMPLING_WORDS:
         return None
+    if bare_name(node) in scope.widening:
+        return node
     place = _axis_of_copies(node)
     if place is None:
         return None
@@ -295,13 +301,31 @@ def _joined(join: ast.Call, row: ast.expr, scope: _Scope) -> Iterator[MadeChanne
             if len(same) == 1:
                 gathered.append((first, set()))
     is_channels = bare_name(join) in {"cat", "concat", "concatenate"} and axis_of(join) in {1, -3}
-    if named & SAMPLING_WORDS or not (is_channels or named & CHANNEL_WORDS):
+    if named & SAMPLING_WORDS or axis_of(join) not in {None, 0, 1, -2, -3}:
         return
-    if axis_of(join) not in {None, 0, 1, -2, -3}:
-        return
+    is_channels = is_channels or bool(named & CHANNEL_WORDS)
     for element, changed in gathered:
-        if _base(element, changed, scope) is not None:
+        base = _base(element, changed, scope)
+        if base is not None and (is_channels or _is_row_beside_others(base, join, scope)):
             yield MadeChannels(scope.site(join), scope.site(element))
+
+
+def _is_row_beside_others(base: ast.expr, join: ast.Call, scope: _Scope) -> bool:
+    """`cat([x[:2], stack(copies of x[1]), x[2:]])`: the copies of a row become rows beside the others."""
+    if not isinstance(base, ast.Subscript):
+        return False
+    whole = ast.unparse(base.value)
+    names = {name for name, made in scope.given.items() if any(_holds(one, join) for one in made)}
+    for outer in scope.nodes:
+        match outer:
+            case ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_]) if (
+                outer is not join and bare_name(outer) in JOINS
+            ):
+                has_copies = any(_holds(one, join) or getattr(one, "id", "") in names for one in parts)
+                rest = (one.value if isinstance(one, ast.Subscript) else one for one in parts)
+                if has_copies and whole in map(ast.unparse, rest):
+                    return True
+    return False
 
 
 def _appended(row: ast.expr, join: ast.Call, scope: _Scope) -> list[tuple[ast.expr, set[str]]]:

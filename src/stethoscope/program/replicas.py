@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.batches import batch_parts, drawn
+from stethoscope.program.batches import batch_parts, collated_items, drawn
 from stethoscope.program.call_arguments import STARRED
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
@@ -17,7 +17,9 @@ from stethoscope.program.noisy_copies import noisy_copies, noisy_places
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.topped_up_copies import topped_up_copies
+from stethoscope.program.training_data import training_loaders
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Value
+from stethoscope.program.widening_functions import is_about_channels
 
 MOST_LOOKED = 200
 # What leaves the number of channels as it is.
@@ -59,6 +61,15 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
                     found.setdefault(id(replicas.repeated.node), replicas)
         except (Exhausted, RecursionError):
             continue
+    for loader in training_loaders(index, settings):
+        loader.run.steps = max(loader.run.steps, STEPS // 4)
+        try:
+            for batch in collated_items(loader.run, loader.made):
+                for replicas in _replicas(loader.run, batch, of_items=True):
+                    passes += 1
+                    found.setdefault(id(replicas.repeated.node), replicas)
+        except (Exhausted, RecursionError):
+            continue
     for made in (*noisy_channels(index), *noisy_copies(index), *topped_up_copies(index)):
         passes += 1
         found.setdefault(id(made.joined.node), NoisyReplicas(0, made.joined, made.made))
@@ -76,13 +87,17 @@ def _noisy_inputs(run: Execution, value: Value) -> Iterator[Value]:
             yield from (source for source in (arg, *made) if any(map(is_drawn, ingredients(run, source))))
 
 
-def _replicas(run: Execution, noisy: Value) -> Iterator[NoisyReplicas]:
-    """Noise drawn in the shape of something that was repeated along its channels."""
+def _replicas(run: Execution, noisy: Value, *, of_items: bool = False) -> Iterator[NoisyReplicas]:
+    """Noise drawn in the shape of something that was repeated along its channels.
+
+    One item has no axis of samples before its channels, so that copies along its first axis are channels too,
+    where the function that makes them is about channels.
+    """
     for noise in ingredients(run, noisy):
         if not (isinstance(noise, Applied) and is_drawn(noise)):
             continue
         for shaped_like in _shapes(noise):
-            for repeated, count in _repeated(run, shaped_like):
+            for repeated, count in _repeated(run, shaped_like, of_items=of_items):
                 yield NoisyReplicas(count, repeated, noise.site)
 
 
@@ -94,7 +109,8 @@ def _shapes(noise: Applied) -> Iterator[Value]:
     given = (noise.keywords.get(name) for name in ("size", "shape", STARRED))
     size = next((value for value in given if value is not None), None)
     sizes = [size] if size is not None else list(noise.args)
-    for one in sizes:
+    each = [option for one in sizes for option in (one.options if isinstance(one, Choice) else (one,))]
+    for one in each:
         match one:
             case Part(base=tensor, key="shape") | Applied(callee=".size", args=[tensor]):
                 yield tensor
@@ -105,7 +121,7 @@ def _shapes(noise: Applied) -> Iterator[Value]:
             yield tensor
 
 
-def _repeated(run: Execution, tensor: Value) -> Iterator[tuple[Site, int]]:
+def _repeated(run: Execution, tensor: Value, *, of_items: bool) -> Iterator[tuple[Site, int]]:
     """The repetitions that a tensor has its channels from, in the loop or in the data set."""
     seen: set[int] = set()
     waiting = [tensor]
@@ -122,6 +138,8 @@ def _repeated(run: Execution, tensor: Value) -> Iterator[tuple[Site, int]]:
             waiting.extend(value.options)
         elif isinstance(value, Applied):
             count = _copies(value)
+            if count < 2 and of_items and _is_in_widening(run.index, value.site):
+                count = _first_axis_copies(value)
             if count > 1:
                 yield value.site, count
             elif value.callee in KEEPING or value.callee.rpartition(".")[2] in KEEPING:
@@ -148,6 +166,21 @@ def _copies(value: Applied) -> int:
         along = axis.value if isinstance(axis, Constant) else None
         return _number(value.args[1]) if along in {0, 1, -3} else 0
     return 0
+
+
+def _first_axis_copies(value: Applied) -> int:
+    """`wave.repeat(2, 1)`, `wave.expand(2, -1)` of one recording."""
+    if value.callee not in {".repeat", ".expand", ".tile"}:
+        return 0
+    given = value.args[1:]
+    sizes = given[0].items if len(given) == 1 and isinstance(given[0], Items) else given
+    return _number(sizes[0]) if len(sizes) == 2 and abs(_number(sizes[1])) == 1 else 0
+
+
+def _is_in_widening(index: Index, site: Site) -> bool:
+    line = getattr(site.node, "lineno", 0)
+    around = (f for f in index.functions if f.source is site.source and f.node.lineno <= line)
+    return any(line <= (f.node.end_lineno or 0) and is_about_channels(f) for f in around)
 
 
 def _joined_copies(joined: Value) -> int:
