@@ -138,6 +138,7 @@ class Execution:
         self._effects = effects(index)
         self._script: Frame | None = None
         self.yields: list[tuple[int, Scope | None]] = []  # where in `events` a generator gave something
+        self.counted_by: dict[int, tuple[Value, ast.AST]] = {}  # what the rounds of a loop count
         self.journal: list[tuple[dict[Any, Value], object, Value | None]] = []
         self._parts: dict[tuple[int, str | int], Part] = {}
         self._stored: dict[object, Value] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stethoscope.program.frames import Frame
 from stethoscope.program.syntax import FunctionNode, all_nodes
-from stethoscope.program.values import Constant, Instance, Leaf
+from stethoscope.program.values import Constant, Instance, Items, Leaf, Value
 
 if TYPE_CHECKING:
     from stethoscope.program.execution import Execution
@@ -22,6 +22,7 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
         match target:
             case ast.Name(id=name) if isinstance(frame.names.get(name), Constant):
                 frame.names[name] = Leaf(name)
+                note_counter(run, node, frame.names[name])
             case ast.Attribute(value=ast.Name(id=base), attr=name):
                 holder = frame.names.get(base)
                 if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
@@ -30,6 +31,14 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
         value = frame.names.get(name)
         if isinstance(value, Constant) and value.value is None:
             frame.names[name] = Leaf(name)
+
+
+def note_counter(run: Execution, loop: ast.For | ast.AsyncFor | ast.While, value: Value) -> None:
+    """Remember which loop counts a number: `for epoch in range(...)`, `for i, batch in enumerate(...)`."""
+    numbers = value.items if isinstance(value, Items) else (value,)
+    for number in numbers if run.tracing else ():
+        if isinstance(number, Leaf):
+            run.counted_by[id(number)] = (number, loop)
 
 
 @lru_cache(maxsize=4096)

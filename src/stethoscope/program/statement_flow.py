@@ -21,7 +21,7 @@ from stethoscope.program.filled_tables import fill_with
 from stethoscope.program.frames import Around, Frame
 from stethoscope.program.held_contexts import held_after_entering, held_at_yield
 from stethoscope.program.index import dotted
-from stethoscope.program.loop_counters import forget_counters
+from stethoscope.program.loop_counters import forget_counters, note_counter
 from stethoscope.program.operators import binary, is_about_resuming
 from stethoscope.program.parameter_values import entry_parameters
 from stethoscope.program.syntax import FunctionNode
@@ -146,6 +146,7 @@ def _for(run: Execution, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     iterable = run.evaluate(node.iter, frame)
     forget_counters(run, node, frame)
     for element in run.elements(iterable):
+        note_counter(run, node, element)
         assign(run, node.target, element, frame)
         with run.inside("loop", node, frame, iterable):
             follow_block(run, node.body, frame)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from stethoscope.program.curricula_over_data import curricula_over_data
 from stethoscope.program.index import index
+from stethoscope.program.measured_ramps import measured_ramps
 from stethoscope.program.moving_difficulty import moving_difficulties
 from stethoscope.program.ramps_in_evaluation import ramps_in_evaluation
 from stethoscope.program.settings_tree import settings_tree
@@ -32,8 +33,9 @@ def measure(run: Run) -> Yardstick | Missing:
         *moving_difficulties(names, settings_tree(run.recipe)),
         *ramps_in_evaluation(names),
         *curricula_over_data(names),
+        *measured_ramps(names, settings_tree(run.recipe)),
     )
-    more = tuple({f.where: f for f in walked if f.where not in known}.values())
+    more = tuple({f.where: f for f in reversed(walked) if f.where not in known}.values())
     path = replace(path, followings=(*path.followings, *more))
     if not path.functions and not path.followings:
         return Missing(
