@@ -84,8 +84,10 @@ class _Reach:
         return self.seen[id(value)][0]
 
     def _learns(self, value: Value) -> bool:
-        if is_about_shape(value) or (isinstance(value, Applied) and is_comparison(value)):
+        if is_about_shape(value):
             return False
+        if isinstance(value, Applied) and is_comparison(value):
+            return self._cut(value, value.site)
         if id(value) in self.run.unrecorded:
             return self._cut(value, self.run.unrecorded[id(value)][0])
         match value:

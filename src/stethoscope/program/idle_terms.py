@@ -31,7 +31,7 @@ def cut_at(run: Execution, value: Value) -> Site | None:
     found = _cut_at(run, value, DEPTH)
     if found is not None or _is_detached_whole(value):
         return found
-    return cut_off(run, value) if is_one_number(run, value) else None
+    return cut_off(run, value)
 
 
 def _is_detached_whole(value: Value) -> bool:

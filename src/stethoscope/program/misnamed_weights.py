@@ -13,7 +13,7 @@ from stethoscope.program.declared_numbers import number
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Index
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Site, Value
 
 
@@ -37,7 +37,7 @@ def _is_idle(index: Index, key: str) -> bool:
 
 @remembered
 def _said(index: Index) -> frozenset[str]:
-    """The names and texts of a program, less the keys that stand before a number in a table."""
+    """The texts and attributes of a program, less the keys that stand before a number in a table."""
     found: set[str] = set()
     for module in index.modules.values():
         tables = [node for node in all_nodes(module.source.tree) if isinstance(node, ast.Dict)]
@@ -51,10 +51,8 @@ def _said(index: Index) -> frozenset[str]:
             match node:
                 case ast.Constant(value=str() as text) if id(node) not in declared:
                     found.add(text)
-                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                case ast.Attribute(attr=name):
                     found.add(name)
                 case ast.keyword(arg=str() as name) if not isinstance(node.value, ast.Constant):
                     found.add(name)
-            if isinstance(node, FunctionNode | ast.ClassDef):
-                found.add(node.name)
     return frozenset(found)

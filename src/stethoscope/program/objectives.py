@@ -13,6 +13,7 @@ from stethoscope.program.idle_terms import DROPPED, MISNAMED, WEIGHED_OUT, IdleT
 from stethoscope.program.index import Index
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.misnamed_weights import misnamed_weight
+from stethoscope.program.own_losses import is_one_number
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.silent_weights import silent_weight
@@ -65,8 +66,8 @@ def objectives(index: Index, settings: SettingsTree) -> Objectives:
 
 def _idle(one: Minimised, addends: Sequence[Addend]) -> Iterator[IdleTerm]:
     cuts = [cut_at(one.run, addend.value) for addend in addends]
-    if all(cuts):
-        return  # what is learned from was not seen
+    if all(cuts) or not any(is_one_number(one.run, addend.value) for addend in addends):
+        return  # what is learned from was not seen, or this is no sum of losses
     for addend, cut in zip(addends, cuts, strict=True):
         if not isinstance(addend.value, Applied | Delayed):
             continue

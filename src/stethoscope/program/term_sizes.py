@@ -22,6 +22,7 @@ from stethoscope.program.probe import operands_of, score
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.shared_values import shared_values
 from stethoscope.program.tensor_operations import LAYERS
+from stethoscope.program.term_weights import KnownNumbers, own_weight
 from stethoscope.program.values import Applied, Constant, Delayed, Leaf, Part, Site, Value
 
 SMALL, LARGE = 32, 64  # sides of the pictures
@@ -56,6 +57,7 @@ class TermSize:
     in_batch: float = 1.0  # the factor from one picture to a batch, for what shrinks with the picture
     compares: bool = True  # it is small where its two sides agree
     doublings: int = 1  # of the side of the larger picture here, up to what is usual
+    beside: float = 0.0  # the weights of the terms that could not be computed
     samples: int = 1  # for each unit of the side, where it was computed on sounds
 
     @property
@@ -89,14 +91,28 @@ def sized(
         if isinstance(addend.value, Applied | Delayed) and not _is_of_distributions(one.run, addend.value)
     }
     found: list[TermSize] = []
-    for shape in (picture, *((sound, wave) if any(_spectrum(one.run, a.value) for a in ways) else ())):
+    for shape in _shapes([_spectrum(one.run, addend.value) for addend in ways]):
         terms = [_term(one, index, addend, formulas, shape) for addend, formulas in ways.items()]
         computed = [term for term in terms if term is not None]
         if len(computed) > len(found):
             found = computed
         if len(found) == len(ways):
             break
-    return found
+    unknown = [addend for addend in addends if not any(term.site is _site(addend) for term in found)]
+    beside = sum(own_weight(KnownNumbers(index, settings), one.value, abs(one.factor)) for one in unknown)
+    return [replace(term, beside=beside) for term in found]
+
+
+def _site(addend: Addend) -> Site | None:
+    return addend.value.site if isinstance(addend.value, Applied | Delayed) else None
+
+
+def _shapes(spectra: Sequence[Applied | None]) -> tuple[Shape, ...]:
+    """What to compute terms on: pictures, and sounds or series where there is a spectrum of such."""
+    made = [one for one in spectra if one is not None]
+    if not made:
+        return (picture,)
+    return (series, picture) if any(_axis_of(one) in {1, -2} for one in made) else (picture, sound, wave)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,12 +173,12 @@ def _term(
         addend.scaled_at,
         formula.assumed,
         compares=_compares(index, formula, shape, sizes),
-        samples=shape(1, SMALL)[-1] // SMALL,
+        samples=max(shape(1, SMALL)) // SMALL,
     )
     if term.growth >= SHRINKS:
         return term
-    doublings = SOUND_DOUBLINGS if spectrum is not None and _is_of_sound(spectrum) else 1
-    doublings -= int(np.log2(term.samples))
+    is_long = term.samples > 1 or (spectrum is not None and _is_of_sound(spectrum))
+    doublings = SOUND_DOUBLINGS - int(np.log2(term.samples)) if is_long else 1
     return replace(term, in_batch=_in_batch(index, formula, shape), doublings=doublings)
 
 
@@ -198,6 +214,11 @@ def sound(count: int, side: int) -> tuple[int, ...]:
 def wave(count: int, side: int) -> tuple[int, ...]:
     """The shape of sounds without channels."""
     return count, SAMPLES * side
+
+
+def series(count: int, side: int) -> tuple[int, ...]:
+    """The shape of series of a few readings at each time."""
+    return count, SAMPLES * side, 4
 
 
 def _sizes(index: Index, formula: _Formula, shape: Shape) -> dict[tuple[int, float], float] | None:
@@ -237,9 +258,15 @@ def _size(index: Index, formula: _Formula, shape: tuple[int, ...], error: float)
 
 def _is_of_sound(transform: Applied) -> bool:
     """Whether a Fourier transform goes along the last axis alone, as that of a sound does."""
+    return _axis_of(transform) == -1
+
+
+def _axis_of(transform: Applied) -> object:
+    """The one axis that a Fourier transform goes along; None where there are several."""
+    if transform.callee.rpartition(".")[2] not in {"fft", "rfft"}:
+        return None
     dim = transform.keywords.get("dim", transform.args[2] if len(transform.args) > 2 else Constant(-1))
-    is_last = isinstance(dim, Constant) and dim.value == -1
-    return transform.callee.rpartition(".")[2] in {"fft", "rfft"} and is_last
+    return dim.value if isinstance(dim, Constant) else None
 
 
 def _spectrum(run: Execution, value: Value) -> Applied | None:

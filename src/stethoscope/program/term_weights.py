@@ -77,7 +77,7 @@ def weighed(one: Minimised, numbers: KnownNumbers, addends: Sequence[Addend]) ->
         if isinstance(addend.value, Applied | Delayed)
         and (mean := _weight_of_mean(one.run, numbers, addend.value, addend.factor, DEPTH)) is not None
     ]
-    plain = [_own_weight(numbers, addend.value, abs(addend.factor)) for addend in addends]
+    plain = [own_weight(numbers, addend.value, abs(addend.factor)) for addend in addends]
     for mean, site in known:
         others = [other.weight for other, where in known if where is not site]
         if others or len(addends) > 1:
@@ -92,20 +92,20 @@ class _Mean:
     is_bounded: bool
 
 
-def _own_weight(numbers: KnownNumbers, value: Value, factor: float) -> float:
+def own_weight(numbers: KnownNumbers, value: Value, factor: float) -> float:
     """The product of the known numbers before a term, whatever the term is; 0 where one is not known."""
     match value:
         case Applied(callee="neg", args=[inner]):
-            return _own_weight(numbers, inner, factor)
+            return own_weight(numbers, inner, factor)
         case Applied(callee="*", args=[left, right]):
             for inner, scale in ((left, right), (right, left)):
                 known = numbers.of(scale)
                 if known is not None:
-                    return _own_weight(numbers, inner, factor * abs(known))
+                    return own_weight(numbers, inner, factor * abs(known))
             return 0.0
         case Applied(callee="/", args=[inner, scale]):
             known = numbers.of(scale)
-            return _own_weight(numbers, inner, factor / abs(known)) if known else 0.0
+            return own_weight(numbers, inner, factor / abs(known)) if known else 0.0
     return factor
 
 

@@ -36,6 +36,7 @@ GROWS = 1.25  # from one size to its double: 2 without a norm, the root of two a
 FLAT = 1.7  # between one axis and two
 CROP = 128  # a usual crop, for which the factor is told
 LENGTH = 16_384  # a usual length of what is transformed along one axis: a second of sound
+UNSIZED = 1.0  # what a loss that cannot be computed is at most, as a cross entropy of a few classes
 DROWNS = 3.0  # times the other terms
 
 
@@ -44,6 +45,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
     for terms in sizes:
         for term in terms:
             others = sum(other.sizes[SMALL, ERRORS[0]] for other in terms if not other.is_spectral)
+            others = others or UNSIZED * term.beside
             if not term.is_spectral or term.growth < GROWS or not others:
                 continue
             # Along one axis a doubling of the side gives the root of two.

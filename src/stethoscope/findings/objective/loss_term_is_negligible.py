@@ -47,6 +47,7 @@ NEGLIGIBLE = 1e-4  # of the other terms; half precision resolves 5e-4
 # Of the other terms, for a spectrum that gets smaller the larger the picture is: the mean of one that was
 # divided by the number of pixels is 9e-3 of the pixel term at 128 pixels, and the square of it far less.
 FADED = 1e-2
+UNSIZED = 1e-2  # what a loss that cannot be computed is at least while something is left to learn
 UNSEEN = 1e-9  # of another weight, for means whose size is not known; float32 resolves 6e-8 of a sum
 # Of any other weight, for means of known losses: a mean squared error of pixels up to 255 stays below 1e5.
 UNHEARD = 5e-6
@@ -110,7 +111,7 @@ def _largest_other(term: TermWeight) -> float | None:
 def _largest_share(term: TermSize, others: list[TermSize]) -> float | None:
     shares = []
     for error in ERRORS:
-        rest = sum(other.in_use(error) for other in others)
+        rest = sum(other.in_use(error) for other in others) or (UNSIZED * term.beside if _fades(term) else 0)
         if not rest:
             return None
         shares.append(term.in_use(error) / rest)
