@@ -15,6 +15,7 @@ from stethoscope.program import field_defaults
 from stethoscope.program.filled_tables import fill_of_class
 from stethoscope.program.frames import Frame
 from stethoscope.program.index import Class, Function, dotted
+from stethoscope.program.learning_classes import learns
 from stethoscope.program.parameter_values import entry_parameters, entry_value
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Applied, ClassValue, Constant, FunctionValue, Instance, Leaf, Value
@@ -22,6 +23,7 @@ from stethoscope.program.values import Applied, ClassValue, Constant, FunctionVa
 if TYPE_CHECKING:
     from stethoscope.program.execution import Execution
 
+BEHIND_WRAPPERS = frozenset({"module", "_orig_mod"})
 SETUP_NAMES = ("setup", "build", "init", "configure", "prepare", "create", "define", "set", "on_", "make")
 
 
@@ -43,6 +45,8 @@ def instance_attribute(run: Execution, instance: Instance, name: str) -> Value:
         return found
     if _set_up(run, instance, name):
         return instance.attributes[name]
+    if name in BEHIND_WRAPPERS and learns(run.index, instance.cls):
+        return instance  # what wraps a network is followed as the network itself
     return run.part(instance, name)
 
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from stethoscope.program.index import Class, Index, dotted
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.syntax import all_nodes, own_nodes
 
 LEARNING_LAYERS = (
     "Conv",
@@ -20,6 +20,7 @@ LEARNING_LAYERS = (
     "Attention",
     "Transformer",
 )
+FEW_CALLS = 2  # functions that call each other until one makes a layer
 PARAMETER_MAKERS = frozenset({"Parameter", "ParameterDict", "ParameterList"})
 
 
@@ -46,12 +47,27 @@ def _learning_calls(index: Index, cls: Class) -> Iterator[ast.Call]:
 
 def _is_learning_class(index: Index, user: Class, name: str) -> bool:
     target = index.resolve(index.module_of(user.source), name) if name else None
+    if isinstance(target, Function):
+        is_module = any(base.endswith("Module") for base in index.outside_bases(user))
+        return is_module and _makes_layers(index, target, FEW_CALLS)
     if not isinstance(target, Class) or target is user:
         return False
     return any(
         isinstance(node, ast.Call) and any(w in (dotted(node.func) or "") for w in LEARNING_LAYERS)
         for node in all_nodes(target.node)
     )
+
+
+@lru_cache(maxsize=4096)
+def _makes_layers(index: Index, function: Function, depth: int) -> bool:
+    """Whether a function puts layers together, or calls one that does: `mlp(64, 128)`, `conv_block(8, 16)`."""
+    calls = (node for node in own_nodes(function.node) if isinstance(node, ast.Call))
+    names = {(dotted(call.func) or "").rpartition(".")[2] for call in calls}
+    if any(word in name for word in LEARNING_LAYERS for name in names):
+        return True
+    home = index.module_of(function.source)
+    inner = (index.resolve(home, name) for name in names if name and depth)
+    return any(isinstance(one, Function) and _makes_layers(index, one, depth - 1) for one in inner)
 
 
 def _is_scales(call: ast.Call) -> bool:

@@ -20,6 +20,7 @@ from stethoscope.program.likenesses import (
     JUDGED,
     LIKELIHOOD,
     LIKENESS_WORDS,
+    ONLY_APART,
     TOGETHER,
     is_target_like,
     words,
@@ -239,12 +240,12 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
     targets = [any(map(is_target_like, _names_of(operand))) for operand in operands]
     named = any(targets) or any(map(is_target_like, _parameter_names(contribution)))
     if contribution.kind in ANGLES:
+        plain = [not comes_from_model(reader.run, operand) for operand in operands]
+        if pushes and len(operands) == 2 and any(learning) and not any(plain):
+            return not ONLY_APART.search(about)
         if APART.search(about):
             return False
         if len(operands) == 2 and all(learning) and TOGETHER.search(about):
-            return True
-        plain = [not comes_from_model(reader.run, operand) for operand in operands]
-        if pushes and len(operands) == 2 and any(learning) and not any(plain):
             return True
         return sum(learning) == 1 and (any(targets) or any(plain))
     if not operands:
