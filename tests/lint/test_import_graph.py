@@ -59,3 +59,15 @@ def test_a_name_that_only_one_file_has_means_that_file() -> None:
     assert grouped({"a.train": "import helpers", "b.helpers": ""}, "a.train") == [{"a.train", "b.helpers"}]
     apart = {"a.train": "import helpers", "b.helpers": "", "c.helpers": ""}
     assert grouped(apart, "a.train") == [{"a.train"}]
+
+
+def test_what_builds_from_settings_goes_with_the_modules_that_they_name() -> None:
+    modules = {
+        "train": "from hydra.utils import instantiate\nnet = instantiate(cfg.net)\n",
+        "parts.nets": "class Net: ...\n",
+        "parts.other": "class Other: ...\n",
+        "report": "import json\n",
+    }
+    named = groups(modules, frozenset(), ["train"], ["net:\n  _target_: parts.nets.Net\n"])
+    assert [set(group) for group in named] == [{"train", "parts.nets"}]
+    assert groups(modules, frozenset(), ["report"], ["net:\n  _target_: parts.nets.Net\n"]) == [["report"]]

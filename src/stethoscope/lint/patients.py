@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -33,6 +34,8 @@ MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings t
 MOST_LINES = 20_000
 # The same for the loops alone, which settings are compared with.
 MOST_FOLLOWED_LINES = 100_000
+MOST_SETTINGS = 500  # files searched for the names of classes
+MOST_TEXT = 200_000  # bytes of one of them
 HYDRA_ENDINGS = ("", ".yaml", ".yml")
 _COMPOSED = re.compile(r"config_name\s*=\s*[\"']([\w./-]+)[\"']")
 _LOADS = re.compile(r"\byaml\b|\bomegaconf\b|\bhydra\b|\btomllib\b|\btoml\b|json\.load|fromfile|--config")
@@ -173,7 +176,7 @@ def _programs(reading: _Reading) -> list[Program]:
         or any(is_called(entries[module].file, module, script) for script in scripts)
     ]
     programs = []
-    for group in groups(texts, packages, asked):
+    for group in groups(texts, packages, asked, _settings_texts(files)):
         if len(group) > MOST_SOURCES:
             reason = f"{len(group):,} files import each other; the nearest {MOST_SOURCES:,} were read"
             reading.unread.append(Unread(str(files.root), reason))
@@ -183,6 +186,15 @@ def _programs(reading: _Reading) -> list[Program]:
             maintained = not any(source.file in files.records for source in read)
             programs.append(Program(os.path.relpath(files.root), tuple(read), "given", maintained))
     return programs
+
+
+def _settings_texts(files: Files) -> Iterator[str]:
+    """The texts of the settings files, where these are small enough to name classes."""
+    for entry in files.settings_files[:MOST_SETTINGS]:
+        with suppress(OSError):
+            content = files.content(entry)
+            if len(content) <= MOST_TEXT:
+                yield content.decode("latin-1")
 
 
 def _contents(reading: _Reading) -> tuple[dict[str, bytes], dict[str, Entry]]:

@@ -73,7 +73,7 @@ def call_type(frame: TypeFrame, node: ast.Call) -> Held:
     if own is not None:
         frame.flow.note_reached(node, own)
         return frame.flow.call(own, [UNKNOWN, *args], keywords, frame.mode)
-    callee = _callee(frame, func)
+    callee = frame.flow.settled(_callee(frame, func))
     if callee is None or _is_hollow(callee):
         callee = frame.flow.callees.get(id(node), callee)
     if frame.mode.half is not None and lowers(callee):
