@@ -40,6 +40,7 @@ OTHER_PURPOSES = frozenset({
 })
 LOADING = frozenset({"load", "load_file", "load_checkpoint", "restore", "safe_load", "load_torch_file"})
 NO_CHECKPOINT = ("json.", "yaml.", "numpy.", "np.", "toml", "pickle.load_config", "importlib", "spacy.")
+FINDING = frozenset({"max", "sorted", "glob", "iglob", "rglob", "listdir", "iterdir", "min", "Path"})
 LOAD_WORDS = frozenset({"load", "resume", "restore", "reload", "state", "recover"})
 # Schedules that compute the rate from the step alone, so that replaying them over a restored rate is right.
 FROM_THE_STEP = ("LambdaLR", "OneCycleLR", "CyclicLR", "CosineAnnealingWarmRestarts")
@@ -71,11 +72,12 @@ class Resumption:
     def _is_read(self, role: Role) -> bool:
         """Whether a piece of the checkpoint with such a name is taken out, or other code gets to load it."""
         for event in self.walk.trace.events:
-            if isinstance(event, Assignment) and _is_piece(event.value, role):
+            if isinstance(event, Assignment) and _is_piece(self.walk, event.value, role):
                 return True
             if isinstance(event, Call):
                 given = (*event.args, *event.keywords.values())
-                if any(_is_piece(value, role) for value in given) or self._is_handed_on(event, given, role):
+                is_given = any(_is_piece(self.walk, value, role) for value in given)
+                if is_given or self._is_handed_on(event, given, role):
                     return True
         return False
 
@@ -94,7 +96,7 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
     for call in (*_loads(walk), *_weights_by_engine(walk)):
         if call.name == "load_state_dict" and _role(walk, call) is not Role.MODEL:
             continue
-        counter = _counter(walk)
+        counter = _counter(walk) or _counter_of_path(walk, call)
         named = _context_words(walk, call)
         is_named = bool(named & RESUME_WORDS) and not named & OTHER_PURPOSES
         is_named = is_named or (not named & OTHER_PURPOSES - {"best"} and _goes_on(walk, call))
@@ -177,10 +179,10 @@ def _is_only_read(walk: Walk, call: Call) -> bool:
     """`fabric.load(path)` hands out what a file holds; `fabric.load(path, state)` fills what it is given."""
     if call.name not in {"load", "load_raw"}:
         return False
-    return call.argument(1, "state") is None or Role.OPTIMIZER not in _roles_given(walk, call)
+    return call.argument(1, "state") is None or Role.OPTIMIZER not in roles_given(walk, call)
 
 
-def _roles_given(walk: Walk, call: Call) -> set[Role | None]:
+def roles_given(walk: Walk, call: Call) -> set[Role | None]:
     """The parts that fabric is told to fill; all that there are, where the table could not be followed."""
     state = call.argument(1, "state") or call.keywords.get("obj")
     if isinstance(state, Table) and not state.rest:
@@ -198,7 +200,7 @@ def _weights_by_engine(walk: Walk) -> Iterator[Call]:
             continue
         is_told = len(event.args) > 1 or "state" in event.keywords or "obj" in event.keywords
         if is_told and receiver_role(walk.trace.run, event) is Role.ENGINE:
-            given = _roles_given(walk, event)
+            given = roles_given(walk, event)
             if Role.MODEL in given and Role.OPTIMIZER not in given:
                 yield event
 
@@ -230,6 +232,27 @@ def _counter(walk: Walk) -> Assignment | None:
         if targets & used and any(_is_count(walk, value) for value in ancestry(walk.trace.run, event.value)):
             return event
     return None
+
+
+def _counter_of_path(walk: Walk, load: Call) -> Assignment | None:
+    """The same where the count is read off the name of the file that the weights come from."""
+    run = walk.trace.run
+    read = {id(one) for value in load.args[:1] for one in ancestry(run, value) if _is_found(one)}
+    used = _names_in_headers(walk) if read else set()
+    for event in walk.trace.events[: max(first_backward(walk), 0)]:
+        if isinstance(event, Assignment) and set(names_in(event.target)) & used - {"self"}:
+            made = list(ancestry(run, event.value))
+            is_number = any(isinstance(one, Applied) and one.callee == "int" for one in made)
+            if is_number and any(id(one) in read for one in made):
+                return event
+    return None
+
+
+def _is_found(value: Value) -> bool:
+    """A path that was found or given, and not merely a word in one."""
+    if isinstance(value, Part):
+        return isinstance(value.key, str) and not _is_setting(value)
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in FINDING
 
 
 def _is_count(walk: Walk, value: Value) -> bool:
@@ -275,15 +298,18 @@ def _context_words(walk: Walk, call: Call) -> set[str]:
 
 
 def _words_in(node: ast.AST) -> set[str]:
-    return {word for name in names_in(node) if len(name) < 60 for word in words(name)}
+    names = (name.replace("-", "_").strip("_") for name in names_in(node))  # "--continue" in sys.argv
+    return {word for name in names if len(name) < 60 for word in words(name)}
 
 
-def _is_piece(value: Value, role: Role) -> bool:
+def _is_piece(walk: Walk, value: Value, role: Role) -> bool:
     """`checkpoint["optimizer"]`, also inside a tuple."""
     if isinstance(value, Items):
-        return any(_is_piece(item, role) for item in value.items)
+        return any(_is_piece(walk, item, role) for item in value.items)
     if isinstance(value, Part) and isinstance(value.key, str):
-        return role_by_name(value.key) is role and not _is_setting(value)
+        is_named = role_by_name(value.key) is role and not _is_setting(value)
+        # What an engine wraps, `optimizer.optimizer`, is no piece of a file.
+        return is_named and role_of(walk.trace.run, value.base) is None
     return False
 
 

@@ -109,7 +109,8 @@ def dropped_loads(walk: Walk) -> Iterator[Call]:
 
 def _says_resume(call: Call) -> bool:
     nodes = [call.site.node, *(scope.node for scope in call.scopes() if scope.kind == "if")]
-    return any(RESUME_WORDS & set(words(name)) for node in nodes for name in names_in(node) if len(name) < 60)
+    names = (name.replace("-", "_").strip("_") for node in nodes for name in names_in(node))
+    return any(RESUME_WORDS & set(words(name)) for name in names if len(name) < 60)
 
 
 def _takes(walk: Walk, other: object, load: Call, known: dict[int, bool]) -> bool:

@@ -14,6 +14,7 @@ from stethoscope.program.ancestry import ancestry
 from stethoscope.program.checkpointing import Resumption, is_loaded, schedules
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
+from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Move
 from stethoscope.program.syntax import FunctionNode, all_nodes
@@ -38,6 +39,7 @@ def placed_by_epoch(walk: Walk) -> Iterator[Move]:
         loops = [s for s in move.event.scopes() if s.kind == "loop" and id(s) in walk.training_scopes]
         value = move.subject
         last = value.keywords.get("last_epoch") if isinstance(value, Applied) else None
+        last = last or _put_in_place(walk, move)
         if last is None or len(loops) < 2 or not _counts_epochs(loops[-1]):
             continue
         made = list(ancestry(walk.trace.run, last))
@@ -46,10 +48,23 @@ def placed_by_epoch(walk: Walk) -> Iterator[Move]:
             yield move
 
 
+def _put_in_place(walk: Walk, move: Move) -> Value | None:
+    """What `schedule.last_epoch` is set to before training."""
+    node = move.event.site.node
+    holder = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    name = (dotted(holder) or "").rpartition(".")[2] if holder is not None else ""
+    for event in walk.trace.events:
+        if isinstance(event, Assignment) and isinstance(event.target, ast.Attribute) and not event.operator:
+            owner = (dotted(event.target.value) or "").rpartition(".")[2]
+            if event.target.attr == "last_epoch" and name and owner == name and not _trains(walk, event):
+                return event.value
+    return None
+
+
 def _counts_epochs(loop: Scope) -> bool:
     """Whether a loop goes through epochs by its variable's name."""
     node = loop.node
-    target = node.target if isinstance(node, ast.For) else None
+    target = node.target if isinstance(node, ast.For) else getattr(node, "test", None)
     return target is not None and any("epoch" in word for name in names_in(target) for word in words(name))
 
 

@@ -2,6 +2,7 @@
 
 ## What it checks
 Classes that average weights and count their own updates: whether saving and loading them keeps the count.
+The same of counts that a trainer, a table or a closure keeps and that the blending goes by.
 Resumes that restore network and optimizer: whether the average that training updates is restored too.
 
 ## Why it matters
@@ -31,6 +32,7 @@ from stethoscope.program.lost_counts import LostCount, lost_counts
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.statements import is_inline, put_after
 from stethoscope.program.syntax import all_nodes
+from stethoscope.program.unrestored_counts import unrestored_counts
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
 
@@ -39,7 +41,10 @@ RULE = Rule(code="RES104", since="0.2", severity=Severity.WARNING, subject=Subje
 
 def examine(resumes: Resumes) -> Iterator[Finding]:
     """Report counts and averages that a resume loses."""
-    for lost in lost_counts(resumes.index):
+    lost_by_owner = lost_counts(resumes.index)
+    told = {lost.name for lost in lost_by_owner}
+    others = (lost for lost in unrestored_counts(resumes.index) if lost.name not in told)
+    for lost in (*lost_by_owner, *others):
         yield Finding(
             (lost.restored.where, lost.counted.where),
             _message(lost),

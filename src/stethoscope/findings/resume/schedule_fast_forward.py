@@ -38,6 +38,7 @@ from stethoscope.program.checkpointing import (
     replays,
     schedules,
 )
+from stethoscope.program.engine_schedules import unheld_schedules
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Move, receiver_role
@@ -83,6 +84,17 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                     "the schedule steps with each batch, and the resume tells it the epoch as its place",
                     evidence={"schedule": made_by(move.subject), "step": move.event.site.text},
                     fix=_placed_by_batch(move.subject.site),
+                )
+    for walk in resumes.walks:
+        for load, move in unheld_schedules(walk):
+            if move.event.site.node not in seen:
+                seen.add(move.event.site.node)
+                made = (move.subject.site.where,) if isinstance(move.subject, Applied) else ()
+                yield Finding(
+                    (move.event.site.where, *made, load.site.where),
+                    "the resume restores the optimizer and not the schedule"
+                    f"{_named(move)}, which begins anew",
+                    evidence={"restored": load.site.text, "schedule": made_by(move.subject)},
                 )
     for resumption in resumes.resumptions:
         for restarted in restarted_rates(resumption):
