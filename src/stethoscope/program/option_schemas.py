@@ -24,6 +24,8 @@ _OPEN_BASES = frozenset(
     {"TrainingArguments", "Seq2SeqTrainingArguments", "PretrainedConfig", "dict", "UserDict"}
 )
 
+_SAYS_OPEN = re.compile(r"""extra\s*=\s*['"]?(?:allow|Extra\.allow)|__setattr__|__getattr__""")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
@@ -50,10 +52,11 @@ class Schema:
 def option_schemas(program: Program) -> tuple[Schema, ...]:
     """Every closed set of option names that a program declares."""
     known = index(program)
-    classes = [cls for cls in known.classes if is_record_class(cls, known) and not _is_open(cls, known)]
+    reading = _Reading(known)
     joining = _joining(known)
-    schemas = (_schema(cls, known, ()) for cls in classes)
-    found = [replace(schema, derived=schema.derived | joining) for schema in schemas]
+    classes = [cls for cls in known.classes if is_record_class(cls, known) and not reading.is_open(cls)]
+    schemas = (reading.schema(cls) for cls in classes)
+    found = [replace(schema, derived=schema.derived | joining) for schema in schemas if schema is not None]
     return (*found, *(schema for source in program for schema in _key_lists(source)))
 
 
@@ -79,36 +82,52 @@ def matching(schemas: Sequence[Schema], keys: Collection[str]) -> Schema | None:
     return best if enough else None
 
 
-def _is_open(cls: Class, known: Index) -> bool:
-    """Whether a class takes any key: it says so, has a constructor of its own, or a base we cannot see."""
-    bases = {base.rpartition(".")[2] for base in known.outside_bases(cls)}
-    if bases & _OPEN_BASES:
+class _Reading:
+    """The option classes of one program, each looked at once."""
+
+    def __init__(self, known: Index) -> None:
+        self.known = known
+        self.heirs: dict[Class, list[Class]] = {}
+        for cls in known.classes:
+            for ancestor in known.lineage(cls):
+                if ancestor is not cls:
+                    self.heirs.setdefault(ancestor, []).append(cls)
+        self._open: dict[Class, bool] = {}
+        self._schemas: dict[Class, Schema | None] = {}
+
+    def is_open(self, cls: Class) -> bool:
+        """Whether a class takes any key: it says so, has a constructor that does, or a base we cannot see."""
+        if cls not in self._open:
+            bases = {base.rpartition(".")[2] for base in self.known.outside_bases(cls)}
+            self._open[cls] = bool(bases & _OPEN_BASES) or any(map(_takes_any, self.known.lineage(cls)))
+        return self._open[cls]
+
+    def schema(self, cls: Class) -> Schema | None:
+        """A class with its bases, and the sections that its fields are; None inside of itself."""
+        if cls not in self._schemas:
+            self._schemas[cls] = None
+            self._schemas[cls] = self._schema(cls)
+        return self._schemas[cls]
+
+    def _schema(self, cls: Class) -> Schema:
+        lineage, heirs = self.known.lineage(cls), self.heirs.get(cls, [])
+        below: dict[str, Schema] = {}
+        each: dict[str, Schema] = {}
+        for member in (*lineage, *heirs):
+            for name, (inner, many) in _sections(member, self.known).items():
+                schema = self.schema(inner) if not self.is_open(inner) else None
+                if schema is not None:
+                    (each if many else below)[name] = schema
+        names = frozenset(name for member in lineage for name in field_names(member))
+        derived = frozenset(name for member in heirs for name in field_names(member))
+        return Schema(cls.name, cls.source.where(cls.node), names, below, each, derived)
+
+
+def _takes_any(cls: Class) -> bool:
+    constructor = cls.methods.get("__init__")
+    if constructor is not None and constructor.node.args.kwarg is not None:
         return True
-    for ancestor in known.lineage(cls):
-        text = ast.unparse(ancestor.node)
-        if re.search(
-            r"extra\s*=\s*['\"]?(?:allow|Extra\.allow)|extra=['\"]allow|__setattr__|__getattr__", text
-        ):
-            return True
-        constructor = ancestor.methods.get("__init__")
-        if constructor is not None and constructor.node.args.kwarg is not None:
-            return True
-    return False
-
-
-def _schema(cls: Class, known: Index, above: tuple[Class, ...]) -> Schema:
-    """A class with its bases, and the sections that its fields are."""
-    lineage = known.lineage(cls)
-    heirs = [other for other in known.classes if other is not cls and cls in known.lineage(other)]
-    below: dict[str, Schema] = {}
-    each: dict[str, Schema] = {}
-    for member in (*lineage, *heirs):
-        for name, (inner, many) in _sections(member, known).items():
-            if inner not in above and inner is not cls and not _is_open(inner, known):
-                (each if many else below)[name] = _schema(inner, known, (*above, cls))
-    names = frozenset(name for member in lineage for name in field_names(member))
-    derived = frozenset(name for member in heirs for name in field_names(member))
-    return Schema(cls.name, cls.source.where(cls.node), names, below, each, derived)
+    return bool(_SAYS_OPEN.search(cls.source.text) and _SAYS_OPEN.search(ast.unparse(cls.node)))
 
 
 def _sections(cls: Class, known: Index) -> dict[str, tuple[Class, bool]]:
