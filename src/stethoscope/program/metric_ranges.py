@@ -18,11 +18,22 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.ingredients import part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.transformed_ranges import range_after, transform_of
-from stethoscope.program.values import Applied, Choice, Constant, Delayed, FunctionValue, Part, Site, Value
+from stethoscope.program.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Part,
+    Site,
+    Value,
+)
 
 DEPTH = 24  # operations looked through for a bound
 FITS = (0.8, 1.25)  # of the peak to the width of the range: 255 for 256 levels is no mistake
 
+MOST_NAMES = 12
 MOST_DECIBELS = 100.0  # of a peak: sixteen bits have 96
 METRIC_WORDS = frozenset({"psnr", "ssim", "msssim", "mssim"})
 PEAK_KEYWORDS = ("data_range", "max_val", "max_value", "max_pixel", "peak", "L")
@@ -54,7 +65,7 @@ def mismatches(walk: Walk) -> Iterator[Mismatch]:
     for event in walk.trace.events:
         if not isinstance(event, Call):
             continue
-        for peak, pictures, formula in _assumed(run, event):
+        for peak, pictures, formula in assumed(run, event):
             known = [found for picture in pictures if (found := range_of(run, picture)) is not None]
             wrong = [found for found in known if not _fits(peak, found)]
             if wrong and len(wrong) == len(known):
@@ -87,7 +98,7 @@ def _named_metrics(name: str) -> list[str]:
     return [part for part in parts if part in METRIC_WORDS]
 
 
-def _assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
+def assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, ...], Site]]:
     """The peak that a call assumes, and the pictures it compares."""
     if call.name == "log10":
         inside = call.args[0] if call.args else call.receiver
@@ -109,8 +120,12 @@ def _assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, .
 
 
 def _metric_of(call: Call) -> Applied | None:
-    """The metric object of `psnr.update(output, target)`."""
+    """The metric object of `psnr.update(output, target)`, and of `self.psnr(output, target)`."""
     made = call.receiver
+    if isinstance(made, Instance):
+        kept = made.attributes.get(call.name)
+        is_metric = isinstance(kept, Applied) and _named_metrics(kept.callee.rpartition(".")[2])
+        return kept if isinstance(kept, Applied) and is_metric else None
     if call.name not in {"update", "forward", "add_batch"} or not isinstance(made, Applied):
         return None
     return made if _named_metrics(made.callee.rpartition(".")[2]) else None
@@ -229,7 +244,8 @@ def _of_part(run: Execution, value: Part, depth: int) -> Range | None:
         if transform is not None:
             return range_after(transform)
         found = {range_of(run, one, depth - 1) for one in drawn(run, value)}
-        return found.pop() if len(found) == 1 else None
+        if found:
+            return found.pop() if len(found) == 1 else None
     return range_of(run, value.base, depth - 1) if isinstance(value.key, int) else None
 
 
@@ -262,6 +278,28 @@ def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
     return None
 
 
+def _is_stretched(run: Execution, left: Value, right: Value) -> bool:
+    """`(x - x.min()) / (x.max() - x.min())`, with or without something against division by zero."""
+    if not (isinstance(left, Applied) and left.callee in {"-", ".sub"} and len(left.args) == 2):
+        return False
+    below = _called_in(run, left.args[1])
+    return bool(below & {"min", "amin"}) and bool(_called_in(run, right) & {"max", "amax", "ptp"})
+
+
+def _called_in(run: Execution, value: Value) -> set[str]:
+    """The last names of what the numbers of a sum are made by."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting and len(found) < MOST_NAMES:
+        one = quietly(run, waiting.pop())
+        if isinstance(one, Applied):
+            last = one.callee.rpartition(".")[2] or one.callee
+            found.add(last)
+            if one.callee in {"+", "-", "[]"} or last in LEAVING:
+                waiting.extend(one.args)
+    return found
+
+
 def _of_made(maker: Applied) -> Range | None:
     """The range of what a layer, the last layer of a chain, or a chain of transforms gives."""
     last = maker.callee.rpartition(".")[2]
@@ -284,6 +322,8 @@ def _bounds(value: Applied) -> Range | None:
 def _scaled(run: Execution, operation: str, left: Value, right: Value, depth: int) -> Range | None:
     if isinstance(left, Constant) and operation in {"*", "+"}:
         left, right = right, left
+    if operation == "/" and _is_stretched(run, left, right):
+        return 0.0, 1.0
     known = range_of(run, left, depth - 1)
     number = right.value if isinstance(right, Constant) else None
     if known is None and isinstance(number, int | float) and _is_centred(operation, left, number):

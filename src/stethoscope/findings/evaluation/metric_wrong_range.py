@@ -2,8 +2,9 @@
 
 ## What it checks
 PSNR and SSIM, written by hand or from a library: whether the peak in the formula, or the `data_range` that
-is given, fits the range to which the pictures were clamped, squashed or scaled before. Outputs of a network
-whose loss takes logits: whether they are held against 0.5 as if they were probabilities.
+is given, fits the range to which the pictures were clamped, squashed or scaled before, and whether they are
+still in standard deviations. Outputs of a network whose loss takes logits: whether they are held against 0.5
+as if they were probabilities.
 
 ## Why it matters
 A peak of 255 for pictures in [0, 1] adds 48 dB to every PSNR; a peak of 1 for pictures in [-1, 1] takes 6
@@ -28,8 +29,11 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.call_edits import replaced
 from stethoscope.program.metric_ranges import Mismatch, mismatches
+from stethoscope.program.probability_thresholds import thresholds_by_value
+from stethoscope.program.standardised_pictures import in_deviations
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.thresholds_on_logits import thresholds_on_logits
+from stethoscope.program.validation_hooks import validation_walks
 from stethoscope.program.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
@@ -42,7 +46,8 @@ RULE = Rule(code="EVA105", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report each metric whose peak does not fit its pictures."""
     seen: set[object] = set()
-    for walk in evaluations.walks:
+    walks = (*evaluations.walks, *validation_walks(evaluations.index, evaluations.settings))
+    for walk in walks:
         for mismatch in mismatches(walk):
             if mismatch.formula.node in seen:
                 continue
@@ -55,7 +60,18 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 evidence={"peak": mismatch.peak, "low": low, "high": high},
                 fix=_of_range(mismatch),
             )
-    for found in thresholds_on_logits(evaluations.index):
+    for walk in walks:
+        for other in in_deviations(walk):
+            if other.formula.node in seen:
+                continue
+            seen.add(other.formula.node)
+            yield Finding(
+                tuple(dict.fromkeys((other.formula.where, other.called.where, other.standardised.where))),
+                f"this assumes a peak of {other.peak:g}, and what it compares is in standard deviations",
+                evidence={"peak": other.peak, "standardised": other.standardised.text},
+            )
+    by_value = (found for walk in evaluations.walks for found in thresholds_by_value(walk))
+    for found in (*by_value, *thresholds_on_logits(evaluations.index)):
         if found.comparison.node in seen:
             continue
         seen.add(found.comparison.node)
