@@ -142,9 +142,11 @@ def item_of(run: Execution, dataset: Value) -> Value | None:
     if not isinstance(dataset, Instance):
         return None
     method = run.index.method(dataset.cls, "__getitem__")
-    if method is None:
-        return None
-    return run.force(run.follow(FunctionValue(method, dataset), (Leaf("index"),), {}))
+    if method is not None:
+        return run.force(run.follow(FunctionValue(method, dataset), (Leaf("index"),), {}))
+    stream = run.index.method(dataset.cls, "__iter__")
+    given = run.force(run.follow(FunctionValue(stream, dataset), (), {})) if stream is not None else None
+    return choice(*given.items) if isinstance(given, Items) and given.items else None
 
 
 def entry(batch: Value | None, key: str | int) -> Value | None:

@@ -73,7 +73,9 @@ def picks_by(value: Value, parts: list[Part]) -> bool:
     if not isinstance(value, Applied) or len(value.args) < 2:
         return False
     is_weighing = value.callee in {"*", "[]", "/"} or value.callee.rpartition(".")[2] in {"where", "mul"}
-    return is_weighing and any(_without_signs(arg) is part for arg in value.args for part in parts)
+    # What something is taken from is not what it is picked by.
+    by = value.args[1:] if value.callee == "[]" else value.args
+    return is_weighing and any(_without_signs(arg) is part for arg in by for part in parts)
 
 
 def _without_signs(value: Value) -> Value:

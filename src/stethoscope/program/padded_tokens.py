@@ -17,6 +17,9 @@ from stethoscope.program.zeros import is_below_zero, is_nothing, is_zero, is_zer
 PAD = re.compile(r"(?<![a-z])pad", re.IGNORECASE)
 MARKED_NAME = re.compile(r"ignor|label", re.IGNORECASE)
 IGNORED = -100  # what a cross entropy ignores where it is not told otherwise
+MAKING_TENSORS = frozenset(
+    {"tensor", "as_tensor", "from_numpy", "LongTensor", "FloatTensor", "array", "asarray", "list"}
+)
 SETTING = frozenset({"where", "masked_fill", "masked_fill_", "[]="})
 
 
@@ -170,8 +173,17 @@ def _fills_rows(value: Applied) -> bool:
     is_row = begins and len(slices) == 1 and not isinstance(value.args[2], Constant)
     if not is_row or isinstance(slices[0][1], Constant):
         return False
-    is_own_length = _is_length_of(slices[0][1], value.args[2]) and not fills_some_channels(value)
-    return is_whole or is_own_length
+    is_to_longest = any(map(_is_largest, (size for arg in base.args for size in flattened(arg))))
+    is_up_to_length = is_to_longest or _is_length_of(slices[0][1], value.args[2])
+    return is_whole or (is_up_to_length and not fills_some_channels(value))
+
+
+def _is_largest(size: Value) -> bool:
+    """`max(lengths)`, `lengths.max()`."""
+    size = peeled(size)
+    if isinstance(size, Applied) and size.callee in {"int", ".item"} and size.args:
+        size = size.args[0]
+    return isinstance(size, Applied) and size.callee.rpartition(".")[2] in {"max", "amax"}
 
 
 def _fills_gap(value: Applied) -> bool:
@@ -196,7 +208,15 @@ def _is_length_of(end: Value, row: Value) -> bool:
     """`len(row)`, `row.shape[0]`, `row.size(0)`."""
     match end:
         case Applied(callee="len" | ".size", args=[of, *_]):
-            return peeled(of) is peeled(row)
+            return _row(of) is _row(row)
         case Part(base=Part(base=of, key="shape"), key=0):
-            return peeled(of) is peeled(row)
+            return _row(of) is _row(row)
     return False
+
+
+def _row(value: Value) -> Value:
+    """What a row is made from: `torch.tensor(row)` has the length of the row."""
+    value = peeled(value)
+    while isinstance(value, Applied) and value.args and value.callee.rpartition(".")[2] in MAKING_TENSORS:
+        value = peeled(value.args[0])
+    return value

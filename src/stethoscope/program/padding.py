@@ -15,7 +15,7 @@ from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.fitted_loaders import fitted_loaders
 from stethoscope.program.framework_instances import SAMPLES
-from stethoscope.program.given_back import MOVES
+from stethoscope.program.given_back import moved
 from stethoscope.program.index import Class, Index, dotted
 from stethoscope.program.ingredients import ingredients, part_path, peeled
 from stethoscope.program.likenesses import words
@@ -36,7 +36,7 @@ from stethoscope.program.loss_masks import (
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.network_passes import callable_name, comes_from_model, is_model_call, is_network_pass
 from stethoscope.program.own_losses import opened
-from stethoscope.program.padded_tokens import filler_of, is_ignored, pads
+from stethoscope.program.padded_tokens import filler_of, is_ignored, pads, pads_tokens
 from stethoscope.program.paddings import CHANNELS, TOKENS, is_size, paddings
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
@@ -142,6 +142,8 @@ class _Objective:
             yield PaddedLoss(TOKENS, made, loss, self.sink)
         if self._is_masked():
             return
+        for padded in self._made_here():
+            yield PaddedLoss(TOKENS, padded.site, self._loss_of(padded), self.sink)
         for joined in self.widened():
             yield PaddedLoss(CHANNELS, joined.site, self._loss_of(self.parts[0]), self.sink)
         for part in self.parts:
@@ -149,6 +151,13 @@ class _Objective:
                 for kind, site in paddings(run, value):
                     if kind != CHANNELS or not self._is_cut(part):
                         yield PaddedLoss(kind, site, self._loss_of(part), self.sink)
+
+    def _made_here(self) -> Iterator[Applied]:
+        """Padding in batches that no loader draws, and that nothing is compared with."""
+        made = [value for value in self.values if isinstance(value, Applied)]
+        if any(is_comparison(value) for value in made):
+            return
+        yield from filter(pads_tokens, made)
 
     def widened(self) -> Iterator[Applied]:
         """Data that is widened by channels of zeros on its way into the loss, as many as it lacks."""
@@ -194,7 +203,7 @@ class _Objective:
         if labels is not None:
             return (labels,)
         if SPREAD in value.keywords:
-            return (self.run.part(_before_moves(value.keywords[SPREAD]), "labels"),)
+            return (self.run.part(moved(value.keywords[SPREAD]), "labels"),)
         if value.callee != "()":
             made_by = value.callee.removesuffix("()").rpartition(".")[2]
             return () if made_by in MODEL_MAKERS else inputs(value)
@@ -238,7 +247,7 @@ class _Objective:
             loader.run.steps = max(loader.run.steps, STEPS // 4)
             yield from ((loader.run, value) for value in drawn_from(loader.run, loader.made, keys))
 
-    def _loss_of(self, part: Part) -> Site:
+    def _loss_of(self, part: Value) -> Site:
         """The loss that takes a part of the batch; a difference or an unknown call where none is known."""
         made = [value for value in self.values if isinstance(value, Applied)]
         losses = [value for value in made if is_loss(value)]
@@ -339,13 +348,6 @@ class _Objective:
                 if is_of_batch and marks_valid(peeled(mask)) and comes_from_model(self.run, other):
                     return masked.site
         return None
-
-
-def _before_moves(batch: Value) -> Value:
-    """A batch before it was moved: `batch.to(device)` has the same entries."""
-    while isinstance(batch, Applied) and batch.callee in MOVES and batch.args:
-        batch = batch.args[0]
-    return batch
 
 
 # What a framework does for its user
