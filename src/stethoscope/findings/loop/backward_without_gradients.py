@@ -2,7 +2,8 @@
 
 ## What it checks
 For each backward pass: whether every network that its loss was computed with ran inside `torch.no_grad()`
-or `torch.inference_mode()`, by a `with` or by a decorator of a function around it. And whether a statement
+or `torch.inference_mode()`, by a `with` or by a decorator of a function around it; the same of the loss that
+a hook gives to a framework. And whether a statement
 such as `torch.set_grad_enabled(False)` in the validation is still in force in the next epoch.
 
 ## Why it matters
@@ -38,6 +39,8 @@ from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP113", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
+HOOKS = frozenset({"training_step", "compute_loss"})  # give a framework the loss
+
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each backward pass whose loss has no graph."""
@@ -54,6 +57,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                     fix=_recorded(loop, met, backward.event),
                 )
                 break
+        yield from _in_hook(loop)
         switch = left_off(loop)
         if switch is not None:
             backward = loop.of(Kind.BACKWARD)[0]
@@ -64,6 +68,23 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 evidence={"switch": switch.site.text, "backward": backward.event.site.text},
                 fix=_switched_inside(loop, switch, backward.event),
             )
+
+
+def _in_hook(loop: TrainingLoop) -> Iterator[Finding]:
+    """A framework goes back through the loss that a hook gives it: some network must have left a graph."""
+    hook = loop.hook
+    if hook is None or loop.of(Kind.BACKWARD) or not loop.trace.complete or "Parameter(" in hook.source.text:
+        return
+    met = [move.event for move in loop.of(Kind.FORWARD) if isinstance(move.event, Call)]
+    if met and hook.name in HOOKS and not any(records(loop.trace, call) for call in met):
+        yield Finding(
+            where=(met[0].site.where, hook.where()),
+            message=f"the loss of {hook.spoken} has no graph to go through: {met[0].site.text} runs where "
+            "gradients are not recorded",
+            evidence={"forward": met[0].site.text, "line of forward": met[0].line},
+            proof="every network that the hook runs is under no_grad or inference_mode",
+            fix=_recorded(loop, met, met[0]),
+        )
 
 
 def _recorded(loop: TrainingLoop, met: Sequence[Call], backward: Event) -> Fix | None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.agreed_decisions import agreed_by_all, asked_through, engine_at
@@ -29,10 +30,11 @@ from stethoscope.program.ancestry import ancestry
 from stethoscope.program.caught_raises import caught_before
 from stethoscope.program.events import Call, Event, Jump, Scope
 from stethoscope.program.moves import Kind, Move
+from stethoscope.program.network_passes import is_model_call
 from stethoscope.program.statements import is_name_chain
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied
+from stethoscope.program.values import Applied, Delayed, Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -58,6 +60,7 @@ COLLECTIVES = frozenset(
     }
 )
 
+SCALED = 3  # the loss, scaled or divided, and what it is then
 TOGETHER = "let the ranks leave out a batch together"
 
 
@@ -68,7 +71,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         if backward is None or not _is_distributed(loop):
             continue
         for event, asked in _skips(loop, backward):
-            if not _is_agreed(loop, event):
+            if not _is_agreed(loop, event, backward):
                 yield Finding(
                     where=(event.site.where, backward.event.site.where),
                     message=f"a rank whose own {ast.unparse(asked)} leaves out "
@@ -143,14 +146,26 @@ def _last(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def _is_agreed(loop: TrainingLoop, skip: Event) -> bool:
-    """Whether the ranks spoke to each other earlier in the round."""
+def _is_agreed(loop: TrainingLoop, skip: Event, backward: Move) -> bool:
+    """Whether the ranks spoke to each other earlier in the round, of more than what their networks gave."""
     for event in loop.events:
         if event is skip:
             return False
         if isinstance(event, Call) and (event.name in COLLECTIVES or "reduce" in event.name):
-            return True
+            given = (event.receiver, *event.args, *event.keywords.values())
+            if not any(_is_output(loop, value, backward) for value in given if value is not None):
+                return True
     return False
+
+
+def _is_output(loop: TrainingLoop, value: Value, backward: Move) -> bool:
+    """Whether a value is what a network gave, and neither the loss nor a question about it."""
+    losses = {id(one) for one in islice(ancestry(loop.run, backward.subject), SCALED)}
+    made = list(ancestry(loop.run, value))
+    names = {one.callee.rpartition(".")[2] for one in made if isinstance(one, Applied)}
+    if names & FINITE or any(id(one) in losses for one in made):
+        return False
+    return any(isinstance(one, Applied | Delayed) and is_model_call(loop.run.index, one) for one in made)
 
 
 def _fix(loop: TrainingLoop, skip: Event, asked: ast.AST, backward: Move) -> Fix | None:
