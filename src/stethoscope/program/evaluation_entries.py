@@ -60,6 +60,7 @@ def _is_named_evaluation(entry: EvaluationEntry) -> bool:
     return isinstance(entry.start, Function) and bool(EVALUATION_WORDS.intersection(words(entry.start.name)))
 
 
+@lru_cache(maxsize=4096)
 def evaluates(function: Function) -> bool:
     """Whether a function evaluates by its name, or because it asks for no gradients or for eval mode."""
     if EVALUATION_WORDS.intersection(words(function.name)):

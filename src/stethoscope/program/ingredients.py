@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from stethoscope.program.execution import Execution
@@ -9,6 +10,7 @@ from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.values import Applied, Choice, Delayed, Items, Part, Value, inputs
 
 MOST_VISITED = 600
+FEW = 4  # elements of a row that are looked at
 MOST_PEELED = 100  # views, casts and moves around one value
 # fmt: off
 DRAWING = frozenset({
@@ -30,9 +32,9 @@ def ingredients(
     `leading` says which of the inputs of a value matter.
     """
     seen: set[int] = set()
-    waiting = [value]
+    waiting = deque([value])  # what is near comes first: data may be made from much
     while waiting and len(seen) < MOST_VISITED:
-        current = waiting.pop()
+        current = waiting.popleft()
         if id(current) in seen:
             continue
         seen.add(id(current))
@@ -42,6 +44,14 @@ def ingredients(
             waiting.append(run.expand(current))
         if not is_network:
             waiting.extend(leading(current))
+
+
+def few_of_each(value: Value) -> Iterable[Value]:
+    """The inputs of a value, of a long row only the first few: what a comprehension makes is made alike."""
+    match value:
+        case Items(items=row) | Choice(options=row) if len(row) > FEW:
+            return row[:FEW]
+    return inputs(value)
 
 
 def has(

@@ -17,6 +17,7 @@ from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.ingredients import part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.network_passes import is_model_call
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.trace import TRACE_STEPS
@@ -57,6 +58,7 @@ def loader_pairs(index: Index, settings: SettingsTree) -> tuple[LoaderPair, ...]
     return tuple(_in_walks(index, settings)) if _hooks_scale(index) else every_loader_pair(index, settings)
 
 
+@remembered
 def every_loader_pair(index: Index, settings: SettingsTree) -> tuple[LoaderPair, ...]:
     """The pairs, whatever is done with their batches."""
     return (*_in_walks(index, settings), *_in_hooks(index, settings), *_in_fits(index, settings))

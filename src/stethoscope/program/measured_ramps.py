@@ -16,13 +16,13 @@ from stethoscope.program.events import Call
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.followed_progress import PROGRESS, Following
 from stethoscope.program.index import Index
-from stethoscope.program.ingredients import ingredients, part_path
+from stethoscope.program.ingredients import few_of_each, ingredients, part_path
 from stethoscope.program.loader_pairs import every_loader_pair
 from stethoscope.program.ramps import BOUNDING, SPEAKING
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
-from stethoscope.program.values import Applied, Choice, Delayed, Leaf, Part, Value, inputs
+from stethoscope.program.values import Applied, Choice, Delayed, Leaf, Part, Value
 
 ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "float", "int", "round"})
 MOST_LOOKED = 40  # values of one sum
@@ -110,7 +110,7 @@ def _leading(value: Value) -> Iterator[Value]:
         last = name.rpartition(".")[2] if isinstance(name, str) else getattr(name, "name", "")
         if last in SPEAKING:
             return
-    yield from inputs(value)
+    yield from few_of_each(value)
 
 
 def _is_share(value: Applied) -> bool:

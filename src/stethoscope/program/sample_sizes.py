@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stethoscope.program.batches import batches, datasets, items
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
-from stethoscope.program.ingredients import ingredients
+from stethoscope.program.ingredients import few_of_each, ingredients
 from stethoscope.program.loader_pairs import LoaderPair, every_loader_pair
 from stethoscope.program.resizes import is_by_factor, is_resize
 from stethoscope.program.settings_paths import SETTINGS_READERS
@@ -77,7 +77,7 @@ def _operations(run: Execution, loader: Applied) -> list[Applied]:
     """All that is done to a sample and where samples are collated, each step of a chain by itself."""
     found: list[Applied] = []
     for made in (*items(run, loader), *batches(run, loader)):
-        for one in ingredients(run, made):
+        for one in ingredients(run, made, leading=few_of_each):
             if isinstance(one, Applied):
                 found.extend(_steps(one))
     return found
