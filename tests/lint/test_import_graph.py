@@ -68,6 +68,13 @@ def test_what_builds_from_settings_goes_with_the_modules_that_they_name() -> Non
         "parts.other": "class Other: ...\n",
         "report": "import json\n",
     }
-    named = groups(modules, frozenset(), ["train"], ["net:\n  _target_: parts.nets.Net\n"])
+    settings = {"conf.net": "net:\n  _target_: parts.nets.Net\n  told: parts.other.Other\n"}
+    named = groups(modules, frozenset(), ["train"], settings)
     assert [set(group) for group in named] == [{"train", "parts.nets"}]
-    assert groups(modules, frozenset(), ["report"], ["net:\n  _target_: parts.nets.Net\n"]) == [["report"]]
+    assert groups(modules, frozenset(), ["report"], settings) == [["report"]]
+
+
+def test_settings_elsewhere_name_nothing_for_a_builder() -> None:
+    modules = {"one.train": "net = instantiate(cfg.net)\n", "two.nets": "class Net: ...\n"}
+    settings = {"two.conf": "_target_: two.nets.Net\n"}
+    assert groups(modules, frozenset(), ["one.train"], settings) == [["one.train"]]

@@ -18,26 +18,27 @@ _IMPORT = re.compile(
 )
 _NAME = re.compile(r"[\w.]+")
 _BY_NAME = re.compile(r"import_module\(|__import__\(")
-# What builds objects that settings name by their dotted path.
-_BUILDS = re.compile(
-    r"\binstantiate\w*\(|import_module\(|__import__\(|\blocate\(|LightningCLI\(|get_obj_from_str\("
-)
-_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+# What builds the objects that settings name by their dotted path, and how they name them.
+_BUILDS = re.compile(r"\binstantiate\w*\(|\bLightningCLI\(")
+_TARGET = re.compile(r"(?:_target_|class_path)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z_]\w*(?:\.\w+)+)")
 SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
 _NO_NAMES = frozenset({"as", "import", "from"})
 
 
 def groups(
-    modules: Mapping[str, str], packages: frozenset[str], wanted: Iterable[str], settings: Iterable[str] = ()
+    modules: Mapping[str, str],
+    packages: frozenset[str],
+    wanted: Iterable[str],
+    settings: Mapping[str, str] | None = None,
 ) -> list[list[str]]:
     """The groups of modules that import each other, those with a wanted module in them.
 
     `modules` maps dotted names to texts, `packages` are those that are folders. What builds objects from
-    settings goes with the modules that the texts of the `settings` name. In each group, the nearest to the
-    wanted ones come first.
+    settings goes with the modules that the `settings` beside it name, dotted names to texts as well. In each
+    group, the nearest to the wanted ones come first.
     """
     near = _neighbours(modules, packages)
-    for builder, other in _built(modules, settings):
+    for builder, other in _built(modules, packages, settings or {}):
         near[builder].add(other)
         near[other].add(builder)
     found: list[list[str]] = []
@@ -77,17 +78,20 @@ def _neighbours(modules: Mapping[str, str], packages: frozenset[str]) -> dict[st
     return near
 
 
-def _built(modules: Mapping[str, str], settings: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each module that builds what settings name, with each module that they name: `src.nets.Unet`."""
-    builders = [name for name, text in modules.items() if _BUILDS.search(text)]
-    if not builders:
-        return
-    by_end = _by_end(modules)
-    paths = {path for text in settings for path in _PATH.findall(text)}
-    for path in sorted(paths):
-        homes = by_end.get(path.rpartition(".")[0], ())
-        if len(homes) == 1:
-            yield from ((builder, homes[0]) for builder in builders if builder != homes[0])
+def _built(
+    modules: Mapping[str, str], packages: frozenset[str], settings: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Each module that builds what settings name, with each module that they name: `parts.nets.Unet`."""
+    named = {home: set(_TARGET.findall(text)) for home, text in settings.items() if _TARGET.search(text)}
+    builders = [name for name, text in modules.items() if _BUILDS.search(text)] if named else []
+    by_end = _by_end(modules) if builders else {}
+    for builder in builders:
+        folder = builder.rpartition(".")[0]
+        beside = (paths for home, paths in named.items() if not folder or home.startswith(f"{folder}."))
+        for path in sorted({path for paths in beside for path in paths}):
+            found = _nearest(path.rpartition(".")[0], builder, by_end, packages)
+            if found is not None and found != builder:
+                yield builder, found
 
 
 def _by_end(modules: Iterable[str]) -> dict[str, list[str]]:

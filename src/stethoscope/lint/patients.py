@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -188,13 +188,15 @@ def _programs(reading: _Reading) -> list[Program]:
     return programs
 
 
-def _settings_texts(files: Files) -> Iterator[str]:
-    """The texts of the settings files, where these are small enough to name classes."""
+def _settings_texts(files: Files) -> dict[str, str]:
+    """The texts of the settings files by their dotted names, where these are small enough to name classes."""
+    found: dict[str, str] = {}
     for entry in files.settings_files[:MOST_SETTINGS]:
         with suppress(OSError):
             content = files.content(entry)
             if len(content) <= MOST_TEXT:
-                yield content.decode("latin-1")
+                found[_module(entry.path, files.root)] = content.decode("latin-1")
+    return found
 
 
 def _contents(reading: _Reading) -> tuple[dict[str, bytes], dict[str, Entry]]:
