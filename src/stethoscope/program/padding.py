@@ -131,7 +131,9 @@ class _Objective:
         self.above = self._parents(value)
         self.parts = self._batch_parts()
         self.is_followed = any(True for part in self.parts for _ in self._drawn(part)) or any(
-            isinstance(value, Leaf) and value.name == SAMPLES for value in self.values
+            (isinstance(value, Leaf) and value.name == SAMPLES)
+            or (isinstance(value, Applied) and pads_tokens(value))
+            for value in self.values
         )
 
     def padded(self) -> Iterator[PaddedLoss]:

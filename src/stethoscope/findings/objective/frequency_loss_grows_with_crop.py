@@ -24,6 +24,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.index import dotted
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.term_sizes import ERRORS, SMALL, TermSize, with_assumed
 from stethoscope.program.values import Site, span_of
@@ -34,6 +35,8 @@ RULE = Rule(code="OBJ103", since="0.2", severity=Severity.WARNING, subject=Subje
 
 GROWS = 1.25  # from one size to its double: 2 without a norm, the root of two along one axis, 1 with a norm
 FLAT = 1.7  # between one axis and two
+OF_POWERS = 4.0  # how much the squares of coefficients grow without a norm, and their root along one axis
+SLACK = 1.1
 CROP = 128  # a usual crop, for which the factor is told
 LENGTH = 16_384  # a usual length of what is transformed along one axis: a second of sound
 UNSIZED = 1.0  # what a loss that cannot be computed is at most, as a cross entropy of a few classes
@@ -76,15 +79,18 @@ def _finding(term: TermSize, times: float, size: str) -> Finding:
             f"times the others at {size}": round(times, 1),
         },
         proof="computed by its own formula on pictures of 32 and 64 pixels",
-        fix=_fix(term.spectrum),
+        fix=_fix(term.spectrum, term.growth),
     )
 
 
-def _fix(spectrum: Site | None) -> Fix | None:
-    """Give every transform of the function the orthonormal scale."""
+def _fix(spectrum: Site | None, growth: float) -> Fix | None:
+    """Give every transform of the function the orthonormal scale, where that is all that is missing."""
     node = spectrum.node if spectrum is not None else None
     if spectrum is None or not isinstance(node, ast.Call):
         return None
+    is_line = (dotted(node.func) or "").rpartition(".")[2] in {"fft", "rfft"}
+    if growth > (OF_POWERS**0.5 if is_line else OF_POWERS) * SLACK:
+        return None  # something is summed over the picture too
     splices = [
         splice
         for call in all_nodes(spectrum.source.tree)
