@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from stethoscope.program.autocast import HALVES, DType
 from stethoscope.program.autocast_lists import LOWER
 from stethoscope.program.index import Class, External, Function, dotted
+from stethoscope.program.kept_types import is_unknown
 from stethoscope.program.likenesses import words
+from stethoscope.program.methods_by_name import methods_named
 from stethoscope.program.tensor_types import (
     CREATING,
     NUMBER,
@@ -41,6 +43,7 @@ from stethoscope.program.values import (
     Site,
     Table,
     Value,
+    choice,
 )
 
 if TYPE_CHECKING:
@@ -94,6 +97,10 @@ def call_type(frame: TypeFrame, node: ast.Call) -> Held:
         if (base.value is None or isinstance(base.value, Applied)) and not _names_network(func, is_tensor):
             if frame.mode.half is not None and func.attr in LOWER:
                 frame.flow.lowered.add(node)
+            named = _by_name(frame, base, func.attr, args)
+            if named is not None:
+                uncertain = replace(frame.mode, certain=False)
+                return replace(frame.flow.call(named, args, keywords, uncertain), sure=False)
             return _method(frame, node, base, func.attr, args, keywords)
     return network_output(args, frame.mode) if _names_network(func) else UNKNOWN
 
@@ -110,6 +117,16 @@ def _own_operation(frame: TypeFrame, func: ast.expr) -> FunctionValue | None:
         return None
     forward = index.method(target, "forward")
     return FunctionValue(forward) if forward is not None else None
+
+
+def _by_name(frame: TypeFrame, base: Held, name: str, args: list[Held]) -> Value | None:
+    """The methods of the repository that a call on an unknown object may lead to, in half precision."""
+    if not is_unknown(base) or (frame.mode.half is None and frame.mode.weights not in HALVES):
+        return None
+    methods = methods_named(frame.flow.run.index, name, len(args))
+    owners = [Instance(one.owner, {}, {}, True) for one in methods if one.owner is not None]
+    found = [FunctionValue(one, owner) for one, owner in zip(methods, owners, strict=True)]
+    return choice(*found) if found else None
 
 
 def _given(frame: TypeFrame, node: ast.expr) -> list[Held]:

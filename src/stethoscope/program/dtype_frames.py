@@ -297,6 +297,8 @@ class TypeFrame:
             # What an object keeps of its constructor's arguments is a number, more often than not.
             is_kept = isinstance(base.value, Instance) and not names_tensor(node.attr)
             return replace(held, dtype=DType.NUMBER, sure=False) if is_kept else held
+        if node.attr in {"weight", "bias"} and isinstance(base.value, Applied):
+            return Held(self.mode.weights)  # of a layer
         if node.attr in UNARY_ATTRIBUTES:
             return replace(base, value=None)
         if node.attr in OUTPUTS and base.dtype in HALVES:

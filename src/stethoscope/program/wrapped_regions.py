@@ -28,8 +28,23 @@ def wrapped_region(run: Execution, value: Value | None) -> Value | None:
             with suppress(Exhausted, RecursionError):
                 run.initialise(value)
             regions = [kept for kept in attributes.values() if autocast_of(kept) is not None]
-            return regions[0] if len(regions) == 1 else None
+            return regions[0] if len(regions) == 1 else _made_on_entering(run, value)
     return None
+
+
+def _made_on_entering(run: Execution, value: Instance) -> Value | None:
+    """The autocast that `__enter__` of an object makes and enters."""
+    method = run.index.method(value.cls, "__enter__")
+    if method is None or "autocast" not in ast.dump(method.node) or not method.parameters:
+        return None
+    frame = Frame(run.index.module_of(method.source), {method.parameters[0]: value})
+    run.steps = max(run.steps, STEPS)
+    try:
+        calls = [node for node in own_nodes(method.node) if isinstance(node, ast.Call)]
+        found = [run.evaluate(call, frame) for call in calls if "autocast" in ast.dump(call.func)]
+    except (Exhausted, RecursionError):
+        return None
+    return next((one for one in found if autocast_of(one) is not None), None)
 
 
 def _decorators(callee: FunctionValue) -> set[str]:
