@@ -5,7 +5,8 @@ Every network with weights that a loss goes back through, against what the optim
 given (`model.parameters()`, lists, groups, chains, filters, `add_param_group`). One that is in none of
 them, while others are, is reported; so is a part of a network that gets what another part of it gives, where
 an optimizer has that other part alone. Two optimizers with the parameters of one network, and none with the
-other's, is the same.
+other's, is the same. So is one half of a division by shape or name (`[p for p in net.parameters() if
+p.ndim > 1]`) whose other half nothing gives to the optimizer.
 
 ## Why it matters
 Its weights get gradients and stay at their random start: a head, a loss with centres or weights of its own,
@@ -50,6 +51,7 @@ from stethoscope.program.parameter_owners import (
     owners_of,
     unwrapped,
 )
+from stethoscope.program.partial_groups import partial_groups
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.unregistered_layers import Unregistered, unregistered_layers
 from stethoscope.program.values import Applied, Delayed, Instance, Outside, Value
@@ -74,6 +76,14 @@ FREEZING = ("requires_grad", "no_grad", "pretrained", ".eval()", "inference_mode
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each network that learns nothing while the others do."""
     examined = False
+    for group in partial_groups(loops.loops[0].run.index) if loops.loops else ():
+        examined = True
+        yield Finding(
+            where=group.site.where,
+            message=f"the optimizer gets the parameters with {group.question}, and never the others",
+            evidence={"chosen": group.site.text},
+            proof="no other place in the source takes parameters out of a network for an optimizer",
+        )
     for loop in loops:
         configured = () if loop.hook is None or loop.trace.by_hand else configured_optimizers(loop.trace)
         if configured:
