@@ -121,7 +121,8 @@ def _own_operation(frame: TypeFrame, func: ast.expr) -> FunctionValue | None:
 
 def _by_name(frame: TypeFrame, base: Held, name: str, args: list[Held]) -> Value | None:
     """The methods of the repository that a call on an unknown object may lead to, in half precision."""
-    if not is_unknown(base) or (frame.mode.half is None and frame.mode.weights not in HALVES):
+    is_hidden = base.value is not None and base.items is None and _is_hollow(base.value)
+    if not (is_unknown(base) or is_hidden) or (frame.mode.half is None and frame.mode.weights not in HALVES):
         return None
     methods = methods_named(frame.flow.run.index, name, len(args))
     owners = [Instance(one.owner, {}, {}, True) for one in methods if one.owner is not None]
@@ -178,7 +179,8 @@ def _outside(
         # A layer that is made on the spot, `nn.Softmax(dim=-1)(x)`: the object, not a number.
         values = tuple(_object(held) or Leaf("argument") for held in args)
         given = {key: _object(held) or Leaf(key) for key, held in keywords.items()}
-        return Held(value=Applied(name, values, given, Site(frame.module.source, node)))
+        made = Applied(name, values, given, Site(frame.module.source, node))
+        return Held(value=made, entries=tuple(keywords.items()) or None)
     if last == "autocast" or last == "nullcontext":
         values = tuple(held.value or Leaf("argument") for held in args)
         given = {key: held.value or Leaf(key) for key, held in keywords.items()}
@@ -236,7 +238,7 @@ def _object(held: Held) -> Value | None:
 def _is_hollow(callee: Value, depth: int = 6) -> bool:
     """Whether an object was made of something that is not known here: a walk that met it knows more."""
     match callee:
-        case Leaf() | Part():
+        case Leaf() | Part() | Applied(callee="()"):
             return True
         case Applied(args=args):
             return depth > 0 and any(_is_hollow(arg, depth - 1) for arg in args)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of, named_dtype
+from stethoscope.program.declared_options import field_names
 from stethoscope.program.dtype_calls import MOVING
 from stethoscope.program.dtype_frames import DEPTH, TypeFrame
 from stethoscope.program.entered_modes import Entering
@@ -179,7 +180,7 @@ class Flow:
             case Items(items=items):
                 return self._chain(items, args, mode)
             case ClassValue(cls=cls):
-                return Held(value=self._construct(cls, args))
+                return replace(self._record(cls, args, keywords), value=self._construct(cls, args))
         return UNKNOWN
 
     def _wrapped(self, callee: Value) -> Value | None:
@@ -301,6 +302,19 @@ class Flow:
         except (Exhausted, RecursionError):
             return None
 
+    def _record(self, cls: Class, args: Sequence[Held], keywords: Mapping[str, Held]) -> Held:
+        """What the fields of a record are: `Outputs(logits=x, features=y)`; in order, of a named tuple."""
+        if self.run.index.method(cls, "__init__") is not None:
+            return UNKNOWN
+        fields = [name for one in reversed(self.run.index.lineage(cls)) for name in field_names(one)]
+        given = dict(zip(fields, args, strict=False))
+        given.update({name: held for name, held in keywords.items() if name in fields})
+        if not given:
+            return UNKNOWN
+        is_tuple = any(base.endswith("NamedTuple") for base in self.run.index.outside_bases(cls))
+        items = tuple(given[name] for name in fields if name in given) if is_tuple else None
+        return Held(items=items, entries=tuple(given.items()))
+
     def _parameters(
         self, function: Function, bound: Value | None, args: Sequence[Held], keywords: Mapping[str, Held]
     ) -> dict[str, Held]:
@@ -347,7 +361,8 @@ def _is_about_half(mode: Mode, given: Iterable[Held]) -> bool:
     """Whether half precision can be met inside a function."""
     if mode.half is not None or mode.weights in HALVES:
         return True
-    return any(part.dtype in HALVES for held in given for part in flat(held))
+    held = [part for one in given for part in (one, *(inner for _, inner in one.entries or ()))]
+    return any(part.dtype in HALVES for one in held for part in flat(one))
 
 
 def _is_norm_name(name: str) -> bool:

@@ -15,7 +15,8 @@ from stethoscope.program.autocast import HALVES, Autocast, DType, autocast_of
 from stethoscope.program.dtype_calls import call_type
 from stethoscope.program.entered_modes import entered
 from stethoscope.program.execution import Exhausted
-from stethoscope.program.index import Class, Function, Module
+from stethoscope.program.folded_numbers import default_of, folded
+from stethoscope.program.index import Class, Module
 from stethoscope.program.kept_types import held_of, is_unknown
 from stethoscope.program.plain_numbers import is_setting, names_number, names_tensor
 from stethoscope.program.stated_options import stated
@@ -26,6 +27,7 @@ from stethoscope.program.tensor_types import (
     UNKNOWN,
     Held,
     Mode,
+    is_layer,
     joined,
     most_layers,
     operation,
@@ -43,9 +45,9 @@ from stethoscope.program.values import (
     Outside,
     Site,
     Table,
-    Value,
     choice,
 )
+from stethoscope.program.wrapped_regions import wrapped_region
 
 if TYPE_CHECKING:
     from stethoscope.program.dtype_flow import Flow
@@ -162,6 +164,7 @@ class TypeFrame:
 
     def _region(self, node: ast.expr) -> Autocast | None:
         made = self.evaluate(node).value
+        made = wrapped_region(self.flow.run, made) or made
         here = autocast_of(stated(self.flow.run.index, self.flow.run.settings, made))
         if here is not None and here.known and here.enabled is not None:
             return here  # as this function was called: the walks met it in one way of perhaps several
@@ -269,7 +272,7 @@ class TypeFrame:
                 if not isinstance(made, Instance):
                     return None
                 init = self.flow.run.index.method(made.cls, "__init__")
-                default = _default_of(init, node.attr) if init is not None else None
+                default = default_of(init, node.attr) if init is not None else None
                 given = made.made_with.get(node.attr)
                 known = given if isinstance(given, Constant) else default
                 return Held(DType.NUMBER, value=known) if known is not None else None
@@ -280,6 +283,8 @@ class TypeFrame:
         if kept is not None:
             return kept
         base = self.evaluate(node.value)
+        if base.entries is not None and node.attr in dict(base.entries):
+            return dict(base.entries)[node.attr]
         if node.attr == "dtype" and base.value is None:
             known = base.dtype in HALVES or base.dtype is DType.FLOAT32
             return Held(value=Outside(f"torch.{base.dtype}") if known else None)
@@ -297,8 +302,8 @@ class TypeFrame:
             # What an object keeps of its constructor's arguments is a number, more often than not.
             is_kept = isinstance(base.value, Instance) and not names_tensor(node.attr)
             return replace(held, dtype=DType.NUMBER, sure=False) if is_kept else held
-        if node.attr in {"weight", "bias"} and isinstance(base.value, Applied):
-            return Held(self.mode.weights)  # of a layer
+        if node.attr in {"weight", "bias"} and is_layer(base.value):
+            return Held(self.mode.weights)
         if node.attr in UNARY_ATTRIBUTES:
             return replace(base, value=None)
         if node.attr in OUTPUTS and base.dtype in HALVES:
@@ -343,7 +348,7 @@ class TypeFrame:
         if both:  # the product of two values grows as their layers together
             layers = min(left.layers + right.layers, MOST_LAYERS)
         sure = left.sure and right.sure
-        folded = _folded(left.value, op, right.value)
+        folded = folded(left.value, op, right.value)
         return Held(promoted((left.dtype, right.dtype)), layers, value=folded, sure=sure)
 
     def nested(self, node: FunctionNode, args: list[Held], keywords: dict[str, Held]) -> Held:
@@ -363,18 +368,6 @@ class TypeFrame:
         return joined(frame.returned) if frame.returned else NUMBER
 
 
-def _default_of(function: Function, name: str) -> Constant | None:
-    """The plain default of a parameter."""
-    spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    pairs = [*zip(reversed(positional), reversed(spec.defaults), strict=False)]
-    pairs += [(arg, one) for arg, one in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if one]
-    for arg, default in pairs:
-        if arg.arg == name and isinstance(default, ast.Constant):
-            return Constant(default.value)
-    return None
-
-
 def _text(key: ast.expr | None) -> str | None:
     return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
 
@@ -383,25 +376,3 @@ def _named(keys: Sequence[str | None], values: Sequence[Held]) -> Held:
     """A dictionary with the entries that are known by name."""
     entries = tuple((key, held) for key, held in zip(keys, values, strict=True) if key is not None)
     return Held(entries=entries) if entries else UNKNOWN
-
-
-def _folded(left: Value | None, op: ast.operator, right: Value | None) -> Value | None:
-    """A small sum of known numbers, as `2 * self.eps`."""
-    if not (isinstance(left, Constant) and isinstance(right, Constant)):
-        return None
-    a, b = left.value, right.value
-    if not (isinstance(a, int | float) and isinstance(b, int | float)):
-        return None
-    try:
-        match op:
-            case ast.Mult():
-                return Constant(a * b)
-            case ast.Div():
-                return Constant(a / b)
-            case ast.Sub():
-                return Constant(a - b)
-            case ast.Pow() if abs(a) <= 1024 and abs(b) <= 64:
-                return Constant(a**b)
-    except (ZeroDivisionError, OverflowError):
-        return None
-    return None

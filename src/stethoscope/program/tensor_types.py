@@ -187,6 +187,12 @@ def layer(made: Applied, args: Sequence[Held], keywords: Mapping[str, Held], mod
     return Held(first.dtype if last[:1].isupper() else DType.UNKNOWN, first.layers)
 
 
+def is_layer(value: Value | None) -> bool:
+    """Whether a value is a layer of torch as it was made: `nn.Linear(4, 4)`."""
+    name = value.callee if isinstance(value, Applied) else ""
+    return name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+
+
 def is_outside_network(made: Applied) -> bool:
     """Whether a call outside makes a whole network, as timm's and transformers' factories do."""
     return OUTSIDE_NETWORKS.match(made.callee) is not None or made.callee.endswith(".from_pretrained")
