@@ -348,8 +348,8 @@ class TypeFrame:
         if both:  # the product of two values grows as their layers together
             layers = min(left.layers + right.layers, MOST_LAYERS)
         sure = left.sure and right.sure
-        folded = folded(left.value, op, right.value)
-        return Held(promoted((left.dtype, right.dtype)), layers, value=folded, sure=sure)
+        value = folded(left.value, op, right.value)
+        return Held(promoted((left.dtype, right.dtype)), layers, value=value, sure=sure)
 
     def nested(self, node: FunctionNode, args: list[Held], keywords: dict[str, Held]) -> Held:
         """A function defined inside this one."""
