@@ -13,6 +13,8 @@ from stethoscope.program.term_sizes import ERRORS, LARGE, SMALL, TermSize, with_
 from tests.program.program_text import program_of
 
 HEAD = """
+import functools
+import operator
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -37,6 +39,11 @@ def sizes_of(folder: Path, loss: str, before: str = "") -> list[float]:
     [
         ("F.l1_loss(out, y) + 0.5 * F.l1_loss(out, y)", (1, 0.5)),
         ("(F.l1_loss(out, y) + F.l1_loss(out, y) * 2) / steps", (1, 2)),
+        ("torch.add(F.l1_loss(out, y), F.l1_loss(out, y), alpha=0.5)", (1, 0.5)),
+        ("torch.stack([F.l1_loss(out, y), F.l1_loss(out, y)]) @ torch.tensor([2.0, 0.5])", (2, 0.5)),
+        ("(torch.cat([F.l1_loss(out, y), F.l1_loss(out, y)]) * torch.tensor([1, 3])).sum()", (1, 3)),
+        ("functools.reduce(operator.add, [F.l1_loss(out, y), 0.2 * F.l1_loss(out, y)])", (1, 0.2)),
+        ("functools.reduce(lambda a, b: a + b, [F.l1_loss(out, y), 2 * F.l1_loss(out, y)])", (1, 2)),
         ("0.1 * (F.l1_loss(out, y) + F.l1_loss(out, y)) + F.l1_loss(out, y)", (0.1, 0.1, 1)),
         ("F.l1_loss(out, y) - 3 * F.l1_loss(out, y)", (1, 3)),
         ("torch.stack([F.l1_loss(out, y), 2 * F.l1_loss(out, y)]).sum()", (1, 2)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.declared_numbers import number
 from stethoscope.program.execution import Execution
+from stethoscope.program.listed_terms import summed_terms
 from stethoscope.program.network_passes import is_network_pass
 from stethoscope.program.own_losses import own_loss
 from stethoscope.program.values import Applied, Choice, Constant, Delayed, Items, Site, Value, inputs
@@ -51,11 +52,11 @@ class _Sum:
                 ]
             case Applied(callee="*" | "/" | ".mul" | ".div"):
                 return self._scaled(value, factor, depth, is_common)
-            case Applied(callee=callee, args=[Applied(args=[Items(items=items), *_]) as stacked, *_]) if (
-                callee.rpartition(".")[2] in {"sum", "mean"} and stacked.callee.endswith("stack")
-            ):
+            case Applied() if (listed := summed_terms(value)) is not None:
                 return [
-                    part for item in items for part in self.parts(item, factor, depth - 1, is_common=False)
+                    part
+                    for item, weight in listed
+                    for part in self.parts(item, factor * weight, depth - 1, is_common=False)
                 ]
             case Applied(callee=callee, args=[Applied() as summed]) if (
                 callee in {".mean", "torch.mean"} and not value.keywords

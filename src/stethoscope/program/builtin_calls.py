@@ -77,6 +77,15 @@ def _sum(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], s
     return total
 
 
+def _operator(symbol: str) -> _Builtin:
+    """`operator.add` and the like."""
+
+    def apply(_: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site) -> Value | None:
+        return combine(symbol, args[0], args[1], site) if len(args) == 2 else None
+
+    return apply
+
+
 def _enumerate(
     run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
 ) -> Value | None:
@@ -159,6 +168,10 @@ def _ignored(
 
 _BUILTIN_CALLS: dict[str, _Builtin] = {
     "sum": _sum,
+    "operator.add": _operator("+"),
+    "operator.sub": _operator("-"),
+    "operator.mul": _operator("*"),
+    "operator.truediv": _operator("/"),
     "enumerate": _enumerate,
     "zip": _zip,
     "dict": _dict,

@@ -258,6 +258,8 @@ def _call_outside(
             return made
     if name == "map" and len(args) > 1 and isinstance(run.force(args[1]), Items):
         return Items(mapped(run, args, site))
+    if name == "functools.reduce" and len(args) > 1 and isinstance(run.force(args[1]), Items):
+        return _folded(run, args, site)
     known = builtin_call(run, name, args, keywords, site)
     if known is not None:
         return known
@@ -276,6 +278,15 @@ def mapped(run: Execution, args: Sequence[Value], site: Site) -> list[Value]:
     """What `map(function, *columns)` gives, one call for each element or one for an unknown element."""
     columns = [run.elements(column) for column in args[1:]]
     return [call_value(run, args[0], list(row), {}, site) for row in zip(*columns, strict=False)]
+
+
+def _folded(run: Execution, args: Sequence[Value], site: Site) -> Value:
+    """`functools.reduce(function, elements, first)`."""
+    elements = [*args[2:3], *run.elements(args[1])]
+    folded = elements[0] if elements else NOTHING
+    for element in elements[1:]:
+        folded = call_value(run, args[0], [folded, element], {}, site)
+    return folded
 
 
 def _copied(run: Execution, value: Value, site: Site) -> Value:
