@@ -12,11 +12,14 @@ from collections.abc import Iterator, Sequence
 
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.index import Function
+from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.networks import are_related, networks
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.values import Applied, Instance, Leaf, Part, Value
+from stethoscope.program.values import Applied, ClassValue, FunctionValue, Instance, Leaf, Part, Value
 
+# What functions that nobody can look into say when they switch the mode of what they are given.
+SWITCHING = frozenset({"eval", "mode", "modes", "evaluate", "inference", "freeze", "train", "training"})
 MANAGERS = ("contextmanager", "asynccontextmanager")
 
 
@@ -67,6 +70,13 @@ def _by_other_means(event: Event) -> Iterator[Value | None]:
             yield _known(event.args[0] if event.args else None)
         elif _hands_over(node):
             yield _known(_receiver(event))
+        elif SWITCHING & set(words(event.name)) and not _is_followed(event):
+            yield from (value for value in (*event.args, *event.keywords.values()) if _known(value))
+
+
+def _is_followed(call: Call) -> bool:
+    """Whether a call leads into the repository, where it is seen what it does."""
+    return isinstance(call.callee, FunctionValue | ClassValue) or isinstance(call.receiver, Instance)
 
 
 def _known(value: Value | None) -> Value | None:

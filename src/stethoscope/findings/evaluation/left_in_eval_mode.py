@@ -139,7 +139,7 @@ def _still_in_force(walk: Walk, forward: Move, network: Value | None) -> Move | 
     if not any(_is_sure(switch, Kind.EVAL_MODE) for switch in switches):
         return None
     found = _on_one_way(walk, switches, forward.event)
-    for way in _shorter_ways(walk, switches) if found is None else ():
+    for way in _shorter_ways(walk, switches, forward.event) if found is None else ():
         found = found or _on_one_way(walk, switches, forward.event, way)
     return found
 
@@ -149,6 +149,7 @@ def _switches(walk: Walk, network: Value | None) -> Iterator[Switch]:
     sure = {id(move.event): move for move in mode_moves(walk, network, is_exact=True)}
     related = {id(move.event) for move in mode_moves(walk, network)}
     doubtful = {id(doubt[0]) for doubt in walk.doubtful_switches if may_switch(doubt, network)}
+    doubtful |= _by_parts(walk, network)
     for event in walk.trace.events:
         if id(event) in sure:
             yield Switch(event, sure[id(event)])
@@ -156,15 +157,28 @@ def _switches(walk: Walk, network: Value | None) -> Iterator[Switch]:
             yield Switch(event, None)
 
 
+def _by_parts(walk: Walk, network: Value | None) -> set[int]:
+    """The switches of several parts to training, which may be all that have two modes."""
+    parts = [
+        move
+        for move in walk.moves
+        if move.kind is Kind.TRAIN_MODE and holds(network, move.subject) and not holds(move.subject, network)
+    ]
+    several = len({id(move.subject) for move in parts}) > 1
+    return {id(move.event) for move in parts} if several else set()
+
+
 def _is_sure(switch: Switch, kind: Kind) -> bool:
     return switch.move is not None and switch.move.kind is kind and not is_open_mode(switch.move)
 
 
-def _shorter_ways(walk: Walk, switches: Sequence[Switch]) -> Iterator[ShortCut]:
+def _shorter_ways(walk: Walk, switches: Sequence[Switch], forward: Event) -> Iterator[ShortCut]:
     """The jumps between a switch to evaluation and the switch back that they leave out."""
     places = [walk.place(switch.event) for switch in switches]
     for way in walk.short_cuts:
         here = walk.place(way.jump)
+        if walk.place(forward) > here and way.skips(forward):
+            continue  # it leaves the run out as well
         skipped = [
             s for s, place in zip(switches, places, strict=True) if place > here and way.skips(s.event)
         ]
@@ -185,12 +199,21 @@ def _on_one_way(
     found = _pending(walk, before, forward, way)
     if found is not None and _is_kept_on_purpose(walk, found):
         found = None
-    for loop in forward.scopes():
-        if found is None and loop.kind == "loop":
+    for loop in _gone_round(forward, way):
+        if found is None:
             later = [s for s in switches if walk.place(s.event) > here and _is_inside(s.event, loop)]
             again = [s for s in before if _is_inside(s.event, loop)]
             found = _pending(walk, [*later, *again], forward, way)
     return found
+
+
+def _gone_round(forward: Event, way: ShortCut | None) -> Iterator[Scope]:
+    """The loops that come back to a run: not those that a `break` or `return` leaves for good."""
+    scopes = list(forward.scopes())
+    if way is not None and way.jump.kind != "continue":
+        left = next((place for place, scope in enumerate(scopes) if scope is way.leaves), -1)
+        scopes = scopes[left + 1 :]
+    yield from (scope for scope in scopes if scope.kind == "loop")
 
 
 def _is_kept_on_purpose(walk: Walk, switch: Move) -> bool:
