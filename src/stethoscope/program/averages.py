@@ -200,10 +200,17 @@ def _handed_in(call: Call, network: Value | None) -> ast.expr | None:
     return None
 
 
+def _is_of_copy(load: Call) -> bool:
+    """Whether weights come back into something that holds a copy: `avg.net.load_state_dict(saved["avg"])`."""
+    return any(
+        {"avg", "average", "averages", "mean", "slow"} & set(words(n)) for n in names_in(load.site.node)
+    )
+
+
 def mentions_average(calls: Iterable[Call]) -> bool:
     """Whether any of these calls, or a loop or branch around it, speaks of an average."""
     for call in calls:
-        if _says_average(names_in(call.site.node)):
+        if _says_average(names_in(call.site.node)) or _is_of_copy(call):
             return True
         if any(s.kind in {"if", "with"} and _says_average(names_in(s.node)) for s in call.scopes()):
             return True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
-from stethoscope.program.checkpointing import RESUME_WORDS, first_backward, is_loaded
+from stethoscope.program.checkpointing import COUNTER_WORDS, RESUME_WORDS, first_backward, is_loaded
 from stethoscope.program.declared_options import declared_options
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call
@@ -18,7 +19,7 @@ from stethoscope.program.moves import full_name
 from stethoscope.program.option import Option
 from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
 from stethoscope.program.uncalled_functions import is_out_of_reach
-from stethoscope.program.values import Applied, Value
+from stethoscope.program.values import Applied, Part, Value
 from stethoscope.run import Program, Setting, Where
 
 PRINTING = frozenset(
@@ -27,6 +28,12 @@ PRINTING = frozenset(
 CHECKPOINTS = frozenset(
     {"ckpt", "checkpoint", "ckpt_path", "checkpoint_path", "load_checkpoint", "load_ckpt"}
 )
+
+_LOADS = re.compile(
+    r"load\w*\(|_load\b|restore\w*\(|resume\w*\(|from_pretrained\(|from_checkpoint\(|read_checkpoint\(|unpickle"
+)
+# Frameworks that load by themselves what they are told of.
+_TRAINS_ITSELF = re.compile(r"\.fit\(|\.train\([^)\n]|ckpt_path|resume_from|load_path|Trainer\(|\.learn\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,13 @@ def idle_options(program: Program, settings: Sequence[Setting] = ()) -> Iterator
             yield IdleOption(option, usage.mentions)
         elif usage.use is Use.USED and (away := _out_of_reach(option.name, uses)):
             yield IdleOption(option, away, True)
+        elif usage.use is Use.USED and usage.where is not None and not _loads_anything(program):
+            yield IdleOption(option, (usage.where,))
+
+
+def _loads_anything(program: Program) -> bool:
+    """Whether the source speaks of loading, restoring or resuming anywhere but in the option's own name."""
+    return any(_LOADS.search(source.text) or _TRAINS_ITSELF.search(source.text) for source in program)
 
 
 def _line(setting: Setting) -> Option:
@@ -126,8 +140,17 @@ def _takes(walk: Walk, other: object, load: Call, known: dict[int, bool]) -> boo
 
 def _comes_from(walk: Walk, value: Value, load: Call, known: dict[int, bool]) -> bool:
     if id(value) not in known:  # the walk keeps its values, so an identity stays its own
-        found = ancestry(walk.trace.run, value)
+        found = ancestry(walk.trace.run, value, _is_count)
         known[id(value)] = any(
             is_loaded(v) and isinstance(v, Applied) and v.site.node is load.site.node for v in found
         )
     return known[id(value)]
+
+
+def _is_count(value: Value) -> bool:
+    """A count out of a checkpoint: with nothing else of it, the run only believes that it goes on."""
+    return (
+        isinstance(value, Part)
+        and isinstance(value.key, str)
+        and bool((COUNTER_WORDS | {"best"}) & set(words(value.key)))
+    )

@@ -4,7 +4,8 @@
 Programs that load weights and go on counting where they stopped, or that call it a resume: whether the
 state of each optimizer that trains is restored too, through helpers, loops over the parts and engines. The
 same for weights that are loaded for a resume before a framework trains (Lightning's `fit`, the `train` of a
-Hugging Face Trainer) that is not told of the checkpoint.
+Hugging Face Trainer) that is not told of the checkpoint. And parts that get their state back and are then
+made anew.
 
 ## Why it matters
 Adam's moments start from nothing: its first steps after the resume are as large as its first ever, on
@@ -39,6 +40,7 @@ from stethoscope.program.events import Call
 from stethoscope.program.framework_resumes import WeightsAlone, weights_alone
 from stethoscope.program.index import dotted
 from stethoscope.program.moves import Kind, Move
+from stethoscope.program.remade_parts import remade_parts
 from stethoscope.program.roles import Role
 from stethoscope.program.statements import blocks_around, is_name_chain
 from stethoscope.program.syntax import FunctionNode
@@ -60,7 +62,8 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
     """Report each resume that leaves an optimizer at its start."""
     partial = [call for walk in resumes.walks for call in engine_loads(walk) if leaves_optimizer_behind(call)]
     untold = weights_alone(resumes.index)
-    if not resumes.resumptions and not partial and not untold:
+    remade = [one for walk in resumes.walks for one in remade_parts(walk) if one.role is not Role.SCHEDULER]
+    if not resumes.resumptions and not partial and not untold and not remade:
         raise InsufficientData("no resume of a training was found in the source")
     seen: set[object] = set()
     for call in partial:
@@ -77,6 +80,14 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             evidence={"restored": one.loaded.text, "trained": one.trained.text},
             fix=_trainer_told(one),
         )
+    for lost in remade:
+        if lost.made.site.node not in seen:
+            seen.add(lost.made.site.node)
+            yield Finding(
+                (lost.made.site.where, lost.load.site.where),
+                f"the {lost.spoken} gets its state back and is then made anew, without it",
+                evidence={"restored": lost.load.site.text, "made": lost.made.site.text},
+            )
     for resumption in resumes.resumptions:
         stepped = optimizers(resumption.walk)
         if not stepped or resumption.restores(Role.OPTIMIZER) or resumption.weights.site.node in seen:

@@ -42,6 +42,7 @@ from stethoscope.program.engine_schedules import unheld_schedules
 from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Move, receiver_role
+from stethoscope.program.remade_parts import remade_parts
 from stethoscope.program.resumed_rates import placed_by_epoch, restarted_rates
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.statements import blocks_around, cut, is_name_chain
@@ -84,6 +85,15 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                     "the schedule steps with each batch, and the resume tells it the epoch as its place",
                     evidence={"schedule": made_by(move.subject), "step": move.event.site.text},
                     fix=_placed_by_batch(move.subject.site),
+                )
+    for walk in resumes.walks:
+        for lost in remade_parts(walk):
+            if lost.role is Role.SCHEDULER and lost.made.site.node not in seen:
+                seen.add(lost.made.site.node)
+                yield Finding(
+                    (lost.made.site.where, lost.load.site.where),
+                    "the schedule gets its state back and is then made anew: it begins at its start",
+                    evidence={"restored": lost.load.site.text, "made": lost.made.site.text},
                 )
     for walk in resumes.walks:
         for load, move in unheld_schedules(walk):
