@@ -79,30 +79,30 @@ def is_plain(one: ast.stmt, lines: list[str]) -> bool:
 LAYOUTS = (as_written, with_windows_line_ends, with_tabs, with_comments, on_few_lines)
 
 
-LAID_OUT = [
-    pytest.param(case, layout, id=f"{case.name}, {layout.__name__}")
-    for case in SICK
-    for layout in LAYOUTS
-    if layout is as_written or any(name.endswith(".py") for _, name, _ in case.files)
-]
+@pytest.mark.parametrize("case", SICK, ids=lambda case: case.name)
+def test_a_fix_silences_its_rule_and_leaves_the_rest(case: Case, tmp_path: Path) -> None:
+    has_source = any(name.endswith(".py") for _, name, _ in case.files)
+    for layout in LAYOUTS if has_source else (as_written,):
+        folder = tmp_path / layout.__name__
+        folder.mkdir()
+        case.write(folder)
+        lay_out(folder, layout)
+        if not mended(case, folder):
+            return  # what has no fix as it is written has none in another layout
 
 
-@pytest.mark.parametrize(("case", "layout"), LAID_OUT)
-def test_a_fix_silences_its_rule_and_leaves_the_rest(
-    case: Case, layout: Callable[[str], str], tmp_path: Path
-) -> None:
-    case.write(tmp_path)
-    lay_out(tmp_path, layout)
-    for _ in range(MOST_ROUNDS):
-        run, findings = examined(case, tmp_path)
+def mended(case: Case, folder: Path) -> bool:
+    """Make the fixes of a case one by one until none is offered; False where there was none."""
+    for number in range(MOST_ROUNDS):
+        run, findings = examined(case, folder)
         fixable = [finding for finding in findings if finding.fix and finding.fix.splices]
         if not fixable:
-            return  # silent, so that there is nothing to apply again
+            return number > 0  # silent, so that there is nothing to apply again
         mend(fixable[0], run)
-        _, after = examined(case, tmp_path)
+        _, after = examined(case, folder)
         assert said(fixable[0]) not in [said(finding) for finding in after]
         assert len(after) < len(findings)
-    pytest.fail(f"fixes are still offered after {MOST_ROUNDS} rounds")
+    return pytest.fail(f"fixes are still offered after {MOST_ROUNDS} rounds")
 
 
 @pytest.mark.parametrize("case", [one for one in SICK if one.fixed], ids=lambda case: case.name)
