@@ -123,7 +123,7 @@ def _typed(value: ast.expr | ast.stmt, source: Source, code: Mentions) -> set[st
         path = dotted(node) if isinstance(node, ast.Attribute) else None
         if path == "sys.argv":
             found.add(path)
-        elif isinstance(node, ast.Call) and called(node).rpartition(".")[2] in _TYPED:
+        elif isinstance(node, ast.Call) and _is_typed(node):
             found.add(called(node).rpartition(".")[2])
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             made = last_given(node.value, source, code)
@@ -137,6 +137,12 @@ def _typed(value: ast.expr | ast.stmt, source: Source, code: Mentions) -> set[st
                 parent = code.parents.get(id(node))
                 found.update(() if isinstance(parent, ast.Attribute) else {node.id})
     return found
+
+
+def _is_typed(call: ast.Call) -> bool:
+    """Whether a call reads the command line: `parse_args([])` gives the defaults."""
+    is_fixed = any(isinstance(argument, ast.List) for argument in call.args)
+    return called(call).rpartition(".")[2] in _TYPED and not is_fixed
 
 
 def _copied(statement: ast.stmt, source: Source, code: Mentions) -> str | None:

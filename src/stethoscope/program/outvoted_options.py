@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stethoscope.program.index import dotted
 from stethoscope.program.mentions import Mentions, called, text_of, texts_of
 from stethoscope.program.overwritten_settings import Overwritten
+from stethoscope.program.program_settings import is_holder
 from stethoscope.program.remembered import remembered
+from stethoscope.program.setting_reads import is_told
 from stethoscope.program.settings_objects import PARSING
 from stethoscope.program.settings_origins import given_kind, last_given, statement_of
 from stethoscope.program.syntax import walk
@@ -106,6 +109,10 @@ def merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.
                 first = last_given(into, source, code) if isinstance(into, ast.Name) else into
                 if first is not None:
                     yield first, then, node
+            case ast.Dict(keys=[None, ast.Constant(), *_] as keys, values=[first, *values]) if (
+                None not in keys[1:] and _is_settings(node, code)
+            ):  # {**vars(args), "lr": 1e-3}
+                yield first, ast.Dict(keys[1:], values), node
             case (
                 ast.Dict(keys=[None, None], values=[first, then])
                 | ast.BinOp(left=first, op=ast.BitOr(), right=then)
@@ -117,6 +124,15 @@ def merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.
                 yield first, then, node
             case ast.Call(func=ast.Attribute(attr="merge"), args=[first, then], keywords=[]):
                 yield first, then, node  # OmegaConf: the last one wins
+
+
+def _is_settings(table: ast.Dict, code: Mentions) -> bool:
+    """Whether a table is the settings from then on, and no record of them: `Namespace(**table)`."""
+    parent = code.parents.get(id(table))
+    if isinstance(parent, ast.keyword):
+        call = code.parents[id(parent)]
+        return parent.arg is None and isinstance(call, ast.Call) and not is_told(table, code)
+    return isinstance(parent, ast.Assign) and any(is_holder(dotted(one) or "") for one in parent.targets)
 
 
 def typed(first: ast.expr, flags: set[str], source: Source, code: Mentions) -> Iterator[str]:

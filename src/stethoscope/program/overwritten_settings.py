@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.mentions import Mentions, called, text_of
+from stethoscope.program.mentions import Mentions, Spot, called, text_of
 from stethoscope.program.option import Option
 from stethoscope.program.remembered import remembered
 from stethoscope.program.setting_reads import is_told, path_of, reads_setting, touches
@@ -78,10 +78,21 @@ def _known(code: Mentions) -> dict[str, tuple[Overwritten, ...]]:
 
 
 def _of_name(name: str, code: Mentions) -> Iterator[Overwritten]:
-    for spot in (*code.given.get(name, ()), *code.texts.get(name, ())):
+    for spot in (*code.given.get(name, ()), *code.texts.get(name, ()), *_updated(code).get(name, ())):
         statement = statement_of(spot.node, code)
         if isinstance(statement, ast.Assign | ast.Expr):
             yield from _replaced(name, statement, spot.source, code)
+
+
+@remembered
+def _updated(code: Mentions) -> dict[str, list[Spot]]:
+    """The calls of `update` that name a setting by a keyword."""
+    found: dict[str, list[Spot]] = {}
+    for spot in code.calls.get("update", ()):
+        for keyword in spot.node.keywords if isinstance(spot.node, ast.Call) else ():
+            if keyword.arg is not None:
+                found.setdefault(keyword.arg, []).append(spot)
+    return found
 
 
 def _replaced(
@@ -113,7 +124,7 @@ def _stores(statement: ast.Assign | ast.Expr) -> Iterator[tuple[tuple[str, tuple
     """What a statement stores in parts of a variable: `args.lr = 1`, `cfg["a"]["b"] = 1`, `setattr(...)`."""
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
-            path = path_of(target)
+            path = _bare_path(target)
             if path is not None and path[1]:
                 yield path, statement.value
     elif isinstance(statement.value, ast.Call) and called(statement.value) == "setattr":
@@ -122,6 +133,25 @@ def _stores(statement: ast.Assign | ast.Expr) -> Iterator[tuple[tuple[str, tuple
         holder = path_of(given[0]) if given else None
         if name is not None and holder is not None:
             yield (holder[0], (*holder[1], name)), given[2]
+    elif isinstance(statement.value, ast.Call) and getattr(statement.value.func, "attr", "") == "update":
+        into = _bare_path(statement.value.func.value)  # type: ignore[attr-defined]
+        for keyword in statement.value.keywords if into is not None else ():  # vars(args).update(lr=1)
+            if keyword.arg is not None and into is not None:
+                yield (into[0], (*into[1], keyword.arg)), keyword.value
+
+
+def _bare_path(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
+    """A path with `vars(args)` and `args.__dict__` taken for `args`."""
+    keys: list[str] = []
+    while isinstance(node, ast.Subscript) and (key := text_of(node.slice)) is not None:
+        keys.append(key)
+        node = node.value
+    if isinstance(node, ast.Call) and called(node) == "vars" and len(node.args) == 1:
+        node = node.args[0]
+    elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        node = node.value
+    path = path_of(node) if not isinstance(node, ast.Name) else (node.id, ())
+    return (path[0], (*path[1], *reversed(keys))) if path is not None else None
 
 
 def _kept_as(
