@@ -104,6 +104,25 @@ def _are_means(run: Execution, addends: Sequence[Addend]) -> bool:
     )
 
 
+def made_at(run: Execution, value: Value) -> Site | None:
+    """Where a term is computed, behind its weight and inside the functions that it is made by."""
+    for _ in range(DEPTH):
+        match value:
+            case Applied(callee="*" | "/" | "neg" | ".mul", args=args):
+                made = [arg for arg in args if isinstance(arg, Applied | Delayed)]
+                if len(made) != 1:
+                    break
+                value = made[0]
+            case Delayed() if not is_network_pass(run.index, value):
+                inner = run.expand(value)
+                if not isinstance(inner, Applied | Delayed):
+                    break
+                value = inner
+            case _:
+                break
+    return value.site if isinstance(value, Applied | Delayed) else None
+
+
 def applied_in(run: Execution, value: Value) -> Iterator[Applied]:
     """The operations inside a value, the outermost first, networks not entered."""
     seen: set[int] = set()

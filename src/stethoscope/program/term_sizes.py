@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stethoscope.program.addends import Addend, applied_in
+from stethoscope.program.addends import Addend, applied_in, made_at
 from stethoscope.program.compared_sides import Compared, compared, is_transform
 from stethoscope.program.declared_numbers import chosen_numbers, declared_numbers
 from stethoscope.program.execution import Execution
@@ -58,6 +58,7 @@ class TermSize:
     compares: bool = True  # it is small where its two sides agree
     doublings: int = 1  # of the side of the larger picture here, up to what is usual
     beside: float = 0.0  # the weights of the terms that could not be computed
+    made_at: Site | None = None  # where its formula is written
     samples: int = 1  # for each unit of the side, where it was computed on sounds
 
     @property
@@ -173,6 +174,7 @@ def _term(
         addend.scaled_at,
         formula.assumed,
         compares=_compares(index, formula, shape, sizes),
+        made_at=made_at(one.run, addend.value),
         samples=max(shape(1, SMALL)) // SMALL,
     )
     if term.growth >= SHRINKS:

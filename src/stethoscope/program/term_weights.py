@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.addends import DEPTH, Addend, applied_in
+from stethoscope.program.addends import DEPTH, Addend, applied_in, made_at
 from stethoscope.program.declared_numbers import declared_numbers, number
 from stethoscope.program.execution import Execution
 from stethoscope.program.index import Index
@@ -51,6 +51,7 @@ class TermWeight:
     sink: Site
     is_bounded: bool = False
     largest: float = 0.0
+    made_at: Site | None = None  # where its formula is written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,17 +73,23 @@ class KnownNumbers:
 def weighed(one: Minimised, numbers: KnownNumbers, addends: Sequence[Addend]) -> Iterator[TermWeight]:
     """The means among the addends, each with its weight and the largest of the others'."""
     known = [
-        (mean, addend.value.site)
+        (mean, addend.value)
         for addend in addends
         if isinstance(addend.value, Applied | Delayed)
         and (mean := _weight_of_mean(one.run, numbers, addend.value, addend.factor, DEPTH)) is not None
     ]
     plain = [own_weight(numbers, addend.value, abs(addend.factor)) for addend in addends]
-    for mean, site in known:
-        others = [other.weight for other, where in known if where is not site]
+    for mean, value in known:
+        others = [other.weight for other, another in known if another.site is not value.site]
         if others or len(addends) > 1:
             yield TermWeight(
-                site, mean.weight, max(others, default=0.0), one.sink.site, mean.is_bounded, max(plain)
+                value.site,
+                mean.weight,
+                max(others, default=0.0),
+                one.sink.site,
+                mean.is_bounded,
+                max(plain),
+                made_at(one.run, value),
             )
 
 

@@ -38,7 +38,7 @@ from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, with_assum
 from stethoscope.program.term_weights import TermWeight
 from stethoscope.program.unwrapping import without_call
 from stethoscope.program.values import Site
-from stethoscope.run import Fix, Level
+from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.term_sizes import TermSizes
 
 RULE = Rule(code="OBJ104", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -67,11 +67,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
             share = _largest_share(term, [other for other in terms if other is not term])
             if share is not None and share < (FADED if _fades(term) else NEGLIGIBLE):
                 yield Finding(
-                    where=(
-                        *(site.where for site in (term.scaled_at, term.site) if site is not None),
-                        *((term.spectrum.where,) if term.spectrum is not None else ()),
-                        term.sink.where,
-                    ),
+                    where=_places(term.scaled_at, term.site, term.made_at, term.spectrum, term.sink),
                     message=f"this term is {share:.1g} of the other terms of the loss{with_assumed(term)}",
                     evidence={"share": share, "term": term.site.text},
                     proof="computed by its own formula, weight included",
@@ -82,7 +78,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
         if other is not None and id(weighed.site.node) not in told:
             told.add(id(weighed.site.node))
             yield Finding(
-                where=(weighed.site.where, weighed.sink.where),
+                where=_places(weighed.site, weighed.made_at, weighed.sink),
                 message=f"this mean has a weight of {weighed.weight:.1g}, and another term {other:g}",
                 evidence={"weight": weighed.weight, "largest other weight": other},
             )
@@ -93,6 +89,10 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
             evidence={"cut": idle.cut.text, "term": idle.site.text},
             fix=_fix(idle.why, idle.cut),
         )
+
+
+def _places(*sites: Site | None) -> tuple[Where, ...]:
+    return tuple(dict.fromkeys(site.where for site in sites if site is not None))
 
 
 def _fades(term: TermSize) -> bool:
