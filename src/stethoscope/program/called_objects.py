@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
+from stethoscope.program.half_weights import forced
 from stethoscope.program.index import Function
 from stethoscope.program.networks import networks as behind_wrappers
 from stethoscope.program.trace import Trace
@@ -68,10 +69,12 @@ def handed_over(known: Iterable[Trace]) -> dict[Function, tuple[Handed, ...]]:
                 continue
             for target in _functions(called(trace.run, event)):
                 mine = found.setdefault(target.function, [])
+                args = [forced(trace.run, one) for one in event.args]
+                keywords = {key: forced(trace.run, one) for key, one in event.keywords.items()}
                 handed = Handed(
                     target.bound,
-                    tuple(one if is_object(one) else None for one in event.args),
-                    tuple((key, one) for key, one in event.keywords.items() if is_object(one)),
+                    tuple(one if is_object(one) else None for one in args),
+                    tuple((key, one) for key, one in keywords.items() if is_object(one)),
                 )
                 if len(mine) < MOST_CALLS and not any(_is_same(handed, other) for other in mine):
                     mine.append(handed)

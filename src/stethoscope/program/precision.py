@@ -14,6 +14,7 @@ from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.frames import Frame
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import engine_scales, hook_scales
+from stethoscope.program.half_weights import forced
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.moves import Kind, Move
 from stethoscope.program.remembered import remembered
@@ -229,7 +230,7 @@ def _scalers(loop: TrainingLoop) -> Iterator[Applied]:
         if not isinstance(event, Call):
             continue
         for value in (event.receiver, event.callee):
-            for made in _made(value):
+            for made in _made(forced(loop.run, value) if value is not None else None):
                 if made.callee.endswith(("GradScaler", "NativeScaler")) and id(made) not in seen:
                     seen.add(id(made))
                     yield made
@@ -246,7 +247,9 @@ def _made(value: Value | None) -> Iterator[Applied]:
 def _is_scaled(loop: TrainingLoop, scalers: tuple[Applied, ...]) -> bool:
     backward = loop.of(Kind.BACKWARD)
     index, settings = loop.run.index, loop.run.settings
-    if loop.hook is not None:
+    if loop.trace.by_hand and backward and not any(move.by_engine for move in backward):
+        pass  # `loss.backward()` in a hook that optimizes by hand goes past the framework's scaler
+    elif loop.hook is not None:
         if hook_scales(index, settings).get(loop.hook.name) is not False:
             return True
     elif any(

@@ -68,6 +68,7 @@ KEEPING = (
     *("stochastic", "kahan"),
 )
 ADAPTING = ("peft", "lora", "adapter")
+PARAMETERS = frozenset({".parameters", ".named_parameters"})
 COPYING = frozenset({".float", ".clone", ".type", ".double", "copy.deepcopy"})
 
 
@@ -229,7 +230,8 @@ def _half_networks(loop: TrainingLoop, made: Call) -> Iterator[tuple[Event, DTyp
         if not isinstance(event, Call):
             continue
         dtype = weights_cast(event, loop.run)
-        if dtype is not None and _is_network(loop, event.receiver) and _is_trained(event.receiver, parts):
+        is_network = _is_network(loop, event.receiver) or _gives_parameters(event.receiver, trained)
+        if dtype is not None and is_network and _is_trained(event.receiver, parts):
             if not _is_undone(loop, event) and not _is_adapted_after(loop, event, made):
                 yield event, dtype
         elif event.name.startswith("from_"):
@@ -309,6 +311,12 @@ def _parts(trained: list[Value], depth: int = 3) -> list[Value]:
 
 def _is_network(loop: TrainingLoop, receiver: Value | None) -> bool:
     return any(networks(receiver)) or role_of(loop.run, receiver) is Role.MODEL
+
+
+def _gives_parameters(receiver: Value | None, trained: list[Value]) -> bool:
+    """Whether an object is asked for the parameters that train: `AdamW(unet.parameters())`."""
+    asked = [one for one in trained if isinstance(one, Applied) and one.callee in PARAMETERS and one.args]
+    return receiver is not None and any(one.args[0] is receiver for one in asked)
 
 
 def _is_trained(receiver: Value | None, trained: list[Value]) -> bool:
