@@ -19,6 +19,7 @@ from stethoscope.program.recovered import recovered
 from stethoscope.program.remembered import remembered
 from stethoscope.program.sampling import INPUTS, NOISE_WORDS, Meaning, Reading, readings
 from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.unsolved_estimates import UnsolvedEstimate, unsolved_estimates
 from stethoscope.program.values import (
     Applied,
     Constant,
@@ -103,6 +104,7 @@ class Denoising:
     misread: tuple[Misread, ...] = ()
     foreign: tuple[ForeignLevel, ...] = ()
     against: tuple[AgainstFlow, ...] = ()
+    unsolved: tuple[UnsolvedEstimate, ...] = ()
 
 
 @remembered
@@ -141,6 +143,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
         tuple(misread.values()),
         tuple(foreign.values()),
         tuple(_against(list(velocities.values()), flow_steps(index))),
+        () if misread else unsolved_estimates(index, settings),
     )
 
 
@@ -243,7 +246,7 @@ def _regressed(one: Minimised, misread: list[Misread]) -> Iterator[tuple[Meaning
                 continue
             solved = recovered(one.run, prediction)
             if solved is not None and _is_of_other_kind(solved[0], one.run, peeled(target)):
-                other = Meaning.CLEAN if solved[0] is Meaning.NOISE else Meaning.NOISE
+                other = _other_kind(solved[0], peeled(target))
                 misread.append(Misread(other, solved[0], site, solved[1], is_solved=True))
                 continue
             if _is_scaled_to_noise(one.run, call, peeled(target)):
@@ -258,8 +261,16 @@ def _regressed(one: Minimised, misread: list[Misread]) -> Iterator[tuple[Meaning
 
 
 def _is_of_other_kind(meaning: Meaning, run: Execution, target: Value) -> bool:
-    """Whether the target of an estimate of the data is the noise, or the other way round."""
-    return is_drawn(target) if meaning is Meaning.CLEAN else not _is_noisy(run, target)
+    """Whether the target of an estimate of the data has noise in it, or that of the noise has none."""
+    if meaning is Meaning.CLEAN:
+        return is_drawn(target) or _is_rotated(target, {id(one) for one in ingredients(run, target)})
+    return not _is_noisy(run, target)
+
+
+def _other_kind(meaning: Meaning, target: Value) -> Meaning:
+    if meaning is Meaning.NOISE:
+        return Meaning.CLEAN
+    return Meaning.NOISE if is_drawn(target) else Meaning.VELOCITY
 
 
 def _is_drawn_or_loaded(value: Value) -> bool:

@@ -74,13 +74,13 @@ def _in_function(function: Function) -> Iterator[Reading]:
     if not SAMPLING_WORDS.intersection(words(function.name)):
         return
     for node in own_nodes(function.node):
-        if isinstance(node, ast.Assign) and _is_network(node.value):
-            meaning = _meaning(node.targets[0])
+        if isinstance(node, ast.Assign) and is_network_call(node.value):
+            meaning = named_meaning(node.targets[0])
             if meaning is not None:
                 yield Reading(meaning, Site(function.source, node))
 
 
-def _is_network(node: ast.expr) -> bool:
+def is_network_call(node: ast.expr) -> bool:
     """`model(x, t)`, `self.unet(x, t).sample`, `net(x, t).chunk(2)`."""
     while isinstance(node, ast.Attribute) or (
         isinstance(node, ast.Call)
@@ -96,7 +96,8 @@ def _is_network(node: ast.expr) -> bool:
     return name == "self" or bool(NETWORK_WORDS.intersection(words(name)))
 
 
-def _meaning(target: ast.expr) -> Meaning | None:
+def named_meaning(target: ast.expr) -> Meaning | None:
+    """What the names of an assignment's target say of what they get."""
     names = [node.id for node in all_nodes(target) if isinstance(node, ast.Name)]
     spoken = {word for name in names for word in words(name)}
     if "x" in spoken and "0" in spoken:

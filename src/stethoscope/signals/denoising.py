@@ -23,6 +23,6 @@ def measure(run: Run) -> DenoisingObjective | Missing:
     if run.program is None or not run.program.sources:
         return NO_SOURCE
     seen = denoising(index(run.program), settings_tree(run.recipe))
-    if not (seen.passes or seen.held):
+    if not (seen.passes or seen.held or seen.unsolved):
         return Missing("no network with noisy input was found in training")
     return DenoisingObjective(seen)

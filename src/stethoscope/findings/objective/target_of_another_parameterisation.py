@@ -6,6 +6,8 @@ return the input without its noise. The rule looks at what such an output is com
 clean data, or something that is made from the noise, such as a velocity or the noise itself. A raw output is
 compared with what the sampling code takes it for: `eps = model(x, t)`, or a scheduler's `prediction_type`. A
 velocity, the difference of data and noise, is compared with the way in which the sampler walks along it.
+Where the data or the noise is solved out of input and output, the target is put in the place of the output:
+the formula must give the one without any of the other.
 
 ## Why it matters
 Velocity, noise and clean data are different things, and each needs its own output. Held to the wrong one, the
@@ -26,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.sampling import Meaning
 from stethoscope.signals.denoising import DenoisingObjective
 
 RULE = Rule(code="OBJ106", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -49,6 +52,17 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
             where=tuple(dict.fromkeys((misread.compared.where, misread.reading.where))),
             message=f"the network is trained to return {misread.trained}, and {taken} {misread.read}",
             evidence={"objective": misread.compared.text, "sampler": misread.reading.text},
+        )
+    for estimate in objective.seen.unsolved:
+        left = "noise" if estimate.meaning is Meaning.CLEAN else "data"
+        yield Finding(
+            where=tuple(
+                dict.fromkeys((estimate.estimate.where, estimate.target.where, estimate.compared.where))
+            ),
+            message=f"this is taken for {estimate.meaning}, and has {left} left in it: "
+            f"the network is trained to return {' '.join(estimate.target.text.split())[:60]}",
+            evidence={"estimate": estimate.estimate.text, "objective": estimate.compared.text},
+            proof="with the target in the place of the output the formula does not give what it should",
         )
     for one in objective.seen.against:
         way = "from the data to the noise" if one.is_to_noise else "from the noise to the data"
