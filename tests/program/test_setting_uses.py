@@ -129,6 +129,18 @@ def test_parts_that_are_changed_under_typed_names_stay_what_they_are(lines: str)
     assert uses(f"{text}g(cfg.clip)\n", "clip", "kind").of("clip").use is Use.USED
 
 
+def test_a_dict_of_our_own_holds_what_it_is_made_of() -> None:
+    text = (
+        "class Dotted(dict):\n    __getattr__ = dict.__getitem__\n"
+        "def dotted(d):\n    made = {k: dotted(v) if isinstance(v, dict) else v for k, v in d.items()}\n"
+        "    return Dotted(made)\n"
+        "cfg = dotted(yaml.safe_load(f))\ng(cfg.kind)\n"
+    )
+    assert uses(text, "clip", "kind").of("clip").use is Use.UNUSED
+    assert uses(f"{text}g(cfg.clip)\n", "clip", "kind").of("clip").use is Use.USED
+    assert uses(f"{text}g(cfg)\n", "clip", "kind").of("clip").use is Use.ESCAPED
+
+
 def test_a_parameter_is_followed_into_another_file() -> None:
     text = "from helper import build\nargs = parser.parse_args()\nbuild(args.clip)\n"
     assert use(text, helper="def build(limit):\n    print(limit)\n") is Use.UNUSED

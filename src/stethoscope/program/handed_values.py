@@ -198,6 +198,9 @@ def _field_of(
     following: Following, target: Class, call: ast.Call, given: ast.expr | ast.keyword, leaf: Leaf
 ) -> bool:
     fields = [name for one in reversed(following.code.index.lineage(target)) for name in _fields(one)]
+    bases = following.code.index.outside_bases(target)
+    if not fields and bases and all(base.rpartition(".")[2] in _BAGS for base in bases):
+        return following.on(call, leaf)  # a dict with another way to ask it
     if not fields:
         return True  # the constructor is outside
     if isinstance(given, ast.keyword):
