@@ -8,14 +8,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.ancestry import ancestry
+from stethoscope.program.batches import batch_parts
 from stethoscope.program.beaten_records import beaten, conditions
 from stethoscope.program.evaluation import DATA_WORDS, Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.execution import STEPS, Exhausted
 from stethoscope.program.index import Class, Function, Index, Module, dotted
+from stethoscope.program.ingredients import part_path
 from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind
 from stethoscope.program.syntax import FunctionNode, all_nodes
-from stethoscope.program.values import Applied, Delayed, Instance, Items, Site, Table, Value
+from stethoscope.program.trained_runs import innermost_round
+from stethoscope.program.training_data import sources
+from stethoscope.program.values import Applied, Delayed, Instance, Items, Site, Table, Value, inputs
 from stethoscope.run import Recipe, Setting, Source
 
 # fmt: off
@@ -147,14 +152,38 @@ def training_outputs(walk: Walk) -> frozenset[int]:
 
 
 def origins(walk: Walk, metric: Value, outputs: frozenset[int]) -> tuple[bool, bool]:
+    """Whether a score was made from what the loss was made from or from training data, and from others."""
     forwards = _forward_nodes(walk)
+    trained_on = _trained_on(walk)
     training = held_out = False
     for value in ancestry(walk.trace.run, metric):
         if id(value) in outputs:
             training = True
         elif _is_at(value, forwards):
-            held_out = True
+            measured = _loaders(walk, value) if trained_on else set()
+            training = training or bool(measured & trained_on)
+            held_out = held_out or not measured <= trained_on or not measured
     return training, held_out
+
+
+def _trained_on(walk: Walk) -> set[int]:
+    """The loaders that training draws its batches from."""
+    found: set[int] = set()
+    for move in walk.moves:
+        if move.kind is Kind.FORWARD and id(move.event) in walk.trained:
+            around = innermost_round(move.event)
+            found |= {id(made) for made in sources(around.value if around is not None else None)}
+    return found
+
+
+def _loaders(walk: Walk, output: Value) -> set[int]:
+    """The loaders whose batches a network was run on."""
+    run = walk.trace.run
+    run.steps = max(run.steps, STEPS // 8)
+    try:
+        return {id(part_path(part)[0]) for one in inputs(output) for part in batch_parts(run, one)}
+    except (Exhausted, RecursionError):
+        return set()
 
 
 def _is_at(value: Value, nodes: set[int]) -> bool:

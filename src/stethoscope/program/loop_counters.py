@@ -63,13 +63,24 @@ def _counted(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[ast.expr, ...]:
 def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """The names that a loop's body computes from themselves: None is only what the first round sees.
 
-    `average = loss if average is None else 0.9 * average + 0.1 * loss`
+    `average = loss if average is None else 0.9 * average + 0.1 * loss`, and what is asked for None and set:
+    `if lowest is None or loss < lowest: lowest = loss`.
     """
     found: set[str] = set()
+    asked: set[str] = set()
+    stored: set[str] = set()
     for statement in loop.body:
         for node in all_nodes(statement):
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and _is_about_none(node):
+                asked.add(node.left.id)
             if not isinstance(node, ast.Assign):
                 continue
+            stored.update(n.id for t in node.targets for n in all_nodes(t) if isinstance(n, ast.Name))
             read = {n.id for n in all_nodes(node.value) if isinstance(n, ast.Name)}
             found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
-    return frozenset(found)
+    return frozenset(found | (asked & stored))
+
+
+def _is_about_none(node: ast.Compare) -> bool:
+    """`x is None`, `x is not None`."""
+    return any(isinstance(other, ast.Constant) and other.value is None for other in node.comparators)
