@@ -47,6 +47,7 @@ from stethoscope.run import Source
 MOST_VISITED = 400
 CREATING = DRAWING | {"zeros", "ones", "empty", "full", "eye", "tensor", "arange", "linspace", "randperm"}
 LEARNED = re.compile(r"Parameter|requires_grad|register_parameter")
+ANEW = re.compile(r"requires_grad_\((?:True)?\)|requires_grad *= *True")  # gradients are cached from there on
 WITHOUT_WEIGHTS = sys.stdlib_module_names | {"numpy", "yaml", "omegaconf", "hydra", "PIL"}
 # A part of something unknown is data, unless its name says that something learns in it.
 LEARNING_WORDS = MODEL_WORDS | {
@@ -120,7 +121,7 @@ class _Reach:
         if not records(value.site):
             return self._cut(value, value.site)
         if detaches(value) and value.args:
-            return self._cut(value.args[0], value.site)
+            return _is_made_to_learn(value.site, ANEW) or self._cut(value.args[0], value.site)
         last = value.callee.rpartition(".")[2]
         if last in CREATING:
             return _is_made_to_learn(value.site)
@@ -139,8 +140,8 @@ class _Reach:
         return False
 
 
-def _is_made_to_learn(site: Site) -> bool:
-    """Whether a tensor may be made for a parameter: something is made one in the same function."""
+def _is_made_to_learn(site: Site, said: re.Pattern[str] = LEARNED) -> bool:
+    """Whether a tensor may be made to learn: something is, in the same function."""
     line = getattr(site.node, "lineno", 0)
     around = [
         (node.lineno, node.end_lineno or 0)
@@ -149,7 +150,7 @@ def _is_made_to_learn(site: Site) -> bool:
     ]
     lines = lines_of(site.source)[0]
     first, last = max(around, default=(1, len(lines)))
-    return any(LEARNED.search(text) for text in lines[first - 1 : last])
+    return any(said.search(text) for text in lines[first - 1 : last])
 
 
 def _may_hold_weights(value: Applied) -> bool:
