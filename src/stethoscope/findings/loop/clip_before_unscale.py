@@ -36,6 +36,8 @@ from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP103", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
+HALF = ("fp16", "16-mixed", "16", 16)  # under which Accelerate and Fabric scale the loss
+
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each clip of gradients that are still scaled."""
@@ -82,9 +84,10 @@ def _step_after(path: Path, clip: Move) -> Move | None:
 def _is_scaled(backward: Move, step: Move) -> bool:
     if backward.by_engine:
         engine = backward.event.receiver if isinstance(backward.event, Call) else None
-        precision = engine.keywords.get("mixed_precision") if isinstance(engine, Applied) else None
+        told = engine.keywords if isinstance(engine, Applied) else {}
+        precision = told.get("mixed_precision") or told.get("precision")
         asked = precision.options if isinstance(precision, Choice) else (precision,)
-        return any(isinstance(one, Constant) and one.value == "fp16" for one in asked)
+        return any(isinstance(one, Constant) and one.value in HALF for one in asked)
     scaler = step.event.receiver if isinstance(step.event, Call) else None
     return backward.scaled and step.kind is Kind.SCALER_STEP and not is_switched_off(scaler)
 
