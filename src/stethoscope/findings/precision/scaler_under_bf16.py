@@ -36,6 +36,8 @@ from stethoscope.signals.loop_precisions import LoopPrecisions
 
 RULE = Rule(code="PRC107", since="0.2", severity=Severity.NOTE, subject=Subject.SOURCE)
 
+TYPE_WORDS = ("float16", "fp16", "bf16", "half")
+
 
 def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
     """Report each scaler that works under bfloat16."""
@@ -46,7 +48,9 @@ def examine(precisions: LoopPrecisions) -> Iterator[Finding]:
         if not all(region.autocast.may_be(DType.BFLOAT16) for region in precision.regions):
             continue
         for scaler in precision.scalers:
-            if _is_on(precision, scaler) and scaler.site.node not in reported:
+            if scaler.site.node in reported or _is_made_for_float16(scaler.site):
+                continue
+            if _is_on(precision, scaler):
                 reported.add(scaler.site.node)
                 yield _finding(scaler, precision.regions)
 
@@ -69,6 +73,24 @@ def _is_on(precision: LoopPrecision, scaler: Applied) -> bool:
         return on
     written = _switch(scaler.site)
     return bool(written) and any(_switch(region.site) == written for region in precision.regions)
+
+
+def _is_made_for_float16(site: Site) -> bool:
+    """Whether a scaler is made only where a question about the type of numbers, or about float16, says so."""
+    nodes = all_nodes(site.source.tree)
+    tests = [
+        node.test
+        for node in nodes
+        if isinstance(node, ast.If | ast.IfExp) and any(inner is site.node for inner in all_nodes(node))
+    ]
+    asked = {inner.id for test in tests for inner in all_nodes(test) if isinstance(inner, ast.Name)}
+    answers = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and any(dotted(target) in asked for target in node.targets)
+    ]
+    written = " ".join(map(ast.unparse, (*tests, *(answers if tests else ())))).lower()
+    return any(word in written for word in TYPE_WORDS)
 
 
 def _switch(site: Site) -> str:
