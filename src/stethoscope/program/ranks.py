@@ -21,6 +21,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.moves import Kind, full_name, receiver_role
 from stethoscope.program.rank_numbers import compares_with_rank
 from stethoscope.program.roles import Role, role_of
+from stethoscope.program.signalled_names import signalled_names
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Constant, Delayed, Instance, Items, Leaf, Part, Value, inputs
 
@@ -47,6 +48,7 @@ DISTRIBUTED = frozenset({
     "DistributedDataParallel", "FullyShardedDataParallel", "fully_shard", "init_process_group", "FSDP",
     "Accelerator",
 })
+TALKING = frozenset({"all_reduce", "all_gather", "broadcast", "barrier", "no_backward_sync"})
 LAUNCHERS = frozenset({"Fabric", "LightningLite"})  # several processes, unless they are asked for one
 # fmt: on
 
@@ -121,16 +123,21 @@ class Ranks:
 def distributed(walks: tuple[Walk, ...]) -> Iterator[Ranks]:
     """The walks that run as several processes."""
     for walk in walks:
-        if any(isinstance(e, Call) and _makes_distributed(e) for e in walk.trace.events):
+        calls = [event for event in walk.trace.events if isinstance(event, Call)]
+        talks = any(call.name in TALKING for call in calls)
+        if any(_makes_distributed(call, talks) for call in calls):
             yield Ranks(walk)
 
 
-def _makes_distributed(call: Call) -> bool:
+def _makes_distributed(call: Call, talks: bool) -> bool:
+    """Whether a call makes a program one of several processes; `talks` says that it speaks to others."""
     name = full_name(call) or call.name
     last = name.rpartition(".")[2]
     if last in LAUNCHERS:
         devices = call.keywords.get("devices", call.keywords.get("accelerator"))
-        return not (isinstance(devices, Constant) and devices.value in {1, "1", "cpu", "mps"})
+        if not (isinstance(devices, Constant) and devices.value in {1, "1", "cpu", "mps"}):
+            return True
+        return bool(devices.setting) and talks  # the settings may ask for more the next time
     return last in DISTRIBUTED or name.endswith(("deepspeed.initialize", "horovod.torch.init"))
 
 
@@ -180,6 +187,9 @@ def asks_for_rank(node: ast.AST) -> bool | None:
         case ast.BoolOp(op=ast.And(), values=values):
             answers = [answer for value in values if (answer := asks_for_rank(value)) is not None]
             return answers[0] if answers else None
+        case ast.BoolOp(op=ast.Or(), values=values):
+            # `rank != 0 or not due` holds on all the others, whatever else is asked.
+            return False if any(asks_for_rank(value) is False for value in values) else None
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return _rank_comparison(left, op, right)
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -301,6 +311,10 @@ class Decisions:
                 found.add(id(call.site.node))
         return frozenset(found)
 
+    def is_of_own_part(self, value: Value) -> bool:
+        """Whether a value comes from data of which each rank has its own part."""
+        return is_own_data([value]) or self._is_prepared([value])
+
     def _is_prepared(self, given: Iterable[Value]) -> bool:
         """Whether data come from a loader that accelerate or fabric split among the ranks."""
         run = self.ranks.walk.trace.run
@@ -321,7 +335,7 @@ class Decisions:
 
     def _marked(self, local: dict[int, bool]) -> set[str]:
         """The names that are set under local conditions: counters of bad epochs, flags to stop."""
-        found = set(self._chosen_by_local)
+        found = set(self._chosen_by_local) | signalled_names(self.ranks.walk.trace.run.index)
         for event in self.ranks.walk.trace.events:
             if not any(local.get(id(scope)) for scope in event.scopes()):
                 continue

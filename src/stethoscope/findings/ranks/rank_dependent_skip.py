@@ -3,7 +3,8 @@
 ## What it checks
 Collective calls (all_reduce, broadcast, barrier, gather and those of accelerate and fabric), backward
 passes and weight updates of distributed programs: whether a condition on the rank, or an earlier return or
-continue of some ranks, keeps part of them from it. Helpers are followed to the collective inside.
+continue of some ranks, keeps part of them from it. Helpers are followed to the collective inside. A round
+that a rank leaves out because of what its own batch holds keeps it from the backward pass of the others.
 
 ## Why it matters
 A collective returns when every rank has called it. If rank 0 alone calls it, rank 0 waits until the time
@@ -29,6 +30,7 @@ from stethoscope.program.evaluation import names_in
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.moves import Kind
 from stethoscope.program.ranks import Decisions, Ranks
+from stethoscope.program.skipped_batches import skipped_batches
 from stethoscope.program.values import Site
 from stethoscope.signals.processes import Processes
 
@@ -55,6 +57,16 @@ def examine(processes: Processes) -> Iterator[Finding]:
                 f"{what} only on the ranks that pass `{asked}`: the others never make the call",
                 evidence={"call": event.site.text, "condition": asked},
                 proof="a collective returns only when every rank has called it",
+            )
+        for move, condition in skipped_batches(ranks):
+            if condition.node in seen:
+                continue
+            seen.add(condition.node)
+            asked = ast.unparse(condition.node)
+            yield Finding(
+                (condition.source.where(condition.node), move.event.site.where),
+                f"a rank whose own batch meets `{asked}` leaves the round out, and the others wait for it",
+                evidence={"condition": asked, "call": move.event.site.text},
             )
 
 
