@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from stethoscope.program.autocast import HALVES, DType
 from stethoscope.program.autocast_lists import LOWER
 from stethoscope.program.index import Class, External, Function, dotted
-from stethoscope.program.kept_types import is_unknown
+from stethoscope.program.kept_types import held_of, is_unknown
 from stethoscope.program.likenesses import words
 from stethoscope.program.methods_by_name import methods_named
+from stethoscope.program.numbered_parts import counted, part_named
 from stethoscope.program.tensor_types import (
     CREATING,
     NUMBER,
@@ -70,6 +71,11 @@ def call_type(frame: TypeFrame, node: ast.Call) -> Held:
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
     if name == "super" or (isinstance(func, ast.Attribute) and _is_super(func.value)):
         return _super(frame, node, args, keywords)
+    if isinstance(func, ast.Name) and name in {"getattr", "range"} and name not in frame.names:
+        part = part_named(frame, node, args) if name == "getattr" else None
+        found = held_of(part, frame.mode) if part is not None else counted(args) if name == "range" else None
+        if found is not None:
+            return found
     if isinstance(func, ast.Name) and func.id in frame.local:
         return frame.nested(frame.local[func.id], args, keywords)
     own = _own_operation(frame, func)

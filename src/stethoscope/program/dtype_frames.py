@@ -18,6 +18,7 @@ from stethoscope.program.execution import Exhausted
 from stethoscope.program.folded_numbers import default_of, folded
 from stethoscope.program.index import Class, Module
 from stethoscope.program.kept_types import held_of, is_unknown
+from stethoscope.program.numbered_parts import written
 from stethoscope.program.plain_numbers import is_setting, names_number, names_tensor
 from stethoscope.program.stated_options import stated
 from stethoscope.program.syntax import FunctionNode
@@ -243,6 +244,9 @@ class TypeFrame:
                 return held_value
             case ast.Starred(value=value):
                 return self.evaluate(value)
+            case ast.JoinedStr():
+                text = written(self, node)
+                return Held(DType.NUMBER, value=text) if text is not None else UNKNOWN
             case ast.Dict(keys=keys, values=values):
                 return _named(list(map(_text, keys)), list(map(self.evaluate, values)))
         return UNKNOWN
