@@ -132,7 +132,7 @@ class _Look:
     def _argument(self, call: Applied | Delayed, arg: Value, depth: int) -> Value | None:
         """An argument in the formula; what nothing is known of and only multiplies counts as a one."""
         callee = call.callee if isinstance(call, Applied) else ""
-        is_factor = callee in MULTIPLYING and not self.divisors and not comes_from_model(self.run, arg)
+        is_factor = callee in MULTIPLYING and not self.divisors and self._only_weighs(call, arg)
         # Inside of what only weighs, and of what is divided by, nothing may be left open.
         is_closed = is_factor or (callee in DIVIDING and arg is call.args[-1])
         self.divisors += is_closed
@@ -141,6 +141,12 @@ class _Look:
         if inner is None and is_factor:
             return self.weights.setdefault(id(arg), Leaf("weight"))
         return inner
+
+    def _only_weighs(self, call: Applied | Delayed, arg: Value) -> bool:
+        """Whether a factor weighs places, as a noise level does; that of a whole loss may be any number."""
+        if not isinstance(arg, Applied | Delayed) or comes_from_model(self.run, arg):
+            return False
+        return not any(is_one_number(self.run, other) for other in call.args if other is not arg)
 
     def _compares(self, value: Applied, pair: list[Value]) -> bool:
         """Whether an operation is where the sides meet."""

@@ -61,6 +61,10 @@ def _named(index: Index, settings: SettingsTree, value: Value) -> tuple[str, flo
 
 def _chosen(index: Index, settings: SettingsTree, choice: Choice) -> tuple[str, float] | None:
     """A setting that may be left out: what is written for it goes before its defaults."""
+    written = [one for one in choice.options if isinstance(one, Constant) and one.setting]
+    if len(written) == 1 and all(number(option) is not None for option in choice.options):
+        known = number(written[0])
+        return (written[0].setting.rpartition(".")[2], known) if known is not None else None
     read = [option for option in choice.options if number(option) is None]
     if not read or not all(isinstance(option, Part | Leaf) for option in read):
         return None
