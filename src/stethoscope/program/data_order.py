@@ -6,6 +6,7 @@ import ast
 from functools import lru_cache
 
 from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.values import (
@@ -27,11 +28,11 @@ TABLE_STEPS = frozenset({
     ".map", ".with_format", ".remove_columns", ".rename_column", ".rename_columns", ".filter", ".cast_column",
     ".set_transform", ".with_transform", ".select_columns",
 })  # fmt: skip
+MADE_UP = frozenset({"random", "dummy", "fake", "boring"})  # data that stands for none
 CHOOSING = frozenset({"choice", "choices", "train_test_split", "argsort", "multinomial", "random_split"})
 # What speaks of data that is read as it comes, in whatever order.
 OF_STREAMS = ("IterableDataset", "IterDataPipe", "webdataset", "streaming", "StreamingDataset", "tf.data")
 MOST_LOOKED = 200
-DRAWING = frozenset({"randn", "rand", "randint", "normal", "uniform", "standard_normal", "integers"})
 
 
 def is_map_style(index: Index, dataset: Value | None) -> bool:
@@ -129,15 +130,14 @@ def mixes_by_itself(index: Index, dataset: Value | None) -> bool:
 
 @lru_cache(maxsize=512)
 def _shuffles(cls: Class) -> bool:
-    """Whether a class puts its items into a random order, or keeps items it drew as they came."""
+    """Whether a class puts its items into a random order, or is called for being nothing but random."""
+    if MADE_UP & set(words(cls.name)):
+        return True
     for method in cls.methods.values():
         inside = _of_one_item(method)
         for node in own_nodes(method.node):
             name = (dotted(node.func) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
             if name in SHUFFLING and not (node in inside and not _is_of_whole(node)):
-                return True
-            # Items that were all drawn at random have no order to lose.
-            if name in DRAWING and method.name == "__init__" and not _lays_in_blocks(method):
                 return True
     return False
 
@@ -153,23 +153,6 @@ def _of_one_item(method: Function) -> set[ast.AST]:
 def _is_of_whole(call: ast.AST) -> bool:
     """`random.shuffle(self.rows)`: all items and not one of them."""
     return isinstance(call, ast.Call) and any("self." in ast.unparse(arg) for arg in call.args)
-
-
-def _lays_in_blocks(method: Function) -> bool:
-    """Whether items are made kind by kind, as by `label = i // per_class`, or sorted afterwards."""
-    for node in own_nodes(method.node):
-        match node:
-            case ast.For(target=ast.Name(id=counter)):
-                divided = (
-                    one.left
-                    for one in all_nodes(node)
-                    if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv)
-                )
-                if any(counter in {getattr(n, "id", "") for n in all_nodes(one)} for one in divided):
-                    return True
-            case ast.Call() if (dotted(node.func) or "").rpartition(".")[2] in {"sort", "sorted", "argsort"}:
-                return True
-    return False
 
 
 @lru_cache(maxsize=512)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stethoscope.program.ancestry import quietly
-from stethoscope.program.batches import batches, datasets, entry, items
+from stethoscope.program.batches import batches, collated_items, datasets, entry, items
 from stethoscope.program.events import Assignment
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.index import Index
@@ -15,7 +15,9 @@ from stethoscope.program.item_scales import affine, chains, normalised
 from stethoscope.program.likenesses import TARGET_WORDS, words
 from stethoscope.program.loader_pairs import LoaderPair, dataset_classes, loader_pairs
 from stethoscope.program.network_passes import is_model_call
+from stethoscope.program.normalisation import pipelines
 from stethoscope.program.remembered import remembered
+from stethoscope.program.scaled_at import By, are_of_same_data, divided_apart
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.standardisation import (
     SAME_DEPTH,
@@ -49,6 +51,7 @@ HOW_WORDS = frozenset({
 })
 # fmt: on
 READING = frozenset({"read_image", "imread", "open", "load", "read", "loadtxt", "read_csv", "decode_image"})
+KINDS = {By.DATA: Kind.OWN, By.SAMPLE: Kind.ITEM, By.NUMBER: Kind.GIVEN}
 ROUNDING = 0.02  # numbers that differ by less were rounded
 
 
@@ -103,6 +106,9 @@ def _compared(pair: LoaderPair) -> list[ScaledApart] | None:
     by_steps = _transformed_apart(pair)
     if by_steps is not None:
         return by_steps
+    at_one_place = _divided_apart(pair)
+    if at_one_place:
+        return at_one_place
     drawn = items if _are_collated_alike(pair) else batches
     ours = [_input(pair.run, one) for one in drawn(pair.run, pair.trained)]
     theirs = [_input(pair.run, one) for one in drawn(pair.run, pair.judged)]
@@ -128,6 +134,24 @@ def _compared(pair: LoaderPair) -> list[ScaledApart] | None:
         for one in judged
         if _differs(one, trained)
     ][:1]
+
+
+def _divided_apart(pair: LoaderPair) -> list[ScaledApart]:
+    """Samples that go through one division, by statistics that do not agree."""
+    for ours in collated_items(pair.run, pair.trained):
+        for theirs in collated_items(pair.run, pair.judged):
+            for one, other in divided_apart(pair.run, ours, theirs):
+                if one.by is By.NUMBER:
+                    continue  # an evaluation that is scaled besides is another thing
+                trained = Standardised(one.value, KINDS[one.by], None)
+                judged = (
+                    Standardised(other.value, KINDS[other.by], None) if other.by is not By.NUMBER else None
+                )
+                if judged is None and _is_scaled_later(pair):
+                    continue
+                fitted = _fitted_at(pair, judged) if judged is not None else None
+                return [ScaledApart(trained, judged, _place_of_dataset(pair), pair.judged.site, fitted)]
+    return []
 
 
 def _moved_apart(pair: LoaderPair, ours: Sequence[Value], theirs: Sequence[Value]) -> list[ScaledApart]:
@@ -164,8 +188,15 @@ def _transformed_apart(pair: LoaderPair) -> list[ScaledApart] | None:
             return None
         found.append((given[0], steps))
     (chain, ours), (other, theirs) = found
-    if chain.site.node is not other.site.node or len(ours) != 1 or len(theirs) != 1:
-        return None  # chains that are written apart are compared by what is written there
+    named = {id(one.site.node) for one in pipelines(pair.run.index)}
+    if chain.site.node is not other.site.node and {id(chain.site.node), id(other.site.node)} <= named:
+        return None  # chains that are named for whom they are get compared by what is written there
+    if len(ours) != 1 or len(theirs) > 1:
+        return None
+    if not theirs:
+        first = Standardised(ours[0][0], Kind.GIVEN, ours[0][1])
+        is_later = _is_scaled_later(pair)
+        return [] if is_later else [ScaledApart(first, None, _place_of_dataset(pair), pair.judged.site)]
     (trained, numbers), (judged, other_numbers) = ours[0], theirs[0]
     if numbers is None or other_numbers is None or not _apart(numbers, other_numbers):
         return []
@@ -207,7 +238,8 @@ def _is_computed_anew(pair: LoaderPair, judged: Standardised, trained: Sequence[
     own = statistics_of(pair.run, judged)
     if any(one is other for one in own for other in known):
         return False
-    again = any(one.site.node is other.site.node for one in own for other in known)
+    twice = [(one, other) for one in own for other in known if one.site.node is other.site.node]
+    again = bool(twice) and not any(are_of_same_data(pair.run, one, other) for one, other in twice)
     return again and _have_other_data(pair)
 
 

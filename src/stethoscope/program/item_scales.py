@@ -10,7 +10,9 @@ from stethoscope.program.values import Applied, Choice, Constant, Instance, Item
 
 CONVERSIONS = frozenset({
     "float", "to", "astype", "from_numpy", "tensor", "as_tensor", "contiguous", "clone", "unsqueeze",
-    "permute", "double", "half", "squeeze", "transpose", "flip", "array", "asarray",
+    "permute", "double", "half", "squeeze", "transpose", "flip", "array", "asarray", "rot90", "roll",
+    "fliplr", "flipud", "hflip", "vflip", "crop", "center_crop", "narrow", "ascontiguousarray", "copy", "[]",
+    "rotate",
 })  # fmt: skip
 CHAINS = frozenset({"Compose", "Sequential"})
 KNOWN_STEPS = ("torchvision.", "albumentations.", "torch.nn.", "kornia.")
@@ -43,7 +45,7 @@ def _affine(value: Value, depth: int) -> tuple[float, float, Applied | None] | N
         if number is None and value.callee in {"+", "*"}:
             number, inner = _number(left), right
         if number is None:
-            return 1.0, 0.0, None
+            return None if any(map(_computes, value.args)) else (1.0, 0.0, None)
         below = _affine(inner, depth - 1)
         if below is None:
             return None
@@ -58,7 +60,18 @@ def _affine(value: Value, depth: int) -> tuple[float, float, Applied | None] | N
         return (scale / number, shift / number, value) if number else None
     if value.callee.rpartition(".")[2] in CONVERSIONS:
         return _affine(value.args[0], depth - 1)
-    return 1.0, 0.0, None
+    return None if _computes(value.args[0]) else (1.0, 0.0, None)
+
+
+def _computes(value: Value) -> bool:
+    """Whether a value was scaled or shifted before: on the way of the first argument of each call."""
+    for _ in range(MOST_STEPS):
+        if isinstance(value, Choice) or (isinstance(value, Applied) and value.callee in {"+", "-", "*", "/"}):
+            return True
+        if not isinstance(value, Applied) or not value.args:
+            return False
+        value = value.args[0]
+    return True
 
 
 def _number(value: Value) -> float | None:
@@ -103,10 +116,18 @@ def _numbers(run: Execution, step: Applied) -> tuple[float, ...] | None:
     deviation = step.keywords.get("std", step.args[1] if len(step.args) > 1 else None)
     found: list[float] = []
     for value in (mean, deviation):
-        value = peeled(run.force(value)) if value is not None else None
+        value = peeled(_written_out(run.force(value))) if value is not None else None
         for item in value.items if isinstance(value, Items) else [value]:
             known = _number(item) if item is not None else None
             if known is None:
                 return None
             found.append(known)
     return tuple(found)
+
+
+def _written_out(value: Value) -> Value:
+    """`[0.5] * 3` as three numbers."""
+    match value:
+        case Applied(callee="*", args=[Items(items=once), Constant(value=int() as times)]):
+            return Items(once * times) if 0 < times <= MOST_STEPS else value
+    return value

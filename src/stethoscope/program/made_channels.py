@@ -85,7 +85,10 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
             continue
         if any(_adds_channels(zero, kept, is_about_channels) for zero in zeros):
             yield MadeChannels(Site(function.source, join), Site(function.source, zeros[0]))
-    for target, value in _written(function):
+    written = list(_written(function))
+    for target, value in written:
+        if sum(ast.unparse(other.value) == ast.unparse(target.value) for other, _ in written) > 1:
+            continue  # the rest is filled by another statement
         zeros_made = _zeros(target.value, given)
         if zeros_made is None or isinstance(value, ast.Constant) or bare_name(zeros_made) == "zeros_like":
             continue

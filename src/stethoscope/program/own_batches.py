@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stethoscope.program.data_order import SHUFFLING
 from stethoscope.program.events import Call, Scope
 from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.ordered_streams import ordered_streams
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stored_order import cut_in_order
@@ -43,13 +44,17 @@ def ordered_batches(index: Index, settings: SettingsTree) -> tuple[OrderedBatche
     """What training loops go through that could be shuffled, and neither it nor the loop does so."""
     found: dict[int, OrderedBatches] = {}
     for loop in training_loops(index, settings):
-        for site in cut_in_order(loop, index):
+        for site in (*cut_in_order(loop, index), *_streamed(loop)):
             found.setdefault(id(site.node), OrderedBatches(site, ""))
         for scope in loop.loops:
             for made in (*_in_order(scope.value, loop), *_written_in_order(scope, index)):
                 if not _is_shuffled_around(loop):
                     found.setdefault(id(made.site.node), made)
     return tuple(found.values())
+
+
+def _streamed(loop: TrainingLoop) -> Iterator[Site]:
+    return ordered_streams(loop) if not _is_shuffled_around(loop) else iter(())
 
 
 def _in_order(value: Value | None, loop: TrainingLoop) -> Iterator[OrderedBatches]:

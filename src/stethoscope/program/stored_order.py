@@ -133,7 +133,12 @@ def _mixes(source: Source) -> bool:
 
 def _is_on_purpose(node: ast.AST) -> bool:
     """Whether the names say that what is read has an order to keep."""
+    return bool(spoken_words(node) & ON_PURPOSE)
+
+
+def spoken_words(node: ast.AST) -> set[str]:
+    """The words of the names that a piece of code mentions."""
     named = [node.name] if isinstance(node, FunctionNode) else []
     found = (getattr(one, "id", getattr(one, "attr", None)) for one in all_nodes(node))
     named += [name for name in found if isinstance(name, str)]
-    return bool({word for name in named for word in words(name)} & ON_PURPOSE)
+    return {word for name in named for word in words(name)}

@@ -51,6 +51,10 @@ def examine(data: ScaledData) -> Iterator[Finding]:
 def _message(apart: ScaledApart) -> str:
     if apart.judged is None:
         return "the data of this evaluation is not standardised, and that of training is"
+    if apart.trained.kind is Kind.ITEM and apart.judged.kind is not Kind.ITEM:
+        return "samples of training are standardised each by itself, and those of this evaluation are not"
+    if apart.judged.kind is Kind.ITEM and apart.trained.kind is not Kind.ITEM:
+        return "samples of this evaluation are standardised each by itself, and those of training are not"
     if apart.judged.kind is Kind.OWN:
         return "the data of this evaluation is standardised by its own statistics, not by those of training"
     return "the data of this evaluation is standardised by other numbers than that of training"
