@@ -121,6 +121,9 @@ class TypeFrame:
     def _expression(self, node: ast.expr) -> None:
         held = self.evaluate(node)
         match node:
+            # Until the stack is left: `stack.enter_context(torch.autocast("cuda"))`.
+            case ast.Call(func=ast.Attribute(attr="enter_context"), args=[given]):
+                self.mode = entered(self.mode, self._region(given))
             # `x.float_()`, `model.half()`: a module changes in place, a tensor does not.
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr.endswith("_"):
                 if name in self.names:

@@ -143,6 +143,10 @@ def _functions_of_regions(trace: Trace) -> Iterator[Function]:
         scope = event.scope
         if scope is not None and scope.kind == "with" and event.within and _casts(trace.run, scope):
             yield event.within[-1]
+        elif isinstance(event, Call) and event.name == "enter_context" and event.args and event.within:
+            region = autocast_of(forced(trace.run, event.args[0]))
+            if region is not None and not region.is_off:
+                yield event.within[-1]
 
 
 def _is_entered(module: Module, known: tuple[Trace, ...]) -> bool:

@@ -11,12 +11,13 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from stethoscope.program.autocast import DType
+from stethoscope.program.autocast import DType, autocast_of
 from stethoscope.program.called_objects import called
 from stethoscope.program.dtype_flow import Flow, Noted
 from stethoscope.program.events import Call
 from stethoscope.program.execution import Execution
 from stethoscope.program.half_roots import roots
+from stethoscope.program.half_weights import forced
 from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.precision import entered_value
 from stethoscope.program.remembered import remembered
@@ -129,6 +130,10 @@ def _met(known: Iterable[Trace]) -> tuple[dict[int, Value], dict[int, Value]]:
                     if value is not None:
                         contexts[id(scope.node)] = value
             if isinstance(event, Call):
+                if event.name == "enter_context" and event.args and isinstance(event.site.node, ast.Call):
+                    given = forced(trace.run, event.args[0])
+                    if autocast_of(given) is not None and event.site.node.args:
+                        contexts.setdefault(id(event.site.node.args[0]), given)
                 callee = called(trace.run, event)
                 if callee is not None:
                     callees.setdefault(id(event.site.node), []).append(callee)
