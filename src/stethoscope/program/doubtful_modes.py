@@ -111,11 +111,21 @@ def _is_switch(arg: ast.expr) -> bool:
 
 
 def is_in_generator(event: Event) -> bool:
-    """Whether an event is inside a generator, which goes on when the next element is asked for."""
+    """Whether an event is inside a generator that switches to and fro between what it gives.
+
+    It goes on when the next element is asked for, so that its last switch is not the last one.
+    """
     return bool(event.within) and _is_generator(event.within[-1])
 
 
 def _is_generator(function: Function) -> bool:
+    called = {
+        node.func.attr
+        for node in own_nodes(function.node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    if not {"train", "eval"} <= called:
+        return False
     if any(name.rpartition(".")[2] in MANAGERS for name in function.decorators):
         return False  # what it does after its yield is met after the body
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function.node))
