@@ -85,6 +85,7 @@ SAME = frozenset({
     "mean", "var", "std", "abs", "sqrt", "neg", "relu", "gelu", "silu", "mish", "leaky_relu", "elu", "max",
     "min", "amax", "amin",
 })
+ADDING = frozenset({"sum", "cumsum", "prod", "cumprod"})
 # fmt: on
 
 
@@ -138,6 +139,8 @@ def operation(name: str, full: str, args: Sequence[Held], keywords: Mapping[str,
     if mode.half is not None and not in_place:
         if name in LOWER or name in ALSO_LOWER:
             return Held(mode.half, min(layers + 1, MOST_LAYERS))
+        if name in ADDING and operands and all(part.dtype is DType.NUMBER for part in operands):
+            return NUMBER  # of a mask or of counts: a count
         if name in SINGLE or name in ALSO_SINGLE:
             return Held(DType.FLOAT32, layers)
     if mode.half is None and name in LOWER and operands:
