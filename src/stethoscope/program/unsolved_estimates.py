@@ -31,6 +31,7 @@ from stethoscope.program.syntax import own_nodes
 from stethoscope.program.values import Applied, Constant, Delayed, Site, Value
 
 ALL_STEPS = 40_000  # for all functions that sample, together
+CLOSE = 1e-4  # numbers that are computed in two ways
 LEFT = 0.02  # of an estimate, what may be of the other kind
 INPUTS = 2  # a denoiser gets the sample and its noise level
 LOADED = frozenset({"load", "from_pretrained", "create_model"})  # ways to a network that is made elsewhere
@@ -232,15 +233,34 @@ def _in_function(run: Execution, function: Function, trained: _Trained) -> Itera
         outputs = list(_outputs(run, value)) if value is not None else []
         if value is None or not outputs:
             continue
-        known: dict[int, Parts] = {}
-        for output in outputs:
-            noisy, *told = _given(output)
-            known[id(noisy)] = known[id(peeled(noisy))] = trained.noisy
-            known.update({id(peeled(level)): Parts(LEVEL) for level in told})
-            known[id(output)] = trained.target
-        got = parts_of(run, value, known)
+        joined = parts_of(run, value, _known(outputs, Parts(data=1.0), Parts(noise=1.0)))
+        if joined is None or not _has_scales_of(trained.noisy, joined):
+            continue  # of another schedule, or of this one with numbers that are not known here
+        got = parts_of(run, value, _known(outputs, trained.noisy, trained.target))
         if got is not None and _has_other(got, meaning):
             yield UnsolvedEstimate(meaning, Site(function.source, node), trained.target_at, trained.compared)
+
+
+def _known(outputs: list[Applied | Delayed], noisy: Parts, output: Parts) -> dict[int, Parts]:
+    """The parts of the inputs and outputs of a network; all passes are told the same level."""
+    known: dict[int, Parts] = {}
+    for one in outputs:
+        first, *told = _given(one)
+        known[id(first)] = known[id(peeled(first))] = noisy
+        known.update({id(peeled(level)): Parts(LEVEL) for level in told})
+        known[id(one)] = output
+    return known
+
+
+def _has_scales_of(noisy: Parts, joined: Parts) -> bool:
+    """Whether input and output are scaled by what the corruption is made with."""
+    kept, added = abs(noisy.data), abs(noisy.noise)
+    scales = {0.0, 1.0, kept, added}
+    scales |= {one / other for one in (1.0, kept, added) for other in (kept, added) if other}
+    return all(
+        any(abs(abs(used) - scale) < CLOSE * (1 + scale) for scale in scales)
+        for used in (joined.data, joined.noise)
+    )
 
 
 def _outputs(run: Execution, value: Value) -> Iterator[Applied | Delayed]:
