@@ -93,3 +93,41 @@ def test_loading_weights_alone_is_no_resumption(tmp_path: Path) -> None:
 )
 def test_conditions_on_the_rank_are_told_from_others(condition: str, expected: bool | None) -> None:
     assert asks_for_rank(ast.parse(condition, mode="eval").body) is expected
+
+
+def test_data_are_held_out_by_what_they_were_called_before(tmp_path: Path) -> None:
+    text = """
+net = nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.5))
+optimizer = torch.optim.AdamW(net.parameters())
+dev_set = torch.utils.data.DataLoader(rows)
+
+def look(batches):
+    with torch.no_grad():
+        return [net(x) for x in batches]
+
+for x, y in loader:
+    optimizer.zero_grad()
+    nn.functional.mse_loss(net(x), y).backward()
+    optimizer.step()
+feed = dev_set
+look(batches=feed)
+"""
+    (found,) = _walk(tmp_path, text).evaluations
+    assert found.forward.event.site.text == "net(x)"
+    assert getattr(found.function, "name", "") == "look"
+
+
+def test_a_run_that_a_loss_comes_from_is_none(tmp_path: Path) -> None:
+    text = """
+net = nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.5))
+optimizer = torch.optim.AdamW(net.parameters())
+
+def evaluate(x, y):
+    return nn.functional.mse_loss(net(x), y)
+
+for x, y in loader:
+    optimizer.zero_grad()
+    evaluate(x, y).backward()
+    optimizer.step()
+"""
+    assert _walk(tmp_path, text).evaluations == ()

@@ -195,7 +195,14 @@ def _by_hand(run: Execution, event: Call | Assignment) -> Iterator[Move]:
 def _as_method(call: Call) -> Call:
     """`after = scheduler.step` and then `after()` is `scheduler.step()`."""
     callee = call.callee
-    if isinstance(callee, Part) and callee.key in {"step", "zero_grad", "update", "unscale_", "train", "eval"}:
+    if isinstance(callee, Part) and callee.key in {
+        "step",
+        "zero_grad",
+        "update",
+        "unscale_",
+        "train",
+        "eval",
+    }:
         return replace(call, name=str(callee.key), receiver=callee.base, callee=None)
     if isinstance(callee, Outside) and callee.name.rpartition(".")[2] in CLIPPING:
         return replace(call, name=callee.name.rpartition(".")[2])  # imported under another name
