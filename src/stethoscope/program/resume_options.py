@@ -83,8 +83,13 @@ def idle_options(program: Program, settings: Sequence[Setting] = ()) -> Iterator
             yield IdleOption(option, usage.mentions)
         elif usage.use is Use.USED and (away := _out_of_reach(option.name, uses)):
             yield IdleOption(option, away, True)
-        elif usage.use is Use.USED and usage.where is not None and not _loads_anything(program):
-            yield IdleOption(option, (usage.where,))
+        elif usage.use is Use.USED and _says_so(option.name) and not _loads_anything(program):
+            yield IdleOption(option, (usage.where,) if usage.where is not None else ())
+
+
+def _says_so(name: str) -> bool:
+    """Whether a name can mean nothing but a resume: what is called `ckpt` may be where to save."""
+    return bool({"resume", "resuming", "restore"} & set(words(name.replace("-", "_"))))
 
 
 def _loads_anything(program: Program) -> bool:
@@ -113,11 +118,11 @@ def _context(spot: Spot) -> object:
 def dropped_loads(walk: Walk) -> Iterator[Call]:
     """Checkpoints that are read for a resume before training and of which nothing is put back."""
     begins = first_backward(walk)
-    for event in walk.trace.events[: max(begins, 0)]:
+    for place, event in enumerate(walk.trace.events[: max(begins, 0)]):
         if not isinstance(event, Call) or full_name(event) != "torch.load" or not _says_resume(event):
             continue
         known: dict[int, bool] = {}
-        if not any(_takes(walk, other, event, known) for other in walk.trace.events):
+        if not any(_takes(walk, other, event, known) for other in walk.trace.events[place:]):
             yield event
 
 
