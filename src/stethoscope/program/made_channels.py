@@ -28,6 +28,7 @@ MEANT = frozenset({
     "target", "targets",
 })
 TELLING = frozenset({"valid", "present", "presence", "available", "observed"})
+COUNTED = frozenset({"channel", "channels"})  # said beside a sample
 LENGTHS = frozenset({"len", "length", "max", "frames", "steps", "time", "seq", "tokens", "batch", "pad"})
 JOINS = frozenset({"cat", "concat", "concatenate", "stack", "vstack", "hstack", "dstack", "merge"})
 DRAWS = frozenset({"randn_like", "rand_like", "randn", "normal", "standard_normal", "rand"})
@@ -68,7 +69,7 @@ def noisy_channels(index: Index) -> tuple[MadeChannels, ...]:
 
 def _filled(function: Function) -> Iterator[MadeChannels]:
     spoken = _spoken(function)
-    if spoken & TELLING:
+    if spoken & TELLING or _tells_which(function):
         return
     is_about_channels = bool(spoken & (CHANNEL_WORDS | FEWER_WORDS)) or asks_for_channels(function)
     given = given_values(own_nodes(function.node))
@@ -98,6 +99,16 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
     for one in unfilled_channels(function, is_about_channels):
         if not MEANT.intersection(_targets(one.filled, one.made, function)):
             yield MadeChannels(Site(function.source, one.filled), Site(function.source, one.made))
+
+
+def _tells_which(function: Function) -> bool:
+    """Whether a sample says how many of its channels are real: `{"image": image, "channels": count}`."""
+    for node in own_nodes(function.node):
+        keys = node.keys if isinstance(node, ast.Dict) else []
+        told = [str(key.value) for key in keys if isinstance(key, ast.Constant)]
+        if len(told) > 1 and any(COUNTED.intersection(words(name)) for name in told):
+            return True
+    return False
 
 
 def _targets(filled: ast.AST, made: ast.Call, function: Function) -> set[str]:

@@ -173,6 +173,8 @@ def _passes_on(callee: str) -> bool:
         "cycle",
         "islice",
         "chain",
+        "from_iterable",
+        "repeat",
         "prepare",
         "iter",
         "log_every",
