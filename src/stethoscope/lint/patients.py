@@ -33,7 +33,7 @@ MOST_ALTERNATIVES = 8  # settings under which source is examined; the settings t
 # Lines of a program times its alternatives: following its values under one costs a second or more.
 MOST_LINES = 20_000
 # The same for the loops alone, which settings are compared with.
-MOST_FOLLOWED_LINES = 100_000
+MOST_FOLLOWED_LINES = 50_000
 MOST_SETTINGS = 500  # files searched for the names of classes
 MOST_TEXT = 200_000  # bytes of one of them
 HYDRA_ENDINGS = ("", ".yaml", ".yml")

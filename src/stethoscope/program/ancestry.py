@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from stethoscope.program.execution import Execution, Exhausted
@@ -15,10 +16,10 @@ def ancestry(
     run: Execution, value: Value | None, stops: Callable[[Value], bool] | None = None
 ) -> Iterator[Value]:
     """A value and all it was made from, nearest first; `stops` says behind which values not to look."""
-    waiting: list[Value] = [] if value is None else [value]
+    waiting: deque[Value] = deque([] if value is None else [value])
     seen: set[int] = set()
     while waiting and len(seen) < MOST_VALUES:
-        current = waiting.pop(0)
+        current = waiting.popleft()
         if id(current) in seen:
             continue
         seen.add(id(current))

@@ -184,41 +184,43 @@ def unwrapped(value: Value) -> Iterator[Value]:
 def is_inside(run: Execution, part: Value, whole: Value, depth: int = DEPTH) -> bool:
     """Whether an object is part of another: an attribute, an element, a layer of a sequence."""
     while True:
-        if _is_within(run, part, whole, depth, {}):
+        if _is_within(run, part, whole, depth):
             return True
         if not isinstance(part, Part) or depth == 0:
             return False
         part, depth = part.base, depth - 1  # an attribute that is not known, of something that is inside
 
 
-def _is_within(
-    run: Execution, part: Value, whole: Value, depth: int, met: dict[int, tuple[int, Value]]
-) -> bool:
-    """The same of what is known; `met` has the objects that were looked into, and how deep."""
-    if part is whole:
-        return True
-    if depth == 0 or met.get(id(whole), (0, whole))[0] >= depth:
-        return False
-    met[id(whole)] = (depth, whole)
-    inner: Iterable[Value]
+def _is_within(run: Execution, part: Value, whole: Value, depth: int) -> bool:
+    """The same of what is known, looked through from the outside in, each object once."""
+    level: list[Value] = [whole]
+    met = {id(whole): whole}
+    for _ in range(depth):
+        if id(part) in met:
+            return True
+        inner = {id(value): value for one in level for value in _inner(run, one)}
+        level = [value for key, value in inner.items() if key not in met]
+        met |= inner
+    return id(part) in met
+
+
+def _inner(run: Execution, whole: Value) -> Iterable[Value]:
     match whole:
         case Instance(attributes=attributes):
             _initialised(run, whole)
-            inner = list(attributes.values())
+            return tuple(attributes.values())
         case Items(items=items):
-            inner = items
+            return items
         case Table(entries=entries, rest=rest):
-            inner = (*entries.values(), *rest)
+            return (*entries.values(), *rest)
         case Choice(options=options):
-            inner = options
+            return options
         case Delayed(args=args):  # what a factory makes, and what it is given
             made = quietly(run, whole)
-            inner = args if made is whole else (made, *args)
+            return args if made is whole else (made, *args)
         case Applied(args=args):
-            inner = args
-        case _:
-            return False
-    return any(_is_within(run, part, one, depth - 1, met) for one in inner)
+            return args
+    return ()
 
 
 def _initialised(run: Execution, instance: Instance) -> None:

@@ -82,9 +82,10 @@ class Ranks:
 
     def is_shared(self, value: Value | None) -> bool:
         """Whether the ranks agreed on something that a value was made from."""
-        return any(self._is_agreed(inner) for inner in ancestry(self.walk.trace.run, value))
+        return any(self.is_agreed(inner) for inner in ancestry(self.walk.trace.run, value))
 
-    def _is_agreed(self, value: Value) -> bool:
+    def is_agreed(self, value: Value) -> bool:
+        """Whether the ranks agreed on this very value."""
         if id(value) in self.shared:
             return True
         return isinstance(value, Applied | Delayed) and id(value.site.node) in self.collective_nodes
@@ -284,10 +285,12 @@ class Decisions:
 
     def is_local(self, value: Value | None) -> bool:
         """Whether a value was made from what this rank computed on its own data, without agreement."""
-        if value is None or isinstance(value, Constant) or self.ranks.is_shared(value):
+        if value is None or isinstance(value, Constant):
             return False
-        run = self.ranks.walk.trace.run
-        return any(self._is_own_output(inner) for inner in ancestry(run, value))
+        made_from = list(ancestry(self.ranks.walk.trace.run, value))
+        if any(map(self.ranks.is_agreed, made_from)):
+            return False
+        return any(map(self._is_own_output, made_from))
 
     def _is_own_output(self, value: Value) -> bool:
         if not isinstance(value, Applied | Delayed):
