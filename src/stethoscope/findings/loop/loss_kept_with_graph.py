@@ -128,13 +128,26 @@ def _in_training(loop: TrainingLoop) -> Iterator[Kept]:
     # What a module begins when it is made, a framework calls its hook on for a whole run.
     events = [event for event in loop.events if loop.hook is None or not _is_making(event)]
     for kept in kept_values(events):
-        if (isinstance(kept.event, Assignment) and without_gradients(kept.event)) or _is_detached(kept):
+        if _is_made_without_gradients(kept) or _is_detached(kept):
             continue
         if _is_minimised(loop, kept, losses):
             continue
         is_hook = loop.hook is not None and not loop.of(Kind.BACKWARD)
         if (is_hook and _is_kept_loss(loop.trace, kept)) or _is_with_gradient(loop, kept, losses):
             yield kept
+
+
+def _is_made_without_gradients(kept: Kept) -> bool:
+    """Whether what is kept is computed under no_grad: a sum there, or `kept.append(loss.clone())`.
+
+    A loss that has its graph already, and is only put into a list there, keeps it.
+    """
+    if not without_gradients(kept.event):
+        return False
+    is_computed = isinstance(kept.written, ast.Call | ast.BinOp | ast.UnaryOp)
+    return isinstance(kept.event, Assignment) or (
+        is_computed and not isinstance(kept.value, Items | Table)  # dict(loss=loss) computes nothing
+    )
 
 
 def _is_detached(kept: Kept) -> bool:
