@@ -51,6 +51,7 @@ class Compared:
     sides: tuple[Value, Value]
     masks: tuple[Value, ...]
     weights: tuple[Value, ...]
+    is_of_networks: bool  # what networks gave is on both sides, as with features
 
 
 def compared(run: Execution, value: Value, is_number: Callable[[Value], bool]) -> list[Compared]:
@@ -63,7 +64,8 @@ def compared(run: Execution, value: Value, is_number: Callable[[Value], bool]) -
             formula = look.formula(value, DEPTH)  # a size was asked for before the sides were met
         if formula is not None and look.met:
             masks, weights = tuple(look.masks.values()), tuple(look.weights.values())
-            found.append(Compared(formula, (look.left, look.right), masks, weights))
+            sides = (look.left, look.right)
+            found.append(Compared(formula, sides, masks, weights, look.is_of_networks))
     return found
 
 
@@ -80,6 +82,7 @@ class _Look:
     weights: dict[int, Value] = field(default_factory=dict)
     known: dict[int, Value] = field(default_factory=dict)  # sides that were met, and what stands for them
     met: bool = False
+    is_of_networks: bool = False  # on both sides of a pair
     divisors: int = 0  # that are being looked into
 
     def formula(self, value: Value, depth: int) -> Value | None:
@@ -197,6 +200,7 @@ class _Look:
             return None  # the spectrum of one side alone
         # Further pairs of the same term, as in a sum over several places, are alike in size.
         self.met = True
+        self.is_of_networks |= comes_from_model(self.run, left) and comes_from_model(self.run, right)
         self.known.update({id(left): self.left, id(right): self.right})
         return self.left, self.right
 

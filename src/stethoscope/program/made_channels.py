@@ -7,7 +7,7 @@ be followed: the code that joins channels says by its names and shapes that it j
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.array_statements import axis_of, changed_in, given_values, is_drawn_like, words_of
@@ -84,7 +84,7 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
         kept = [part for part in parts if _zeros(part, given) is None]
         if any(MEANT.intersection(words_of(part)) for part in parts):
             continue
-        if any(_adds_channels(zero, kept, is_about_channels) for zero in zeros):
+        if any(_adds_channels(zero, join, kept, is_about_channels) for zero in zeros):
             yield MadeChannels(Site(function.source, join), Site(function.source, zeros[0]))
     written = list(_written(function))
     for target, value in written:
@@ -155,7 +155,7 @@ def _zeros(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:
     return node if (name in {"zeros", "new_zeros", "zeros_like"} and node.args) or is_black else None
 
 
-def _adds_channels(zeros: ast.Call, kept: list[ast.expr], is_about_channels: bool) -> bool:
+def _adds_channels(zeros: ast.Call, join: ast.Call, kept: list[ast.expr], is_about_channels: bool) -> bool:
     """Whether zeros fill up channels: as many as a number of channels lacks, in the shape of the rest."""
     name = bare_name(zeros)
     if name == "new":
@@ -166,11 +166,20 @@ def _adds_channels(zeros: ast.Call, kept: list[ast.expr], is_about_channels: boo
     sizes = zeros.args[0].elts if isinstance(zeros.args[0], ast.Tuple | ast.List) else zeros.args
     if len(sizes) < 2:
         return False  # a row of numbers has no channels
-    count = set(words_of(sizes[0]))
+    count = set(words_of(_joined_size(join, sizes)))
     if count & CHANNEL_WORDS:
         return True
     in_shape = len(sizes) == SPATIAL or any(isinstance(size, ast.Starred) for size in sizes[1:])
     return in_shape and is_about_channels and not count & LENGTHS
+
+
+def _joined_size(join: ast.Call, sizes: Sequence[ast.expr]) -> ast.expr:
+    """How long zeros are along the axis that they are joined along: the first, where it is not known."""
+    axis = axis_of(join) if bare_name(join) in {"cat", "concat", "concatenate"} else None
+    if not isinstance(axis, int) or not -len(sizes) <= axis < len(sizes):
+        return sizes[0]
+    before = sizes[: axis + 1] if axis >= 0 else sizes[axis:]
+    return sizes[0] if any(isinstance(size, ast.Starred) for size in before) else sizes[axis]
 
 
 # --- copies

@@ -18,6 +18,7 @@ from stethoscope.program.execution import Execution
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.minimised import Minimised
+from stethoscope.program.network_passes import comes_from_model
 from stethoscope.program.probe import operands_of, score
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.shared_values import shared_values
@@ -60,6 +61,7 @@ class TermSize:
     beside: float = 0.0  # the weights of the terms that could not be computed
     made_at: Site | None = None  # where its formula is written
     samples: int = 1  # for each unit of the side, where it was computed on sounds
+    is_of_features: bool = False  # both sides are what networks gave, whose numbers may be of any size
 
     @property
     def growth(self) -> float:
@@ -125,6 +127,7 @@ class _Formula:
     masks: Sequence[Value]
     numbers: Mapping[Value, float]
     assumed: Mapping[str, float]
+    is_of_features: bool
 
 
 def _formulas(
@@ -139,13 +142,15 @@ def _formulas(
         masks = [operand for operand in operands if _is_mask(operand)] if len(operands) > 2 else []
         sides = [o for o in operands if o not in numbers and o not in masks]
         if len(sides) == 2:
-            yield _Formula(value, sides, masks, _known(numbers), dict(numbers.values()))
+            is_of_features = all(comes_from_model(run, side) for side in sides)
+            yield _Formula(value, sides, masks, _known(numbers), dict(numbers.values()), is_of_features)
             break
     for way in compared(run, value, lambda one: bool(declared_numbers(index, settings, [one]))):
         operands = [o for o in operands_of(index, way.value, chosen) if not _is_layer(o)]
         numbers = declared_numbers(index, settings, [o for o in operands if not _is_among(o, way)])
         ones = dict.fromkeys(way.weights, 1.0)
-        yield _Formula(way.value, way.sides, way.masks, _known(numbers) | ones, dict(numbers.values()))
+        known, assumed = _known(numbers) | ones, dict(numbers.values())
+        yield _Formula(way.value, way.sides, way.masks, known, assumed, way.is_of_networks)
 
 
 def _known(numbers: Mapping[Value, tuple[str, float]]) -> dict[Value, float]:
@@ -176,6 +181,7 @@ def _term(
         compares=_compares(index, formula, shape, sizes),
         made_at=made_at(one.run, addend.value),
         samples=max(shape(1, SMALL)) // SMALL,
+        is_of_features=formula.is_of_features,
     )
     if term.growth >= SHRINKS:
         return term
