@@ -246,6 +246,10 @@ class Following:
         for spot in self.code.names_in(source, name):
             if self.code.is_within(spot.node, scope):
                 self.todo.append(Leaf(spot, key))
+        saving = self.code.calls.get("save_hyperparameters", ())
+        if any(self.code.scope_of(spot.node) is scope for spot in saving):
+            kept = (spot for spot in taken_by_name(name, self.code) if _is_of_hparams(spot.node))
+            self.todo.extend(Leaf(spot, key) for spot in kept)
         return self.code.is_open(scope)
 
     def attribute(self, name: str, key: str | None, owner: Class | None = None) -> bool:
@@ -396,3 +400,9 @@ def _is_number(node: ast.AST) -> bool:
 
 def _is_own(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _is_of_hparams(node: ast.AST) -> bool:
+    """`self.hparams.width`, `self.hparams["width"]`: where Lightning keeps the arguments of a constructor."""
+    holder = getattr(node, "value", None)
+    return getattr(holder, "attr", getattr(holder, "id", None)) == "hparams"
