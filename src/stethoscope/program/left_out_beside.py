@@ -10,26 +10,51 @@ import ast
 from collections.abc import Callable, Iterator
 
 from stethoscope.program.execution import Execution
-from stethoscope.program.index import Function
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.parameter_owners import has_weights
+from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.values import Applied, Instance, Value
 from stethoscope.run import Where
 
 
 def left_out_beside(
-    run: Execution, network: Instance, start: Function, is_held: Callable[[Value], bool]
+    run: Execution,
+    network: Instance,
+    start: Function,
+    is_held: Callable[[Value], bool],
+    also_before: bool = False,
 ) -> Iterator[tuple[str, Value, Where]]:
-    """The parts that no optimizer has and that feed none which has one: name, part, where they run."""
-    parts = {name: value for name, value in network.attributes.items() if _learns(run, value)}
+    """The parts that no optimizer has and that feed none which has one: name, part, where they run.
+
+    With `also_before` those too that feed a trained part.
+    """
+    own = own_parameters(run.index, network.cls)
+    parts = {name: value for name, value in network.attributes.items() if name in own or _learns(run, value)}
     held = {name for name, value in parts.items() if is_held(value)}
     methods = _reached(run, network, start)
     sinks = held | _using(methods, held)
     for name in parts.keys() - held if held else ():
         sources = {name} | _using(methods, {name})
         used = _first_use(methods, name)
-        if used is not None and not any(_feeds(one.node, sources, sinks) for one in methods.values()):
+        if used is None:
+            continue
+        if also_before or not any(_feeds(one.node, sources, sinks) for one in methods.values()):
             yield name, parts[name], used
+
+
+@remembered
+def own_parameters(index: Index, cls: Class) -> frozenset[str]:
+    """The attributes of a network that its classes make as parameters: `self.scale = nn.Parameter(...)`."""
+    found: set[str] = set()
+    for one in index.lineage(cls):
+        for node in all_nodes(one.node):
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Call):
+                continue
+            if (dotted(node.value.func) or "").rpartition(".")[2] == "Parameter":
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found.update(name for target in targets if (name := _own(target)) and name != "forward")
+    return frozenset(found)
 
 
 def _learns(run: Execution, value: Value) -> bool:

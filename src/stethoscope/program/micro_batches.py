@@ -11,7 +11,7 @@ from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Items, Part, Value, inputs
+from stethoscope.program.values import Applied, Items, Part, Value, inputs
 
 BATCH_WORDS = frozenset({"batch", "minibatch", "microbatch", "mb", "micro"})
 # What gives a list of batches that belong together for another reason than to make one large batch.
@@ -31,6 +31,8 @@ def spoken_of_micro_batches(loop: TrainingLoop, micro: Scope) -> set[str]:
 def is_window_of_batches(loop: TrainingLoop, micro: Scope) -> bool:
     """`for group in windows(loader, 4): for batch in group`, or `for part in batch.chunk(4)`."""
     node, body = micro.node, loop.body
+    if isinstance(node, ast.For) and _is_cut_from_loader(micro.value):
+        return True
     if not isinstance(node, ast.For) or body is None or not isinstance(body.node, ast.For):
         return False
     if _is_in_parts(node.iter):
@@ -39,6 +41,16 @@ def is_window_of_batches(loop: TrainingLoop, micro: Scope) -> bool:
     called = (one.func for one in all_nodes(body.node.iter) if isinstance(one, ast.Call))
     is_beside = any((dotted(func) or "").rpartition(".")[2] in BESIDE for func in called)
     return bool(target & BATCH_WORDS) and _is_element(node.iter, body.node.target) and not is_beside
+
+
+def _is_cut_from_loader(over: Value | None) -> bool:
+    """`islice(batches, 4)`, taken again and again of one loader."""
+    while isinstance(over, Applied) and over.callee in {"list", "tuple", "iter", "enumerate"} and over.args:
+        over = over.args[0]
+    if not isinstance(over, Applied) or over.callee.rpartition(".")[2] != "islice" or len(over.args) != 2:
+        return False
+    makers = (value for value in _behind([over.args[0]]) if isinstance(value, Applied))
+    return any(value.callee.rpartition(".")[2] == "DataLoader" for value in makers)
 
 
 def is_single(micro: Scope) -> bool:

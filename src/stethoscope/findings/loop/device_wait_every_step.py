@@ -40,6 +40,7 @@ RULE = Rule(code="LOP112", since="0.2", severity=Severity.NOTE, subject=Subject.
 _ACCELERATOR = re.compile(
     r"cuda|\.to\(|[Aa]ccelerat|[Ff]abric|\bmps\b|torch_xla|LightningModule|transformers|deepspeed"
 )
+_IN_TRAINING = re.compile(r"^[\w.]*\btraining$")
 _CPU_ONLY = re.compile(r"device\s*=\s*(?:torch\.device\()?[\"']cpu[\"']")
 
 
@@ -69,7 +70,9 @@ def _is_every_step(loop: TrainingLoop, wait: Move) -> bool:
     backward = next(iter(loop.of(Kind.BACKWARD)), None)
     asked = questions(loop, wait.event)
     if backward is None:
-        return loop.hook is not None and not asked
+        # A hook of training runs with the network in training.
+        others = [question for question, answer in asked if not (answer and _IN_TRAINING.search(question))]
+        return loop.hook is not None and not others
     return asked <= questions(loop, backward.event)
 
 

@@ -181,10 +181,14 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
         return
     forward = loop.run.index.method(module.cls, "forward")
     found = list(left_out_behind(loop.run, module, is_held))
-    beside = left_out_beside(loop.run, module, forward, is_held) if forward is not None else ()
+    # Who steps the optimizers of a module by hand trains its parts, and no head on what was there before.
+    by_hand = loop.trace.by_hand and module is loop.trace.module
+    beside = left_out_beside(loop.run, module, forward, is_held, by_hand) if forward is not None else ()
     found.extend(one for one in beside if one[0] not in {name for name, _, _ in found})
     for name, part, where in found:
         if _is_kept(loop, part) or BESIDE.union(KEPT).intersection(words(name)):
+            continue
+        if by_hand and _is_loaded(loop, name):
             continue
         first = held[0].call
         yield Finding(
@@ -194,6 +198,14 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
             evidence={"network": name_of(module), "part": name, "optimizer": first.site.text},
             fix=_part_given(held, module, name),
         )
+
+
+def _is_loaded(loop: TrainingLoop, name: str) -> bool:
+    """Whether a line of the program loads something into a part, whose weights may be meant to stay."""
+    texts = (module.source.text for module in loop.run.index.modules.values())
+    return any(
+        name in line and "load" in line for text in texts if "load" in text for line in text.splitlines()
+    )
 
 
 def _left_out_of_module(loop: TrainingLoop, held: tuple[Holder, ...]) -> Iterator[Finding]:
