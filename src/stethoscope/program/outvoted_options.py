@@ -17,7 +17,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.setting_reads import is_told
 from stethoscope.program.settings_objects import PARSING
 from stethoscope.program.settings_origins import given_kind, last_given, statement_of
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import FunctionNode, walk
 from stethoscope.run import Source
 
 
@@ -72,6 +72,9 @@ def _written_out(then: ast.expr, source: Source, code: Mentions) -> ast.Dict | N
         case ast.Dict():
             return then
         case ast.Name(id=name):
+            over = _gone_through(then, code)
+            if over is not None:  # each section of a table in turn
+                return _written_out(over, source, code)
             made = last_given(then, source, code)
             found = made or code.index.resolve(code.index.module_of(source), name)
             value = getattr(found, "value", found)
@@ -80,6 +83,24 @@ def _written_out(then: ast.expr, source: Source, code: Mentions) -> ast.Dict | N
             return _written_out(inner, source, code)
         case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
             return _written_out(inner, source, code)
+    return None
+
+
+def _gone_through(name: ast.Name, code: Mentions) -> ast.expr | None:
+    """The table of which a loop has the variable for its sections: `for key, part in DEFAULTS.items()`."""
+    node: ast.AST | None = name
+    while node is not None and not isinstance(node, FunctionNode):
+        over = node.generators if isinstance(node, ast.DictComp) else [node]
+        for one in over:
+            match one:
+                case (
+                    ast.For(target=ast.Tuple(elts=[_, ast.Name(id=part)]), iter=header)
+                    | ast.comprehension(target=ast.Tuple(elts=[_, ast.Name(id=part)]), iter=header)
+                ) if part == name.id:
+                    match header:
+                        case ast.Call(func=ast.Attribute(value=table, attr="items"), args=[]):
+                            return table
+        node = code.parents.get(id(node))
     return None
 
 

@@ -70,6 +70,18 @@ def statements_before(at: ast.stmt, source: Source, code: Mentions) -> list[ast.
     return found
 
 
+def _before_loops(at: ast.stmt, source: Source, code: Mentions) -> list[ast.stmt]:
+    """The same for what is read in a loop: the statements before it, and those of a round before its own."""
+    inner: list[ast.stmt] = []
+    while (found := statements_before(at, source, code)) is None:
+        around = code.parents.get(id(at))
+        if not isinstance(around, ast.For):
+            return []
+        inner = [*around.body, *inner]
+        at = around
+    return [*found, *inner]
+
+
 def _flat(block: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a block, with those that stand in a `with` in their place."""
     for statement in block:
@@ -165,6 +177,8 @@ def _kind(
     """Whether an expression is settings as the user gave them."""
     while isinstance(made, ast.Subscript):  # parse_known_args()[0]
         made = made.value
+    if isinstance(made, ast.Dict | ast.DictComp | ast.BinOp):
+        return _given(made, source, code, left - 1)
     if not isinstance(made, ast.Call):
         return None
     last = called(made).rpartition(".")[2]
@@ -211,7 +225,7 @@ def _given(value: ast.expr, source: Source, code: Mentions, left: int) -> str | 
         return None
     match value:
         case ast.Name(id=name):
-            before = statements_before(statement_of(value, code), source, code) or ()
+            before = _before_loops(statement_of(value, code), source, code)
             made = [one for statement in before if (one := _maker(statement, name)) is not None]
             if made:
                 return _given(made[-1], source, code, left - 1)
@@ -224,8 +238,16 @@ def _given(value: ast.expr, source: Source, code: Mentions, left: int) -> str | 
             )
         case ast.Subscript(value=base):
             return _given(base, source, code, left)
-        case ast.DictComp(generators=[first, *_]):
-            return _given(first.iter, source, code, left)
+        case ast.Dict(keys=keys, values=values) if None in keys:  # {**DEFAULTS, **loaded}
+            poured = (one for key, one in zip(keys, values, strict=True) if key is None)
+            kinds = (_given(one, source, code, left) for one in poured)
+            return next((kind for kind in kinds if kind is not None), None)
+        case ast.BinOp(op=ast.BitOr(), left=under, right=over):
+            return _given(over, source, code, left) or _given(under, source, code, left)
+        case ast.DictComp(value=each, generators=[first, *_]):
+            return _given(first.iter, source, code, left) or (
+                _given(each, source, code, left) if isinstance(each, ast.Dict | ast.BinOp) else None
+            )
         case ast.Call(func=ast.Attribute(value=base, attr="items" | "get" | "copy" | "pop")):
             return _given(base, source, code, left)
         case ast.Call(args=[inner, *_]) if called(value) in {"vars", "dict", "asdict"}:

@@ -26,6 +26,7 @@ RESULT = re.compile(
     r"|^(?:train|val|valid|test)_loss$",
     re.IGNORECASE,
 )
+MEASURED = re.compile(r"\d{3}|/")  # in a date, a time or the path of a checkpoint
 
 
 def holds_training(entry: Entry) -> bool:
@@ -39,5 +40,13 @@ def holds_training(entry: Entry) -> bool:
     if not isinstance(held, dict):
         return False
     sections = [held, *(section for section in held.values() if isinstance(section, dict))]
-    names = {name for section in sections for name in section}
-    return len(names & TRAINING) >= FEWEST and not any(map(RESULT.search, names))
+    entries = [entry for section in sections for entry in section.items()]
+    names = {name for name, _ in entries}
+    return len(names & TRAINING) >= FEWEST and not any(_is_result(*entry) for entry in entries)
+
+
+def _is_result(name: str, value: object) -> bool:
+    """Whether an entry tells how a run went: `load_best_model_at_end` only switches something on."""
+    if isinstance(value, bool) or (isinstance(value, str) and not MEASURED.search(value)):
+        return False
+    return RESULT.search(name) is not None

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from stethoscope.program.index import Index, index
+from stethoscope.program.index import Class, Function, Index, dotted, index
+from stethoscope.program.mentions import taken_by_name
 from stethoscope.program.option import Option
 from stethoscope.program.remembered import remembered
+from stethoscope.program.setting_reads import is_told
 from stethoscope.program.setting_uses import SettingUses, Usage, Use, setting_uses
 from stethoscope.program.void_arguments import void_arguments
 from stethoscope.run import Run, Setting, Where
@@ -243,9 +245,15 @@ def _grouped(wanted: list[_Wanted]) -> dict[str, list[_Wanted]]:
     """All places that set or declare one name: an option with a flag and a line in a file is one setting."""
     groups: dict[str, list[_Wanted]] = {}
     for one in wanted:
-        if one.name and not is_exempt(one.name):
+        if one.name and not (is_exempt(one.name) and not _is_number_of_training(one)):
             groups.setdefault(one.name, []).append(one)
     return groups
+
+
+def _is_number_of_training(one: _Wanted) -> bool:
+    """`drop_path: 0.1` is of a network: what a path, a group or a file is called is no fraction."""
+    is_thing = not _EXEMPT.search(one.name) and isinstance(one.value, float)
+    return is_thing and speaks_of_training(one.name)
 
 
 def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSetting | Where | None:
@@ -257,14 +265,30 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
     if lost is not None:
         return lost
     mentions = tuple(dict.fromkeys(place for usage in usages for place in usage.mentions))
-    if not speaks_of_training(name) and mentions:
-        return None  # a value that is printed on purpose
     in_file = [place for place in places if place.option is None]
     first = (in_file or places)[0]
+    is_dropped = isinstance(first.value, float) and _is_handed_on(name, mentions, uses)
+    if not speaks_of_training(name) and mentions and not is_dropped:
+        return None  # a value that is printed on purpose
     is_set = bool(in_file) or asks_for_something(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
-    matters = speaks_of_training(name) or (_is_number(first.value) and _has_a_default(name, uses))
+    left_at_default = _is_number(first.value) and _has_a_default(name, uses)
+    matters = speaks_of_training(name) or is_dropped or left_at_default
     return UnusedSetting(name, where, first.value, mentions, matters, is_set)
+
+
+def _is_handed_on(name: str, mentions: Iterable[Where], uses: SettingUses) -> bool:
+    """Whether a part of the program asks for the value, `Augment(gain=hp["gain"])`, and leaves it lying."""
+    places = set(mentions)
+    for spot in taken_by_name(name, uses.code):
+        parent = uses.code.parents.get(id(spot.node)) if spot.where in places else None
+        call = uses.code.parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
+        if isinstance(call, ast.Call) and spot.node is not call.func:
+            known = uses.code.index
+            target = known.resolve(known.module_of(spot.source), dotted(call.func) or "")
+            if isinstance(target, Class | Function) and not is_told(spot.node, uses.code):
+                return True
+    return False
 
 
 def _has_a_default(name: str, uses: SettingUses) -> bool:
