@@ -49,7 +49,8 @@ class Effects:
 
     `telling` hold or reach a call that a trace is about: a step, a mode, a collective, a checkpoint.
     `callers` maps a bare name to the functions that call a function, class or object of that name, and
-    `names_of` maps a class whose objects can be called to the names they are kept under.
+    `names_of` maps a class whose objects can be called to the names they are kept under. `handing` maps the
+    name of a function to those that hand it to something else: `Engine(train_step)`.
     """
 
     changing: frozenset[Function]
@@ -58,12 +59,14 @@ class Effects:
     telling: frozenset[Function]
     callers: dict[str, list[Function]]
     names_of: dict[str, frozenset[str]]
+    handing: dict[str, list[Function]]
 
 
 @lru_cache(maxsize=4)
 def effects(index: Index) -> Effects:
     """Find the functions with effects; a call counts as every function of that name."""
     callers: dict[str, list[Function]] = {}
+    handing: dict[str, list[Function]] = {}
     direct: list[Function] = []
     minimising: set[Function] = set()
     telling: list[Function] = []
@@ -75,6 +78,9 @@ def effects(index: Index) -> Effects:
         for name in names:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
+        for name in {name for node in nodes for name in handed_names(node)}:
+            if index.functions_named(name):
+                handing.setdefault(name, []).append(function)
         is_evaluation = any(word in function.name.lower() for word in EVALUATING) or any(
             name.endswith(("no_grad", "inference_mode")) for name in function.decorators
         )
@@ -92,6 +98,7 @@ def effects(index: Index) -> Effects:
         frozenset(_with_callers(telling, callers)),
         callers,
         names_of,
+        handing,
     )
 
 
@@ -131,6 +138,15 @@ def _called_names(nodes: list[ast.AST]) -> Iterator[str]:
                 yield inner.func.id
             elif isinstance(inner.func, ast.Attribute):
                 yield inner.func.attr
+
+
+def handed_names(node: ast.AST) -> Iterator[str]:
+    """What a call is given by a bare name, which may be a function: `Engine(train_step)`."""
+    if isinstance(node, ast.Call):
+        for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
+            match arg:
+                case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
+                    yield name
 
 
 def _calls_back(function: Function, nodes: list[ast.AST]) -> bool:

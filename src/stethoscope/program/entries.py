@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.calls import bare_name
-from stethoscope.program.effects import BACKWARD, Effects, effects, hands_over_loss
+from stethoscope.program.effects import BACKWARD, Effects, effects, handed_names, hands_over_loss
 from stethoscope.program.execution import Execution, Exhausted
 from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.syntax import FunctionNode, children
@@ -100,7 +100,8 @@ def _ancestors(target: Function, known: Effects, makers: Mapping[str, Function])
         callers = [caller for name in _called_as(current, known) for caller in known.callers.get(name, ())]
         # What is defined inside a function is called there, or by whoever gets it from there.
         around = makers.get(current.qualified.rpartition(".")[0])
-        for caller in (*callers, *([around] if around is not None else ())):
+        handing = known.handing.get(current.name, ())
+        for caller in (*callers, *handing, *([around] if around is not None else ())):
             if caller not in found:
                 found[caller] = found[current] + 1
                 waiting.append(caller)
@@ -129,8 +130,8 @@ def _script(
         elif isinstance(node, ast.Call):
             name = bare_name(node)
             trains = trains or name in BACKWARD or hands_over_loss(node)
-            if name in names:
-                reaches |= below[names[name]]
+            for called in (name, *handed_names(node)):
+                reaches |= below[names[called]] if called in names else set()
     return Entry(module, frozenset(reaches)) if reaches or trains else None
 
 

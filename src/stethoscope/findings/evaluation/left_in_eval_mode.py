@@ -213,7 +213,7 @@ def _gone_round(forward: Event, way: ShortCut | None) -> Iterator[Scope]:
     if way is not None and way.jump.kind != "continue":
         left = next((place for place, scope in enumerate(scopes) if scope is way.leaves), -1)
         scopes = scopes[left + 1 :]
-    yield from (scope for scope in scopes if scope.kind == "loop")
+    yield from (scope for scope in scopes if scope.kind in {"loop", "comprehension"})
 
 
 def _is_kept_on_purpose(walk: Walk, switch: Move) -> bool:
