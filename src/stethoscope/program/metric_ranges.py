@@ -33,6 +33,7 @@ from stethoscope.program.values import (
 DEPTH = 24  # operations looked through for a bound
 FITS = (0.8, 1.25)  # of the peak to the width of the range: 255 for 256 levels is no mistake
 
+MIDDLE_BYTE = 127.5
 MOST_NAMES = 12
 MOST_DECIBELS = 100.0  # of a peak: sixteen bits have 96
 METRIC_WORDS = frozenset({"psnr", "ssim", "msssim", "mssim"})
@@ -246,16 +247,21 @@ def _of_part(run: Execution, value: Part, depth: int) -> Range | None:
         found = {range_of(run, one, depth - 1) for one in drawn(run, value)}
         if found:
             return found.pop() if len(found) == 1 else None
-    return range_of(run, value.base, depth - 1) if isinstance(value.key, int) else None
+    is_element = isinstance(value.key, int) or value.key == "*"
+    return range_of(run, value.base, depth - 1) if is_element else None
 
 
 def _is_centred(operation: str, left: Value, number: float) -> bool:
-    """`x * 2 - 1`, `(x - 0.5) / 0.5` and `(x - 0.5) * 2`: so is written what takes [0, 1] to [-1, 1]."""
+    """`x * 2 - 1`, `(x - 0.5) / 0.5`, `(x - 0.5) * 2`, and `x / 127.5 - 1`, `(x - 127.5) / 127.5` of bytes:
+    so is written what takes a picture to [-1, 1]."""
     if not (isinstance(left, Applied) and len(left.args) == 2):
         return False
     inner = [arg.value for arg in left.args if isinstance(arg, Constant)]
     if operation == "-" and number == 1:
-        return left.callee in {"*", ".mul"} and inner == [2]
+        is_doubled = left.callee in {"*", ".mul"} and inner == [2]
+        return is_doubled or (left.callee in {"/", ".div"} and inner == [MIDDLE_BYTE])
+    if operation == "/" and number == MIDDLE_BYTE:
+        return left.callee in {"-", ".sub"} and inner == [MIDDLE_BYTE]
     is_doubled = (operation == "*" and number == 2) or (operation == "/" and number == 0.5)
     return is_doubled and left.callee in {"-", ".sub"} and inner == [0.5]
 

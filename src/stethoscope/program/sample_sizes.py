@@ -48,7 +48,11 @@ def resized_samples(index: Index, settings: SettingsTree) -> Iterator[ResizedSam
 
 def _only_judged(pair: LoaderPair) -> Iterator[ResizedSamples]:
     trained, judged = (_operations(pair.run, loader) for loader in (pair.trained, pair.judged))
-    if not trained or any(_may_resize(one) for one in trained):
+    both = {one.site.node for one in judged}
+    if not trained or any(
+        _may_resize(one) and not (one.site.node in both and _keeps_proportion(pair.run, one))
+        for one in trained
+    ):
         return
     for one in judged:
         if (
@@ -100,6 +104,11 @@ def _may_resize(value: Applied) -> bool:
     if value.callee == "()":
         return True
     return is_resize(value) or any(word in value.callee.lower() for word in RESIZING_WORDS)
+
+
+def _keeps_proportion(run: Execution, resize: Applied) -> bool:
+    """Whether a size goes by that of the sample, as that of the input of a super-resolution does."""
+    return is_resize(resize) and ("scale_factor" in resize.keywords or not _is_to_a_size(run, resize))
 
 
 def _is_to_a_size(run: Execution, resize: Applied) -> bool:
