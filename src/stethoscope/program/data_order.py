@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 
 from stethoscope.program.index import Class, Function, Index, dotted
@@ -143,24 +144,47 @@ def _shuffles(cls: Class) -> bool:
 
 
 def _of_one_item(method: Function) -> set[ast.AST]:
-    """What a constructor does for each item: a random order inside an item is none of the items."""
+    """What is done for each item: a random order inside an item is none of the items."""
+    nodes = own_nodes(method.node)
+    if method.name == "__getitem__" and not _ignores_index_in(method):
+        item = method.parameters[1]
+        of_all = {name for node in nodes for name in _made_of_all(node, item)}
+        return {
+            node
+            for node in nodes
+            if isinstance(node, ast.Call)
+            if not any(isinstance(one, ast.Name) and one.id in of_all for one in all_nodes(node))
+        }
     if method.name != "__init__":
         return set()
-    loops = (node for node in own_nodes(method.node) if isinstance(node, ast.For))
+    loops = (node for node in nodes if isinstance(node, ast.For))
     return {inner for loop in loops for statement in loop.body for inner in all_nodes(statement)}
+
+
+def _made_of_all(node: ast.AST, item: str) -> Iterator[str]:
+    """The names that are given something of the whole data set, and not of one item: `n = len(self.rows)`."""
+    if not isinstance(node, ast.Assign):
+        return
+    read = {one.id for one in all_nodes(node.value) if isinstance(one, ast.Name)}
+    if "self" in read and item not in read:
+        for target in node.targets:
+            yield from (one.id for one in all_nodes(target) if isinstance(one, ast.Name))
 
 
 def _is_of_whole(call: ast.AST) -> bool:
     """`random.shuffle(self.rows)`: all items and not one of them."""
-    return isinstance(call, ast.Call) and any("self." in ast.unparse(arg) for arg in call.args)
+    given = call.args if isinstance(call, ast.Call) else []
+    return any(isinstance(one, ast.Name) and one.id == "self" for arg in given for one in all_nodes(arg))
 
 
 @lru_cache(maxsize=512)
 def _ignores_index(cls: Class) -> bool:
     method = cls.methods.get("__getitem__")
-    if method is None or len(method.parameters) < 2:
-        return False
-    return not _reads(method, method.parameters[1])
+    return method is not None and len(method.parameters) > 1 and _ignores_index_in(method)
+
+
+def _ignores_index_in(method: Function) -> bool:
+    return len(method.parameters) < 2 or not _reads(method, method.parameters[1])
 
 
 def _reads(method: Function, name: str) -> bool:

@@ -200,8 +200,8 @@ def _copied(function: Function) -> Iterator[MadeChannels]:
 
 def _repeated(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | None:
     """The call that repeats one channel: `x[-1:].repeat(n, 1, 1)` with a computed number of copies."""
-    if isinstance(node, ast.Name):
-        made = given.get(node.id, [])
+    if isinstance(node, ast.Name):  # `copies = copies + noise` is the same copies still
+        made = [one for one in given.get(node.id, []) if node.id not in _names_in(one)]
         return _repeated(made[0], {}) if len(made) == 1 else None
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return None
@@ -247,6 +247,10 @@ def _is_noisy_copy(node: ast.expr, changed: set[str]) -> bool:
 
 
 # --- reading
+
+
+def _names_in(node: ast.expr) -> set[str]:
+    return {one.id for one in all_nodes(node) if isinstance(one, ast.Name)}
 
 
 def _joins(function: Function) -> Iterator[ast.Call]:
