@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stethoscope.program.batches import batch_parts, collated_items, drawn
 from stethoscope.program.call_arguments import STARRED
 from stethoscope.program.execution import STEPS, Execution, Exhausted
+from stethoscope.program.fitted_loaders import fitted_loaders
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import ingredients, is_drawn
 from stethoscope.program.made_channels import noisy_channels
@@ -61,7 +62,7 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
                     found.setdefault(id(replicas.repeated.node), replicas)
         except (Exhausted, RecursionError):
             continue
-    for loader in training_loaders(index, settings):
+    for loader in (*training_loaders(index, settings), *fitted_loaders(index, settings)):
         loader.run.steps = max(loader.run.steps, STEPS // 4)
         try:
             for batch in collated_items(loader.run, loader.made):
