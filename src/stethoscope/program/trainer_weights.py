@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.autocast import HALVES, DType, named_dtype
 from stethoscope.program.execution import Execution
 from stethoscope.program.framework_precision import evaluated
+from stethoscope.program.half_parts import half_parts
 from stethoscope.program.half_weights import half_made
 from stethoscope.program.index import Function, Index, Module, dotted
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.trainers_made import TrainerMade, trainers_made
 from stethoscope.program.values import Applied, Choice, Constant, Instance, Site, Value
 
 # Words of what trains other weights than those that are loaded, or keeps copies of them.
-OTHERWISE = ("peft", "lora", "adapter", "deepspeed", "fsdp", "requires_grad", "8bit", "4bit", "quantiz")
+OTHERWISE = ("peft", "lora", "adapter", "deepspeed", "fsdp", "8bit", "4bit", "quantiz")
+FREEZES = re.compile(r"requires_grad_\(|requires_grad\s*=")  # to ask for it freezes nothing
 CASTS = {"half": DType.FLOAT16, "bfloat16": DType.BFLOAT16, "float": DType.FLOAT32, "double": DType.FLOAT32}
 DEEPEST = 6  # calls looked through from a network back to where it was cast
 
@@ -34,7 +38,7 @@ class LoadedHalf:
 def loaded_for_trainers(index: Index, settings: SettingsTree) -> Iterator[LoadedHalf]:
     """The half networks that trainers get, each with where it became half."""
     made = [one for one in trainers_made(index) if ".train(" in one.source.text]
-    if not made or _trains_otherwise(index):
+    if not made or trains_otherwise(index):
         return
     run = Execution(index, settings, 0)
     for trainer in made:
@@ -43,8 +47,13 @@ def loaded_for_trainers(index: Index, settings: SettingsTree) -> Iterator[Loaded
             yield LoadedHalf(half[0], half[1], Site(trainer.source, trainer.call))
 
 
-def _trains_otherwise(index: Index) -> bool:
-    return any(word in source.text.lower() for source in index.program for word in OTHERWISE)
+@remembered
+def trains_otherwise(index: Index) -> bool:
+    """Whether a program speaks of adapters, of frozen weights, or of what keeps copies of them."""
+    return any(
+        FREEZES.search(source.text) or any(word in source.text.lower() for word in OTHERWISE)
+        for source in index.program
+    )
 
 
 def _half_network(index: Index, run: Execution, trainer: TrainerMade) -> tuple[DType, Site] | None:
@@ -58,9 +67,21 @@ def _half_network(index: Index, run: Execution, trainer: TrainerMade) -> tuple[D
         cast = _cast(value) or _written_cast(node, trainer)
         if cast is not None:
             found = cast if cast[0] in HALVES else None
+        elif isinstance(value, Instance):
+            parts = half_parts(index, value.cls) if _trains_all(index, trainer) else ()
+            found = next(((dtype, site) for site, dtype in parts), None)
         elif _is_made(value):
             found = None
     return found
+
+
+def _trains_all(index: Index, trainer: TrainerMade) -> bool:
+    """Whether a trainer's optimizer gets all parameters of the network, as it does by itself."""
+    own = index.method(trainer.cls, "create_optimizer") if trainer.cls is not None else None
+    if trainer.given("optimizers") is not None:
+        return False
+    written = ast.unparse(own.node) if own is not None else "model.parameters("
+    return "model.named_parameters(" in written or "model.parameters(" in written
 
 
 def _built_by(index: Index, module: Module, trainer: TrainerMade) -> ast.expr | None:

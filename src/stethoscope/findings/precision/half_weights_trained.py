@@ -30,18 +30,21 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.autocast import HALVES, DType, named_dtype
 from stethoscope.program.call_edits import replaced, with_keyword
+from stethoscope.program.configured_optimizers import configured_optimizers
 from stethoscope.program.events import Assignment, Call, Event
 from stethoscope.program.framework_precision import told_precision
 from stethoscope.program.framework_scaling import outside_name
+from stethoscope.program.half_parts import half_parts
 from stethoscope.program.half_weights import forced, half_made, may_stay_single, weights_cast
 from stethoscope.program.moves import Move, full_name, same_object
+from stethoscope.program.parameter_owners import owners_of
 from stethoscope.program.precision import networks
 from stethoscope.program.recast_weights import SETTING_UP, made_half, recast
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.stated_options import stated
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.trainer_weights import loaded_for_trainers
+from stethoscope.program.trainer_weights import loaded_for_trainers, trains_otherwise
 from stethoscope.program.trainers_made import trainers_made
 from stethoscope.program.training_loop import TrainingLoop
 from stethoscope.program.values import (
@@ -82,6 +85,8 @@ def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Findin
     reported: set[ast.AST] = set()
     for loop in loops or ():
         yield from _cast_by_trainer(loop, half.settings, reported)
+        for holder in configured_optimizers(loop.trace) if loop.hook is not None else ():
+            yield from _parts_made_half(loop, holder.call, reported)
         updates = [move for move in loop.moves if move.updates and not move.by_engine]
         if not updates or _keeps_copies(loop):
             continue
@@ -94,6 +99,24 @@ def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Findin
                     is_open = isinstance(where, Call) and may_stay_single(where, loop.run)
                     engine = _engine(loop, where)
                     yield _finding(where.site, dtype, made.site, made.name, is_open, engine)
+            yield from _parts_made_half(loop, made, reported)
+
+
+def _parts_made_half(loop: TrainingLoop, made: Call, reported: set[ast.AST]) -> Iterator[Finding]:
+    """Parts that a network's own constructor casts, where an optimizer has the whole network."""
+    owners, is_known = owners_of(loop.run, made.argument(0, "params"))
+    nets = [one for one in owners if isinstance(one, Instance) and half_parts(loop.run.index, one.cls)]
+    if not nets or not is_known or trains_otherwise(loop.run.index) or _keeps_copies(loop):
+        return
+    calls = [event for event in loop.trace.events if isinstance(event, Call)]
+    for net in nets:
+        back = (call for call in calls if call.receiver is net and call.name in {"to", "float", "double"})
+        if any(call.name != "to" or "float32" in call.site.text for call in back):
+            continue
+        for site, dtype in half_parts(loop.run.index, net.cls):
+            if site.node not in reported:
+                reported.add(site.node)
+                yield _finding(site, dtype, made.site, made.name, False)
 
 
 def _is_before(loop: TrainingLoop, cast: Event, update: Move) -> bool:
