@@ -21,6 +21,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.trace import TRACE_STEPS
+from stethoscope.program.trainer_data import trainer_data
 from stethoscope.program.training_data import POSITIONAL, TrainingLoader, sources, training_loaders
 from stethoscope.program.values import Applied, Delayed, Instance
 
@@ -53,9 +54,12 @@ class LoaderPair:
 def loader_pairs(index: Index, settings: SettingsTree) -> tuple[LoaderPair, ...]:
     """The pairs that the walks met, that hooks of frameworks give back, and that trainers are given.
 
-    Without the latter two where a step of a framework's evaluation standardises its batch by itself.
+    Without the latter where a step of a framework's evaluation standardises its batch by itself.
     """
-    return tuple(_in_walks(index, settings)) if _hooks_scale(index) else every_loader_pair(index, settings)
+    if _hooks_scale(index):
+        return tuple(_in_walks(index, settings))
+    told = (LoaderPair(run, run.events, *pair) for run, *pair in trainer_data(index, settings))
+    return (*every_loader_pair(index, settings), *told)
 
 
 @remembered
