@@ -15,7 +15,8 @@ from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
-from stethoscope.program.values import Site
+from stethoscope.program.trainer_networks import trainer_networks
+from stethoscope.program.values import Choice, Constant, Site, Table, Value
 
 ALL_STEPS = 120_000  # for all walks together: one or two seconds
 FRAMEWORK_STEPS = 60_000  # for all that frameworks minimise together
@@ -50,7 +51,7 @@ def minimised(index: Index, settings: SettingsTree) -> list[Minimised]:
 
 
 def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised]:
-    """What a framework minimises for its user: the result of training_step or compute_loss."""
+    """What a framework minimises for its user: the result of training_step, compute_loss or a network."""
     left = budget(index, FRAMEWORK_STEPS)
     for cls in index.classes:
         for method in _loss_methods(index, cls) if left > 0 else ():
@@ -63,9 +64,18 @@ def _framework_sinks(index: Index, settings: SettingsTree) -> Iterator[Minimised
                 continue
             finally:
                 left -= min(STEPS, left) - max(run.steps, 0)
-            value = loss_in(run, result)
+            value = loss_in(run, result) if method.name != "forward" else _named_loss(run, result)
             if value is not None:
                 yield Minimised(run, Sink(value, Site(method.source, _return_of(method)), (method,)))
+
+
+def _named_loss(run: Execution, result: Value) -> Value | None:
+    """The loss that a network gives back under that name."""
+    result = run.force(result)
+    options = result.options if isinstance(result, Choice) else (result,)
+    found = [one.entries["loss"] for one in options if isinstance(one, Table) and "loss" in one.entries]
+    known = [one for one in found if not isinstance(one, Constant)]
+    return known[0] if len(known) == 1 else None
 
 
 def _return_of(method: Function) -> ast.AST:
@@ -76,6 +86,8 @@ def _return_of(method: Function) -> ast.AST:
 def _loss_methods(index: Index, cls: Class) -> Iterator[Function]:
     if "training_step" in cls.methods:
         yield cls.methods["training_step"]
+    if cls in trainer_networks(index):
+        yield cls.methods["forward"]
     bases = [base.rpartition(".")[2] for base in index.outside_bases(cls)]
     if "compute_loss" in cls.methods and any(base.endswith("Trainer") for base in bases):
         yield cls.methods["compute_loss"]
