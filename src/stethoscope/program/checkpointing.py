@@ -41,6 +41,11 @@ OTHER_PURPOSES = frozenset({
 LOADING = frozenset({"load", "load_file", "load_checkpoint", "restore", "safe_load", "load_torch_file"})
 NO_CHECKPOINT = ("json.", "yaml.", "numpy.", "np.", "toml", "pickle.load_config", "importlib", "spacy.")
 FINDING = frozenset({"max", "sorted", "glob", "iglob", "rglob", "listdir", "iterdir", "min", "Path"})
+# Functions of libraries that read a file into the network that they are handed, and into nothing else.
+INTO_NETWORKS = frozenset({
+    "load_checkpoint_in_model", "load_checkpoint_and_dispatch", "load_model", "load_sharded_checkpoint",
+    "load_checkpoint", "load_pretrained",
+})
 LOAD_WORDS = frozenset({"load", "resume", "restore", "reload", "state", "recover"})
 # Schedules that compute the rate from the step alone, so that replaying them over a restored rate is right.
 FROM_THE_STEP = ("LambdaLR", "OneCycleLR", "CyclicLR", "CosineAnnealingWarmRestarts")
@@ -93,13 +98,14 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
     """The place at which a walk goes on with an earlier training, where there is one."""
     if _restores_everything(walk):
         return
-    for call in (*_loads(walk), *_weights_by_engine(walk)):
+    for call in (*_loads(walk), *_weights_by_engine(walk), *_weights_by_function(walk)):
         if call.name == "load_state_dict" and _role(walk, call) is not Role.MODEL:
             continue
         counter = _counter(walk) or _counter_of_path(walk, call)
         named = _context_words(walk, call)
         is_named = bool(named & RESUME_WORDS) and not named & OTHER_PURPOSES
         is_named = is_named or (not named & OTHER_PURPOSES - {"best"} and _goes_on(walk, call))
+        is_named = is_named or call.name in INTO_NETWORKS
         if counter is not None or is_named:
             yield Resumption(walk, call, counter, is_named)
             return
@@ -202,6 +208,19 @@ def _weights_by_engine(walk: Walk) -> Iterator[Call]:
         if is_told and receiver_role(walk.trace.run, event) is Role.ENGINE:
             given = roles_given(walk, event)
             if Role.MODEL in given and Role.OPTIMIZER not in given:
+                yield event
+
+
+def _weights_by_function(walk: Walk) -> Iterator[Call]:
+    """`load_checkpoint_in_model(model, args.resume)` before training, where the source says resume."""
+    run = walk.trace.run
+    for event in walk.trace.events[: max(first_backward(walk), 0)]:
+        if not isinstance(event, Call) or event.name not in INTO_NETWORKS or not event.args:
+            continue
+        filled = role_of(run, event.args[0]) or role_of(run, quietly(run, event.args[0]))
+        if filled is Role.MODEL and not _is_ours(walk, event):
+            named = _context_words(walk, event) | _words_in(event.site.node)
+            if named & RESUME_WORDS and not named & OTHER_PURPOSES:
                 yield event
 
 

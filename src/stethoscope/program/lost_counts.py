@@ -96,6 +96,33 @@ def _pieces(sources: Sequence[Source]) -> Iterator[_Piece]:
                     path = dotted(target)
                     if path and not isinstance(value, ast.Constant) and _is_read(value):
                         yield _Piece(tuple(path.split(".")), Site(source, node), False)
+            for into, given in _copied(node):
+                path = dotted(into)
+                if path and _is_read(given):
+                    yield _Piece(tuple(path.split(".")), Site(source, node), False)
+
+
+def _copied(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Tensors that are copied one by one: `for a, b in zip(ema.shadow, saved["ema"]): a.copy_(b)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="_foreach_copy_"), args=[into, given, *_]):
+            yield _owner(into), given
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name(id=old), ast.Name()]),
+            iter=ast.Call(func=ast.Name(id="zip"), args=[into, given, *_]),
+        ):
+            for inner in all_nodes(node):
+                match inner:
+                    case ast.Call(func=ast.Attribute(value=holder, attr="copy_")) if old in _names(holder):
+                        yield _owner(into), given
+                        return
+
+
+def _owner(tensors: ast.expr) -> ast.expr:
+    """What holds tensors: `ema.module` of `ema.module.parameters()`."""
+    if isinstance(tensors, ast.Call) and isinstance(tensors.func, ast.Attribute):
+        return tensors.func.value
+    return tensors
 
 
 def _is_read(value: ast.expr) -> bool:

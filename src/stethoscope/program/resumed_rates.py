@@ -1,7 +1,8 @@
 """Where the learning rate stands after a resume, where it is counted by hand or in other units.
 
 A rate that a loop computes from its own count begins anew where that count begins at zero in each run. A
-schedule that steps with each batch and is told the epoch as its place goes back almost to the start.
+schedule that steps with each batch and is told the epoch as its place goes back almost to the start, and one
+that steps with each epoch and is told the count of batches is at its end.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.checkpointing import Resumption, is_loaded, schedules
+from stethoscope.program.ancestry import ancestry, quietly
+from stethoscope.program.checkpointing import COUNTER_WORDS, Resumption, is_loaded, schedules
 from stethoscope.program.evaluation import Walk, names_in
 from stethoscope.program.events import Assignment, Call, Event, Scope
 from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.moves import Move
+from stethoscope.program.moves import Kind, Move
 from stethoscope.program.syntax import FunctionNode, all_nodes
-from stethoscope.program.values import Applied, Constant, FunctionValue, Part, Site, Value
+from stethoscope.program.values import Applied, Constant, Delayed, FunctionValue, Part, Site, Value
 
 HOPS = 4  # from a function to those that call it
+EPOCHS = frozenset({"epoch", "epochs"})
 WRAPPERS = frozenset({"tqdm", "track", "progress", "iter"})
 
 
@@ -37,15 +39,63 @@ def placed_by_epoch(walk: Walk) -> Iterator[Move]:
     """Schedules that step with each batch and whose `last_epoch` is the epoch that a checkpoint holds."""
     for move in schedules(walk):
         loops = [s for s in move.event.scopes() if s.kind == "loop" and id(s) in walk.training_scopes]
-        value = move.subject
-        last = value.keywords.get("last_epoch") if isinstance(value, Applied) else None
-        last = last or _put_in_place(walk, move)
+        last = _told_place(walk, move) or _put_in_place(walk, move)
         if last is None or len(loops) < 2 or not _counts_epochs(loops[-1]):
             continue
         made = list(ancestry(walk.trace.run, last))
         is_scaled = any(isinstance(one, Applied) and one.callee in {"*", "len", "//"} for one in made)
         if not is_scaled and any(_is_epoch(walk, one) for one in made):
             yield move
+
+
+def placed_by_step(walk: Walk) -> Iterator[Move]:
+    """Schedules that step with each epoch and whose `last_epoch` is the count of batches in a checkpoint."""
+    counted = [
+        event
+        for event in walk.trace.events
+        if isinstance(event, Assignment) and event.operator == "+" and len(_training_loops(walk, event)) > 1
+    ]
+    raised = {name for event in counted for name in names_in(event.target)}
+    if not any(_speaks_of_steps(name) for name in raised):
+        return
+    for move in schedules(walk):
+        loops = _training_loops(walk, move.event)
+        last = _told_place(walk, move) or _put_in_place(walk, move)
+        if (
+            last is None
+            or len(loops) != 1
+            or not _counts_epochs(loops[0])
+            or not _trains_inside(walk, loops[0])
+        ):
+            continue
+        made = list(ancestry(walk.trace.run, last))
+        is_scaled = any(isinstance(one, Applied) and one.callee in {"*", "len", "//", "/"} for one in made)
+        is_counted = any(
+            isinstance(one, Part) and _speaks_of_steps(str(one.key)) and _is_out_of_file(walk, one)
+            for one in made
+        )
+        if is_counted and not is_scaled and not any(_is_epoch(walk, one) for one in made):
+            yield move
+
+
+def _training_loops(walk: Walk, event: Event) -> list[Scope]:
+    return [s for s in event.scopes() if s.kind == "loop" and id(s) in walk.training_scopes]
+
+
+def _trains_inside(walk: Walk, loop: Scope) -> bool:
+    """Whether the batches are gone through in a loop inside this one."""
+    steps = (_training_loops(walk, move.event) for move in walk.moves if move.kind is Kind.BACKWARD)
+    return any(len(loops) > 1 and loops[-1] is loop for loops in steps)
+
+
+def _speaks_of_steps(name: str) -> bool:
+    return bool((COUNTER_WORDS - EPOCHS) & set(words(name)))
+
+
+def _told_place(walk: Walk, move: Move) -> Value | None:
+    """The `last_epoch` that a schedule is made with, also by a function of the program."""
+    made = quietly(walk.trace.run, move.subject) if isinstance(move.subject, Delayed) else move.subject
+    return made.keywords.get("last_epoch") if isinstance(made, Applied) else None
 
 
 def _put_in_place(walk: Walk, move: Move) -> Value | None:
@@ -71,8 +121,11 @@ def _counts_epochs(loop: Scope) -> bool:
 def _is_epoch(walk: Walk, value: Value) -> bool:
     if not isinstance(value, Part) or not isinstance(value.key, str):
         return False
-    is_named = bool({"epoch", "epochs"} & set(words(value.key)))
-    return is_named and any(is_loaded(inner) for inner in ancestry(walk.trace.run, value.base))
+    return bool(EPOCHS & set(words(value.key))) and _is_out_of_file(walk, value)
+
+
+def _is_out_of_file(walk: Walk, piece: Part) -> bool:
+    return any(is_loaded(inner) for inner in ancestry(walk.trace.run, piece.base))
 
 
 # --- a rate that the loop sets

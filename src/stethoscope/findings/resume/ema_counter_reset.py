@@ -24,9 +24,10 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.ancestry import ancestry
 from stethoscope.program.averages import average_updates, is_teacher, mentions_average
 from stethoscope.program.checkpoint_edits import restored_too
-from stethoscope.program.checkpointing import Resumption
+from stethoscope.program.checkpointing import Resumption, first_backward, is_loaded
 from stethoscope.program.events import Call, Event
 from stethoscope.program.lost_counts import LostCount, lost_counts
 from stethoscope.program.roles import Role, role_of
@@ -75,8 +76,20 @@ def _message(lost: LostCount) -> str:
 def _is_forgotten(resumption: Resumption) -> bool:
     if resumption.counter is None or not resumption.restores(Role.OPTIMIZER):
         return False  # less than a full resume: that the optimizer is lost says more
-    return not (
-        resumption.restores(Role.AVERAGE) or is_teacher(resumption.walk) or mentions_average(resumption.loads)
+    if resumption.restores(Role.AVERAGE) or is_teacher(resumption.walk):
+        return False
+    return not mentions_average(resumption.loads) and not _copies_back(resumption)
+
+
+def _copies_back(resumption: Resumption) -> bool:
+    """Whether tensors out of the file are copied into others, which may be those of the average."""
+    walk = resumption.walk
+    return any(
+        is_loaded(one)
+        for event in walk.trace.events[: max(first_backward(walk), 0)]
+        if isinstance(event, Call) and event.name in {"copy_", "_foreach_copy_"}
+        for value in event.args
+        for one in ancestry(walk.trace.run, value)
     )
 
 

@@ -3,8 +3,8 @@
 ## What it checks
 Resumes that restore the optimizer: whether the schedule that training steps is restored with it. Reported
 are a loop that steps the schedule as often as it was stepped before, a schedule that is made afresh and never
-told where the run stands or told it in epochs where it counts batches, and a rate that the loop computes from
-a count that begins at zero.
+told where the run stands or told it in epochs where it counts batches (or the other way round), and a rate
+that the loop computes from a count that begins at zero.
 
 ## Why it matters
 A restored optimizer already has the decayed rate. Most schedules multiply the rate they find, so that a
@@ -43,10 +43,10 @@ from stethoscope.program.evaluation import Walk
 from stethoscope.program.events import Call
 from stethoscope.program.moves import Move, receiver_role
 from stethoscope.program.remade_parts import remade_parts
-from stethoscope.program.resumed_rates import placed_by_epoch, restarted_rates
+from stethoscope.program.resumed_rates import placed_by_epoch, placed_by_step, restarted_rates
 from stethoscope.program.roles import Role, role_of
 from stethoscope.program.statements import blocks_around, cut, is_name_chain
-from stethoscope.program.values import Applied, Site
+from stethoscope.program.values import Applied, Delayed, Site
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.resumes import Resumes
 
@@ -78,13 +78,21 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             )
     for walk in resumes.walks:
         for move in placed_by_epoch(walk):
-            if isinstance(move.subject, Applied) and move.event.site.node not in seen:
+            if isinstance(move.subject, Applied | Delayed) and move.event.site.node not in seen:
                 seen.add(move.event.site.node)
                 yield Finding(
                     (move.subject.site.where, move.event.site.where),
                     "the schedule steps with each batch, and the resume tells it the epoch as its place",
                     evidence={"schedule": made_by(move.subject), "step": move.event.site.text},
                     fix=_placed_by_batch(move.subject.site),
+                )
+        for move in placed_by_step(walk):
+            if isinstance(move.subject, Applied | Delayed) and move.event.site.node not in seen:
+                seen.add(move.event.site.node)
+                yield Finding(
+                    (move.subject.site.where, move.event.site.where),
+                    "the schedule steps with each epoch, and the resume tells it the batches as its place",
+                    evidence={"schedule": made_by(move.subject), "step": move.event.site.text},
                 )
     for walk in resumes.walks:
         for lost in remade_parts(walk):
