@@ -16,7 +16,7 @@ from stethoscope.program.budget import budget
 from stethoscope.program.entries import is_test
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.frames import Frame
-from stethoscope.program.index import Function, Index
+from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.ingredients import ingredients, is_drawn, peeled, returned
 from stethoscope.program.minimised import Minimised, minimised
 from stethoscope.program.mixed_parts import LEVEL, Parts, parts_of
@@ -28,7 +28,7 @@ from stethoscope.program.sampling import Meaning, is_network_call, named_meaning
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.statement_flow import follow_block
 from stethoscope.program.syntax import own_nodes
-from stethoscope.program.values import Applied, Constant, Delayed, Site, Value
+from stethoscope.program.values import Applied, Constant, Delayed, FunctionValue, Instance, Items, Site, Value
 
 ALL_STEPS = 40_000  # for all functions that sample, together
 CLOSE = 1e-4  # numbers that are computed in two ways
@@ -61,6 +61,7 @@ class _Trained:
     known: dict[int, Parts]
     target_at: Site
     compared: Site
+    level: Parts
 
 
 @remembered
@@ -93,12 +94,24 @@ def _trained(one: Minimised) -> Iterator[_Trained]:
             if mixed is None or not told:
                 continue
             known = {id(mixed[0]): Parts(data=1.0), id(mixed[1]): Parts(noise=1.0)}
-            known.update({id(peeled(level)): Parts(LEVEL) for level in told if peeled(level) not in mixed})
+            level = _level(one.run, told[0])
+            known.update({id(peeled(each)): level for each in told if peeled(each) not in mixed})
             of_input, of_target = parts_of(one.run, noisy, known), parts_of(one.run, target, known)
             if of_input is None or of_target is None or of_target.is_scale or not of_input.noise:
                 continue
             at = getattr(next(iter(returned(one.run, target))), "site", site)
-            yield _Trained(one.run, output, of_input, of_target, known, at, site)
+            yield _Trained(one.run, output, of_input, of_target, known, at, site, level)
+
+
+def _level(run: Execution, told: Value) -> Parts:
+    """The level that stands for all that a network is told: of a number of steps, one well inside."""
+    drawn = peeled(told)
+    if isinstance(drawn, Applied) and drawn.callee.rpartition(".")[2] == "randint":
+        ends = [parts_of(run, arg, {}) for arg in drawn.args[:2] if not isinstance(arg, Items)]
+        last = ends[-1] if ends else None
+        if last is not None and last.scale > 1:
+            return Parts(LEVEL * last.scale)
+    return Parts(LEVEL)
 
 
 def _comparisons(one: Minimised) -> Iterator[tuple[Value, Value, Site]]:
@@ -227,27 +240,27 @@ def _named(function: Function) -> Iterator[tuple[ast.Assign, str, Meaning]]:
 
 
 def _in_function(run: Execution, function: Function, trained: _Trained) -> Iterator[UnsolvedEstimate]:
-    names = _names_after(run, function)
+    names = _names_after(run, function, _made_for_training(trained))
     for node, name, meaning in _named(function):
         value = names.get(name)
         outputs = list(_outputs(run, value)) if value is not None else []
         if value is None or not outputs:
             continue
-        joined = parts_of(run, value, _known(outputs, Parts(data=1.0), Parts(noise=1.0)))
+        joined = parts_of(run, value, _known(outputs, Parts(data=1.0), Parts(noise=1.0), trained.level))
         if joined is None or not _has_scales_of(trained.noisy, joined):
             continue  # of another schedule, or of this one with numbers that are not known here
-        got = parts_of(run, value, _known(outputs, trained.noisy, trained.target))
+        got = parts_of(run, value, _known(outputs, trained.noisy, trained.target, trained.level))
         if got is not None and _has_other(got, meaning):
             yield UnsolvedEstimate(meaning, Site(function.source, node), trained.target_at, trained.compared)
 
 
-def _known(outputs: list[Applied | Delayed], noisy: Parts, output: Parts) -> dict[int, Parts]:
+def _known(outputs: list[Applied | Delayed], noisy: Parts, output: Parts, level: Parts) -> dict[int, Parts]:
     """The parts of the inputs and outputs of a network; all passes are told the same level."""
     known: dict[int, Parts] = {}
     for one in outputs:
         first, *told = _given(one)
         known[id(first)] = known[id(peeled(first))] = noisy
-        known.update({id(peeled(level)): Parts(LEVEL) for level in told})
+        known.update({id(peeled(each)): level for each in told})
         known[id(one)] = output
     return known
 
@@ -269,10 +282,25 @@ def _outputs(run: Execution, value: Value) -> Iterator[Applied | Delayed]:
             yield one
 
 
-def _names_after(run: Execution, function: Function) -> dict[str, Value]:
+def _made_for_training(trained: _Trained) -> dict[Class, Instance]:
+    """The objects whose methods made the input, where there is one of its class: a schedule."""
+    found: dict[Class, set[Instance]] = {}
+    for value in _given(trained.output):
+        for one in ingredients(trained.run, value):
+            held = (
+                one.callee.bound
+                if isinstance(one, Delayed) and isinstance(one.callee, FunctionValue)
+                else None
+            )
+            if isinstance(held, Instance):
+                found.setdefault(held.cls, set()).add(held)
+    return {cls: one for cls, (one, *others) in found.items() if not others}
+
+
+def _names_after(run: Execution, function: Function, made: dict[Class, Instance]) -> dict[str, Value]:
     """The names of a function with their values when its statements were followed."""
-    is_method = function.owner is not None and "staticmethod" not in function.decorators
-    bound = run.make(function.owner) if is_method and function.owner is not None else None
+    owner = function.owner if "staticmethod" not in function.decorators else None
+    bound = (made.get(owner) or run.make(owner)) if owner is not None else None
     unknown = {name: entry_value(function, name) for name in entry_parameters(function)}
     names = bind(run, function, bound, (), unknown)
     frame = Frame(run.index.module_of(function.source), names, {}, function, function.owner)
