@@ -10,14 +10,19 @@ from collections.abc import Iterator, Sequence
 
 from stethoscope.program.entries import is_test
 from stethoscope.program.index import dotted
+from stethoscope.program.likenesses import words
 from stethoscope.program.mentions import Mentions, Spot, called, taken_by_name, text_of
 from stethoscope.program.overwritten_settings import Overwritten
+from stethoscope.program.program_settings import is_holder
 from stethoscope.program.remembered import remembered
 from stethoscope.program.setting_reads import is_told
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.settings_origins import last_given
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.undone_parameters import Undone
 from stethoscope.run import Source
 
+# Schedules that set the rate by numbers of their own, whatever it was.
+_OWN_RATES = frozenset({"OneCycleLR", "CyclicLR"})
 _NUMBERS = frozenset({"lr", "weight_decay", "momentum", "betas", "eps"})
 
 
@@ -29,6 +34,7 @@ def overwritten_groups(code: Mentions) -> tuple[Undone, ...]:
         if "param_groups" in source.text and not is_test(source):
             for block in _blocks(source.tree):
                 found += _in_block(block, source, code)
+            found += _in_functions(source, code)
     return tuple(found)
 
 
@@ -51,6 +57,79 @@ def _in_block(block: Sequence[ast.stmt], source: Source, code: Mentions) -> Iter
                 continue
             replaced = Overwritten((name,), statement, number, source, "parsed")
             yield Undone(replaced, source.where(call))
+
+
+# --- an optimizer that one function makes, and whose rate the next one sets
+
+
+def _in_functions(source: Source, code: Mentions) -> Iterator[Undone]:
+    """`self.make_optimizer()` and then `self.make_schedule()`, which sets the rate that it goes by."""
+    functions = [node for node in all_nodes(source.tree) if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        for place, statement in enumerate(function.body):
+            for optimizer, name, number in _stored(statement):
+                is_of_schedule = any(_makes_schedule(one, optimizer) for one in function.body[place + 1 :])
+                made = [(one, call) for one in functions for call in _makers(one, optimizer)]
+                if name != "lr" or not is_of_schedule or len(made) != 1 or made[0][0] is function:
+                    continue
+                maker, call = made[0]
+                is_asked = _given(call, name) is not None or _is_poured(call, source, code)
+                if is_asked and any(_follow(one.body, maker.name, function.name) for one in functions):
+                    told = (
+                        f"{optimizer} was made with a {name} of the settings, and gets "
+                        f"{ast.unparse(number)} before its schedule is made of that"
+                    )
+                    replaced = Overwritten((name,), statement, number, source, "parsed", told=told)
+                    yield Undone(replaced, source.where(call))
+
+
+def _makers(function: ast.FunctionDef, optimizer: str) -> Iterator[ast.Call]:
+    for node in own_nodes(function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            yield from (node.value for target in node.targets if dotted(target) == optimizer)
+
+
+def _makes_schedule(statement: ast.stmt, optimizer: str) -> bool:
+    """Whether a statement makes a schedule that takes the rate of an optimizer for its base."""
+    if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+        return False
+    last = called(statement.value).rpartition(".")[2]
+    given = [*statement.value.args, *(keyword.value for keyword in statement.value.keywords)]
+    is_schedule = last.endswith(("LR", "Scheduler", "scheduler", "schedule")) and last not in _OWN_RATES
+    names = [text for one in given for inner in all_nodes(one) if (text := _name(inner))]
+    has_own = any(
+        "lr" in words(text) and "min" not in words(text) for text in names
+    )  # Ramp(optimizer, cfg.lr)
+    return is_schedule and not has_own and any(dotted(one) == optimizer for one in given)
+
+
+def _name(node: ast.AST) -> str:
+    key = text_of(node.slice) if isinstance(node, ast.Subscript) else None
+    return key or str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _is_poured(call: ast.Call, source: Source, code: Mentions) -> bool:
+    """Whether an optimizer gets a section of the settings as it is: `Adam(parameters, **opt["optim"])`."""
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            made = last_given(keyword.value, source, code) if isinstance(keyword.value, ast.Name) else None
+            if any(is_holder(_name(one)) for one in all_nodes(made or keyword.value)):
+                return True
+    return False
+
+
+def _follow(body: Sequence[ast.stmt], first: str, then: str) -> bool:
+    """Whether a body calls one function and behind it another, both on every way through it."""
+    names = [
+        called(statement.value).rpartition(".")[2]
+        if isinstance(statement, ast.Expr | ast.Assign) and isinstance(statement.value, ast.Call)
+        else ""
+        for statement in body
+    ]
+    return first in names and then in names[names.index(first) + 1 :]
+
+
+# --- what is set, and what it was given before
 
 
 def _stored(statement: ast.stmt) -> Iterator[tuple[str, str, ast.expr]]:
