@@ -4,7 +4,7 @@
 Breaks and returns out of training loops, conditions of `while` loops, steps of ReduceLROnPlateau, and rates
 set by hand (`group["lr"] *= 0.5`), in distributed programs: whether they depend on a loss or score of this
 rank's own data, or on its clock, and no collective made that the same on all ranks. Counters of bad epochs
-and early-stopping objects are followed.
+and early-stopping objects are followed. So are hooks of Lightning that set `trainer.should_stop`.
 
 ## Why it matters
 The ranks see different data, so one of them decides first. It leaves the loop while the others wait for its
@@ -24,7 +24,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.agreed_decisions import (
     agreed_by_all,
     asked_through,
@@ -39,15 +39,26 @@ from stethoscope.program.moves import Kind
 from stethoscope.program.ranks import Decisions, Ranks, is_clock
 from stethoscope.program.statements import blocks_around
 from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.callback_stops import CallbackStops
 from stethoscope.signals.processes import Processes
 
 RULE = Rule(code="RNK102", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(processes: Processes) -> Iterator[Finding]:
+def examine(processes: Processes | None, stops: CallbackStops | None) -> Iterator[Finding]:
     """Report each decision about training that the ranks did not take together."""
+    if processes is None and stops is None:
+        raise InsufficientData("nothing in the source trains with several processes")
+    for stop in stops or ():
+        asked = ast.unparse(stop.test)
+        own = "clock" if stop.by_clock else "part of the data"
+        yield Finding(
+            stop.source.where(stop.test),
+            f"each rank sets should_stop by `{asked}`, which depends on its own {own}",
+            evidence={"decision": asked},
+        )
     seen: set[ast.AST] = set()
-    for ranks in processes.ranks:
+    for ranks in processes.ranks if processes is not None else ():
         decisions = Decisions(ranks)
         for scope, what in (*_ends(ranks, decisions), *_slowings(ranks, decisions)):
             node = scope.node if isinstance(scope, Scope) else scope.site.node
