@@ -31,7 +31,7 @@ from stethoscope.program.effects import effects
 from stethoscope.program.events import Call, Event, Scope
 from stethoscope.program.filled_tables import fill
 from stethoscope.program.frames import Around, Frame, class_around
-from stethoscope.program.framework_bases import given_to_base, holds_arguments
+from stethoscope.program.framework_bases import given_to_base, kept_argument
 from stethoscope.program.index import Class, External, Function, Index, Module, Variable
 from stethoscope.program.instance_attributes import class_attribute, instance_attribute
 from stethoscope.program.learning_classes import learns
@@ -534,8 +534,8 @@ class Execution:
                 return choice(*(self.attribute(option, name, site) for option in calls.usable(base)))
             case Constant(value=np.ndarray() as array):
                 return array_attribute(array, name)
-            case Applied(callee=callee, keywords=given) if name in given and holds_arguments(callee):
-                return given[name]
+            case Applied() if (kept := kept_argument(base, name)) is not None:
+                return kept
         return self.part(base, name)
 
     def decorated_function(self, plain: FunctionValue, frame: Frame | None = None) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stethoscope.program.index import Class, Index
-from stethoscope.program.values import Items, Value
+from stethoscope.program.values import Applied, Items, Value
 
 # The arguments of transformers.Trainer in their order; each is kept under its own name.
 TRAINER_ARGUMENTS = (
@@ -28,6 +28,15 @@ ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "Rewar
 def holds_arguments(callee: str) -> bool:
     """Whether an outside class keeps the arguments of a trainer: `TrainingArguments(learning_rate=1e-4)`."""
     return callee.endswith(ARGUMENTS)
+
+
+def kept_argument(made: Applied, name: str) -> Value | None:
+    """What an object of an outside class keeps of its arguments: `loader.dataset`, `subset.dataset`."""
+    if holds_arguments(made.callee):
+        return made.keywords.get(name)
+    if name != "dataset" or made.callee.rpartition(".")[2] not in {"DataLoader", "Subset"}:
+        return None
+    return made.keywords.get(name) or next(iter(made.args), None)
 
 
 def is_trainer(index: Index, cls: Class) -> bool:

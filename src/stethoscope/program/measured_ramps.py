@@ -12,17 +12,18 @@ from collections.abc import Iterator
 
 from stethoscope.program.batches import batches, is_loader, items
 from stethoscope.program.evaluation import Evaluation, Walk, walks
-from stethoscope.program.events import Call
+from stethoscope.program.events import Assignment, Call
 from stethoscope.program.execution import STEPS, Execution, Exhausted
 from stethoscope.program.followed_progress import PROGRESS, Following
+from stethoscope.program.framework_bases import kept_argument
 from stethoscope.program.index import Index
 from stethoscope.program.ingredients import few_of_each, ingredients, part_path
-from stethoscope.program.loader_pairs import every_loader_pair
+from stethoscope.program.loader_pairs import LoaderPair, every_loader_pair
 from stethoscope.program.ramps import BOUNDING, SPEAKING
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
-from stethoscope.program.values import Applied, Choice, Delayed, Leaf, Part, Value
+from stethoscope.program.values import Applied, Choice, Delayed, Instance, Leaf, Part, Site, Value
 
 ARITHMETIC = frozenset({"+", "-", "*", "**", "//", "neg", "float", "int", "round"})
 MOST_LOOKED = 40  # values of one sum
@@ -34,15 +35,17 @@ def measured_ramps(index: Index, settings: SettingsTree) -> tuple[Following, ...
     """The ramps that what is measured depends on."""
     found: dict[object, Following] = {}
     counted = frozenset(_counted(index))
+    rounds: frozenset[int] = frozenset()
     for walk in walks(index, settings):
         training = walk.training_nodes
+        rounds |= training
         for evaluation in walk.evaluations:
             for following in _in_input(walk, evaluation, counted, training):
                 found.setdefault(following.where, following)
     for pair in every_loader_pair(index, settings):
-        for ramp, progress in _in_samples(pair.run, pair.judged, counted):
+        for ramp, progress in _in_samples(pair.run, pair.judged, counted, rounds):
             function = pair.judged.site.text.partition("\n")[0][:40]
-            following = Following(function, _text(ramp), progress, ramp.site.where, pair.judged.site.where)
+            following = Following(function, _text(ramp), progress, ramp.site.where, _data_made(pair).where)
             found.setdefault(following.where, following)
     return tuple(found.values())
 
@@ -75,13 +78,24 @@ def _in_input(
         return
 
 
-def _in_samples(run: Execution, loader: Applied, counted: frozenset[str]) -> Iterator[tuple[Applied, str]]:
+def _in_samples(
+    run: Execution, loader: Applied, counted: frozenset[str], training: frozenset[int]
+) -> Iterator[tuple[Applied, str]]:
     run.steps = max(run.steps, STEPS // 4)
     try:
         for made in (*items(run, loader), *batches(run, loader)):
-            yield from _ramps(run, made, counted, frozenset())
+            yield from _ramps(run, made, counted, training)
     except (Exhausted, RecursionError):
         return
+
+
+def _data_made(pair: LoaderPair) -> Site:
+    """Where the held-out data are told what to do: where their data set is made, else their loader."""
+    data = kept_argument(pair.judged, "dataset")
+    for event in pair.events if isinstance(data, Instance) else ():
+        if isinstance(event, Assignment) and event.value is data:
+            return event.site
+    return pair.judged.site
 
 
 def _text(ramp: Applied) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stethoscope.program.effects import effects
+from stethoscope.program.entries import is_test
 from stethoscope.program.evaluation import names_in
 from stethoscope.program.evaluation_entries import EvaluationEntry, evaluation_entries
 from stethoscope.program.followed_progress import FIXED_DIFFICULTY, PROGRESS, Following
@@ -59,8 +60,13 @@ def ramps_in_evaluation(index: Index) -> tuple[Following, ...]:
     for entry in evaluation_entries(index):
         for ramp in search.reached(entry):
             found.setdefault(ramp.site.where, _following(entry, ramp))
-    for function in effects(index).training:
-        for ramp in search.set_in(list(all_nodes(function.node)), function.source):
+    training = effects(index).training
+    for function in index.functions:
+        if function not in training and is_test(function.source):
+            continue
+        nodes = list(all_nodes(function.node)) if function in training else own_nodes(function.node)
+        told = frozenset(filter(PROGRESS.match, function.parameters))
+        for ramp in search.set_in(list(nodes), function.source, told):
             found.setdefault(ramp.site.where, _following(EvaluationEntry(function), ramp))
     for module in index.modules.values():
         if "backward" in module.source.text:
@@ -209,10 +215,14 @@ class _Search:
 
     # From the loop that trains to what evaluation is given
 
-    def set_in(self, nodes: list[ast.AST], source: Source) -> Iterator[_Ramp]:
-        """The ramps of a training loop that held-out data are set to: `val_set.set_level(level)`."""
-        known = frozenset(progress_names(nodes))
-        if not known:
+    def set_in(
+        self, nodes: list[ast.AST], source: Source, told: frozenset[str] = frozenset()
+    ) -> Iterator[_Ramp]:
+        """The ramps of a training loop, or of a hook that is told the progress, that held-out data are set
+        to: `val_set.set_level(level)`."""
+        known = told | progress_names(nodes)
+        asked = (node.attr for node in nodes if isinstance(node, ast.Attribute))
+        if not known and not any(map(PROGRESS.match, asked)):
             return
         spoken = only_spoken(nodes, known)
         live = [node for node in nodes if id(node) not in spoken]
@@ -241,9 +251,8 @@ class _Search:
                     and returned
                     and any(ramps_among(list(own_nodes(function.node)), given, frozenset()))
                 ):
-                    yield FoundRamp(
-                        node, next((name for name in names_in(node) if name in known), min(known))
-                    )
+                    progress = next((name for name in names_in(node) if name in known), min(given))
+                    yield FoundRamp(node, progress)
 
 
 def _counted_up(cls: Class) -> Iterator[str]:

@@ -14,7 +14,7 @@ from stethoscope.program.syntax import all_nodes
 # fmt: off
 RECORDS = frozenset({
     "meter", "meters", "metric", "metrics", "logger", "log", "logs", "bar", "pbar", "history", "stats",
-    "writer", "results", "scores", "losses",
+    "writer", "results", "scores", "losses", "progress",
 })
 # fmt: on
 
