@@ -1,4 +1,4 @@
-"""Averages of the weights that a module of Lightning keeps, and that its validation never runs."""
+"""Averages of the weights that a module or callback of Lightning keeps, and that no validation runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.averages_by_hand import mixes
+from stethoscope.program.averages_by_hand import WEIGHTS, mixes
+from stethoscope.program.entries import is_test
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.roles import Role, class_role
 from stethoscope.program.syntax import all_nodes
@@ -29,28 +30,47 @@ class UnmeasuredAverage:
 
 
 def unmeasured_averages(index: Index) -> Iterator[UnmeasuredAverage]:
-    """The averages of modules with a validation that only their upkeep speaks of."""
-    for cls in index.classes:
-        validation = cls.methods.get("validation_step")
-        if validation is None or not any(True for _ in hook_methods(index, cls)):
-            continue
-        for name, made in _averages(index, cls):
-            mentions = [m for method in cls.methods.values() for m in _mentions(method, name)]
-            kept = [m.is_update for m in mentions]
-            if any(kept) and all(m.is_upkeep for m in mentions) and not _is_asked_for(index, cls, name):
-                yield UnmeasuredAverage(tuple(_runs(validation)), made)
+    """The averages of modules with a validation, and of callbacks beside one, that only their upkeep speaks
+    of."""
+    validated = [
+        cls for cls in index.classes if "validation_step" in cls.methods and any(hook_methods(index, cls))
+    ]
+    for cls in validated:
+        for made in _unused(index, cls):
+            yield UnmeasuredAverage(tuple(_runs(cls.methods["validation_step"])), made)
+    for cls in index.classes if validated else ():
+        if any(base.endswith("Callback") for base in index.outside_bases(cls)) and _is_made(index, cls):
+            for made in _unused(index, cls):
+                yield UnmeasuredAverage(tuple(_runs(validated[0].methods["validation_step"])), made)
+
+
+def _unused(index: Index, cls: Class) -> Iterator[Site]:
+    """Where a class makes an average that it updates, and that nothing else speaks of."""
+    for name, made in _averages(index, cls):
+        mentions = [m for method in cls.methods.values() for m in _mentions(method, name)]
+        is_kept = any(m.is_update for m in mentions)
+        if is_kept and all(m.is_upkeep for m in mentions) and not _is_asked_for(index, cls, name):
+            yield made
+
+
+def _is_made(index: Index, cls: Class) -> bool:
+    """Whether an object of a class is made somewhere outside tests."""
+    for module in index.modules.values():
+        if f"{cls.name}(" in module.source.text and not is_test(module.source):
+            calls = (node for node in all_nodes(module.source.tree) if isinstance(node, ast.Call))
+            if any(_called(node) == cls.name for node in calls):
+                return True
+    return False
 
 
 def _averages(index: Index, cls: Class) -> Iterator[tuple[str, Site]]:
-    init = cls.methods.get("__init__")
-    if init is None:
-        return
-    for node in all_nodes(init.node):
-        match node:
-            case ast.Assign(
-                targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as value
-            ) if _makes_average(index, value):
-                yield name, Site(init.source, node)
+    for method in cls.methods.values():
+        for node in all_nodes(method.node):
+            match node:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as value
+                ) if _makes_average(index, value):
+                    yield name, Site(method.source, node)
 
 
 def _makes_average(index: Index, value: ast.Call) -> bool:
@@ -69,10 +89,12 @@ class _Mention:
 
 def _mentions(method: Function, name: str) -> Iterator[_Mention]:
     """Each place in a method that speaks of an attribute, and whether that is for its upkeep."""
-    mixed = {
+    loops = [loop for loop in all_nodes(method.node) if isinstance(loop, ast.For)]
+    mixed = {id(inner) for loop in loops if mixes(loop) for inner in all_nodes(loop)}
+    frozen = {
         id(inner)
-        for loop in all_nodes(method.node)
-        if isinstance(loop, ast.For) and mixes(loop)
+        for loop in loops
+        if any("requires_grad" in ast.unparse(one) for one in loop.body)
         for inner in all_nodes(loop)
     }
     asked = {
@@ -80,11 +102,18 @@ def _mentions(method: Function, name: str) -> Iterator[_Mention]:
         for node in all_nodes(method.node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
+    questions = {
+        id(node.left)
+        for node in all_nodes(method.node)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot)
+    }
     for node in all_nodes(method.node):
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name):
             called = asked.get(id(node), "")
             is_update = id(node) in mixed or called in UPDATES
-            is_upkeep = is_update or called in UPKEEP or isinstance(node.ctx, ast.Store)
+            # `new.data.copy_(kept)` for all of `self.ema.parameters()` puts the average to use.
+            is_kept = called in UPKEEP and (called not in WEIGHTS or id(node) in frozen)
+            is_upkeep = is_update or is_kept or isinstance(node.ctx, ast.Store) or id(node) in questions
             yield _Mention(is_upkeep or method.name == "__init__", is_update)
 
 
