@@ -60,7 +60,7 @@ def _is_learning_class(index: Index, user: Class, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _makes_layers(index: Index, function: Function, depth: int) -> bool:
-    """Whether a function puts layers together, or calls one that does: `mlp(64, 128)`, `conv_block(8, 16)`."""
+    """Whether a function puts layers together, or calls one that does: `mlp(64, 128)`, `block(8, 16)`."""
     calls = (node for node in own_nodes(function.node) if isinstance(node, ast.Call))
     names = {(dotted(call.func) or "").rpartition(".")[2] for call in calls}
     if any(word in name for word in LEARNING_LAYERS for name in names):
