@@ -45,4 +45,5 @@ for epoch in range(3):
 def test_a_loader_made_and_drawn_from_by_map_is_known(tmp_path: Path) -> None:
     (loader,) = training_loaders(index(program_of(tmp_path, train=SCRIPT)), SettingsTree())
     shuffle = loader.options["shuffle"]
-    assert isinstance(shuffle, Constant) and shuffle.value is True
+    assert isinstance(shuffle, Constant)
+    assert shuffle.value is True
