@@ -6,6 +6,7 @@ pipeline of functions, a size that only one of them is given.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -48,20 +49,26 @@ def resized_samples(index: Index, settings: SettingsTree) -> Iterator[ResizedSam
 
 def _only_judged(pair: LoaderPair) -> Iterator[ResizedSamples]:
     trained, judged = (_operations(pair.run, loader) for loader in (pair.trained, pair.judged))
-    both = {one.site.node for one in judged}
+    both = {_written(one) for one in judged} & {_written(one) for one in trained}
     if not trained or any(
-        _may_resize(one) and not (one.site.node in both and _keeps_proportion(pair.run, one))
+        _may_resize(one) and not (_written(one) in both and _keeps_proportion(pair.run, one))
         for one in trained
     ):
         return
     for one in judged:
         if (
             is_resize(one)
+            and _written(one) not in both
             and not any(word in one.callee for word in POOLINGS)
             and _is_to_a_size(pair.run, one)
         ):
             yield ResizedSamples(one.site, pair.judged.site, pair.trained.site)
             return
+
+
+def _written(step: Applied) -> tuple[ast.AST, ast.AST | None]:
+    """Where a step is done, and where what does it is made."""
+    return step.site.node, step.maker.site.node if step.maker is not None else None
 
 
 def _are_alike(pair: LoaderPair) -> bool:
