@@ -318,7 +318,8 @@ class Reader:
     def _even(self, value: Applied, base: Value, depth: int) -> list[Contribution]:
         """A square or an absolute value: of (x - 1) it is a distance however x is oriented."""
         whole = self._whole(value, "")
-        if any(one.orientation > 0 for one in whole) and self._holds_one_to_another(base):
+        is_from = _is_from_fixed(base) or self._holds_one_to_another(base)
+        if any(one.orientation > 0 for one in whole) and is_from:
             return [Contribution(value, -1, "")]
         if whole:
             return whole
@@ -341,15 +342,29 @@ class Reader:
         if tried is not None:
             if tried.orientation == 0 or (tried.orientation > 0 >= tried.alike):
                 return []  # neither, or a negated distance, which people write on purpose
+            if tried.orientation > 0 and tried.is_even and self._is_of_outputs(value):
+                return []  # how much outputs tell of each other, whatever the sign: to be made independent
             kind = "" if tried.orientation < 0 else likeness_named(name) or _kind(tried)
             return [Contribution(value, tried.orientation, kind, tried=tried)]
         kind = likeness_named(name) if isinstance(value, Delayed) and not self._is_sum(value) else ""
         return [Contribution(value, 1, kind)] if kind else []
 
+    def _is_of_outputs(self, value: Value) -> bool:
+        """Whether both of what is compared is learned."""
+        return all(map(self.carries_gradient, self.operands(value) or (value,)))
+
     def _is_sum(self, value: Delayed) -> bool:
         """Whether a call gives a sum of terms, of which its name tells at most one."""
         made = self.run.force(value)
         return isinstance(made, Applied) and made.callee in {"+", "sum", ".add"}
+
+
+def _is_from_fixed(base: Value) -> bool:
+    """`c - torch.eye(n)`: how far something is from what is written down."""
+    if not (isinstance(base, Applied) and base.callee in {"-", ".sub"} and len(base.args) > 1):
+        return False
+    sides = map(peeled, base.args[:2])
+    return any(isinstance(side, Applied) and _last(side.callee) in {"eye", "ones", "full"} for side in sides)
 
 
 def _is_soft_maximum(value: Applied) -> bool:

@@ -65,6 +65,7 @@ class Probe:
     alike: float
     unlike: float
     angular: bool = False
+    is_even: bool = False  # it is as large for what is opposite as for what is equal
 
 
 def probe(index: Index, value: Value, operands: tuple[Value, Value]) -> Probe | None:
@@ -146,6 +147,7 @@ def _try(
     alike: list[float] = []
     unlike: list[float] = []
     angular: list[bool] = []
+    even: list[bool] = []
     for seed in range(DRAWS):
         pairs = presentation(seed)
         scores = _scored(index, value, operands, pairs)
@@ -159,8 +161,13 @@ def _try(
         prediction, target = pairs[1]
         scaled = score(index, value, operands, (prediction * SCALES, target))
         angular.append(scaled is not None and abs(scaled - scores[1]) <= 1e-6 * max(1.0, abs(scores[1])))
+        if signs[-1] > 0:
+            equal, other = pairs[0]
+            opposite = score(index, value, operands, (-equal, other))
+            even.append(opposite is not None and opposite >= scores[0] - 1e-6 * max(1.0, abs(scores[0])))
     agreed = signs[0] if len(set(signs)) == 1 and _is_settled(alike, unlike) else 0
-    return Probe(agreed, float(np.mean(alike)), float(np.mean(unlike)), bool(angular) and all(angular))
+    is_angular, is_even = (bool(said) and all(said) for said in (angular, even))
+    return Probe(agreed, float(np.mean(alike)), float(np.mean(unlike)), is_angular, is_even)
 
 
 def _scored(index: Index, value: Value, operands: tuple[Value, Value], pairs: Pairs) -> list[float] | None:
