@@ -1,4 +1,4 @@
-"""Write src/stethoscope/program/autocast_lists.py from the header of the torch that is installed.
+"""Write src/stethoscope/program/precision/autocast_lists.py from the header of the torch that is installed.
 
 .venv/bin/python scripts/write_autocast_lists.py
 """
@@ -9,7 +9,7 @@ import re
 from importlib.metadata import distribution
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "src" / "stethoscope" / "program" / "autocast_lists.py"
+TARGET = Path(__file__).parents[1] / "src" / "stethoscope" / "program" / "precision" / "autocast_lists.py"
 HEADER = "torch/include/ATen/autocast_mode.h"
 LISTS = {
     "LOWER": ("AT_FORALL_LOWER_PRECISION_FP",),

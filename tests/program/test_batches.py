@@ -1,4 +1,4 @@
-"""Tests of program/batches.py."""
+"""Tests of program/data/batches.py."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.batches import batch_parts, drawn
-from stethoscope.program.execution import Execution
+from stethoscope.program.data.batches import batch_parts, drawn
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.values import Constant
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Constant
 from tests.program.program_text import program_of
 
 DRAWING = """

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.events import Call
-from stethoscope.program.gradient_modes import without_gradients
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.trace import traces
+from stethoscope.program.loop.gradient_modes import without_gradients
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.trace import traces
 from tests.program.program_text import program_of
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.events import Call
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.trace import traces
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.trace import traces
 from tests.program.program_text import program_of
 
 FUNCTION = """

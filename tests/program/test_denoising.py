@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.denoising import Denoising, denoising
 from stethoscope.program.index import index
-from stethoscope.program.sampling import Meaning, readings
-from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.objective.denoising import Denoising, denoising
+from stethoscope.program.objective.sampling import Meaning, readings
+from stethoscope.program.settings.settings_tree import SettingsTree
 from tests.program.program_text import program_of
 
 PROGRAM = """

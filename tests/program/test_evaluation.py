@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.checkpointing import Resumption, resumptions
-from stethoscope.program.evaluation import Walk, walks
+from stethoscope.program.evaluation.evaluations import Walk, walks
 from stethoscope.program.index import index
-from stethoscope.program.networks import has_two_modes
-from stethoscope.program.ranks import asks_for_rank
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.ranks.decisions import asks_for_rank
+from stethoscope.program.resume.checkpointing import Resumption, resumptions
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.networks import has_two_modes
 from tests.program.program_text import program_of
 
 HEAD = "import torch\nfrom torch import nn\n"

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stethoscope.program import read_program
-from stethoscope.program.execution import Execution
+from stethoscope.program.evaluation.validation_path import validation_path
 from stethoscope.program.index import index
-from stethoscope.program.loss_terms import loss_terms
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.validation_path import validation_path
-from stethoscope.program.values import Applied, Constant, Part
+from stethoscope.program.objective.loss_terms import loss_terms
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Applied, Constant, Part
 from tests.program.program_text import program_of
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stethoscope.program.execution import Execution
-from stethoscope.program.framework_instances import hook_arguments, made_for_hooks
 from stethoscope.program.index import Class, index
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.values import Constant, Instance, Leaf, Part, Value
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.framework_instances import hook_arguments, made_for_hooks
+from stethoscope.program.walk.values import Constant, Instance, Leaf, Part, Value
 from stethoscope.run import Program, Recipe, Setting, Where
 from tests.program.program_text import program_of
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.autocast import DType
-from stethoscope.program.execution import Execution
-from stethoscope.program.framework_precision import called_by_framework, framework_precision
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import SettingsTree, settings_tree
-from stethoscope.program.stated_options import stated_option
+from stethoscope.program.precision.autocast import DType
+from stethoscope.program.precision.framework_precision import called_by_framework, framework_precision
+from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
+from stethoscope.program.settings.stated_options import stated_option
+from stethoscope.program.walk.execution import Execution
 from tests.program.program_text import program_of
 
 NETWORK = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program.index import index
-from stethoscope.program.loss_calls import LossCall, by_activation, loss_calls
-from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.objective.loss_calls import LossCall, by_activation, loss_calls
+from stethoscope.program.settings.settings_tree import SettingsTree
 from tests.program.program_text import program_of
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program import read_program
-from stethoscope.program.loss_terms import LossTerm, loss_terms
+from stethoscope.program.objective.loss_terms import LossTerm, loss_terms
 from stethoscope.recipe import read_settings
 from stethoscope.run import Recipe
 from tests.program.program_text import apply, program_of

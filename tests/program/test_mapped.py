@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stethoscope.program.data.training_data import training_loaders
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.training_data import training_loaders
-from stethoscope.program.values import Constant
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.values import Constant
 from tests.program.program_text import program_of
 
 SCRIPT = """

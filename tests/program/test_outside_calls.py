@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from textwrap import dedent
 
-from stethoscope.program.outside_calls import OutsideCall, outside_calls
-from stethoscope.program.parsed_classes import parsed_classes
+from stethoscope.program.settings.outside_calls import OutsideCall, outside_calls
+from stethoscope.program.settings.parsed_classes import parsed_classes
 from stethoscope.run import Program, Source
 
 

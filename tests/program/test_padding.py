@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program.index import index
-from stethoscope.program.padding import CHANNELS, ONE_SIDED, TOKENS, VOID, Padding, padding_in_loss
-from stethoscope.program.settings_tree import SettingsTree
+from stethoscope.program.objective.padding import CHANNELS, ONE_SIDED, TOKENS, VOID, Padding, padding_in_loss
+from stethoscope.program.settings.settings_tree import SettingsTree
 from tests.program.program_text import program_of
 
 HEAD = """

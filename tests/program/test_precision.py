@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.autocast import Autocast, DType
-from stethoscope.program.half_sections import HalfSections, half_sections
 from stethoscope.program.index import index
-from stethoscope.program.precision import LoopPrecision, loop_precisions
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.precision.autocast import Autocast, DType
+from stethoscope.program.precision.half_sections import HalfSections, half_sections
+from stethoscope.program.precision.loop_precision import LoopPrecision, loop_precisions
+from stethoscope.program.settings.settings_tree import settings_tree
 from tests.program.program_text import program_of
 
 LOOP = """

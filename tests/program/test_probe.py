@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.calls import call_value
-from stethoscope.program.execution import Execution
 from stethoscope.program.index import index
-from stethoscope.program.probe import Probe, probe
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.values import FunctionValue, Leaf, Site
+from stethoscope.program.objective.probe import Probe, probe
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.calls import call_value
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import FunctionValue, Leaf, Site
 from tests.program.program_text import program_of
 
 IMPORTS = "import torch\nimport torch.nn.functional as F\nimport numpy as np\n"

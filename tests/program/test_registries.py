@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stethoscope.program.calls import call_value
-from stethoscope.program.execution import Execution
 from stethoscope.program.index import index
-from stethoscope.program.roles import Role, role_of
-from stethoscope.program.settings_tree import SettingsTree, settings_tree
-from stethoscope.program.values import (
+from stethoscope.program.loop.roles import Role, role_of
+from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
+from stethoscope.program.walk.calls import call_value
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import (
     ClassValue,
     Constant,
     Instance,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.option_schemas import matching, option_schemas
-from stethoscope.program.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.program.settings.option_schemas import matching, option_schemas
+from stethoscope.program.settings.setting_uses import SettingUses, Use, setting_uses
 from stethoscope.read import read
 from stethoscope.run import Program, Source
 from stethoscope.signals import unused_settings

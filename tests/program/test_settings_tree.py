@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import SettingsTree, settings_tree
-from stethoscope.program.trace import traces
+from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
+from stethoscope.program.walk.trace import traces
 from stethoscope.run import Recipe, Setting, Where
 from tests.program.program_text import program_of
 

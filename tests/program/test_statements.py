@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stethoscope.program.statements import blocks_around, deeper, put_after, put_before
+from stethoscope.program.edits.statements import blocks_around, deeper, put_after, put_before
 from stethoscope.run import Source, Splice
 
 

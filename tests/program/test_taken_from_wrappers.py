@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from stethoscope.program.index import Function
-from stethoscope.program.taken_from_wrappers import taken_from
-from stethoscope.program.values import Constant, Delayed, FunctionValue, Site
+from stethoscope.program.walk.taken_from_wrappers import taken_from
+from stethoscope.program.walk.values import Constant, Delayed, FunctionValue, Site
 from stethoscope.run import Source
 
 GIVING_BACK = (

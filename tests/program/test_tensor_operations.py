@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from stethoscope.program.tensor_operations import LARGEST, CannotCompute, compute, compute_layer
+from stethoscope.program.walk.tensor_operations import LARGEST, CannotCompute, compute, compute_layer
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.1, 0.9, (2, 3, 12, 10))

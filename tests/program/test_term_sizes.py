@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program.index import index
-from stethoscope.program.objectives import Objectives, objectives
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.term_sizes import ERRORS, LARGE, SMALL, TermSize, with_assumed
+from stethoscope.program.objective.objectives import Objectives, objectives
+from stethoscope.program.objective.term_sizes import ERRORS, LARGE, SMALL, TermSize, with_assumed
+from stethoscope.program.settings.settings_tree import SettingsTree
 from tests.program.program_text import program_of
 
 HEAD = """

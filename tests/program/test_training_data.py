@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stethoscope.program.data_order import is_map_style, is_off, mixes_by_itself
+from stethoscope.program.data.data_order import is_map_style, is_off, mixes_by_itself
+from stethoscope.program.data.training_data import TrainingLoader, training_loaders
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.training_data import TrainingLoader, training_loaders
+from stethoscope.program.settings.settings_tree import SettingsTree
 from tests.program.program_text import program_of
 
 HEAD = """

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program.index import index
-from stethoscope.program.moves import Kind
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.training_loop import TrainingLoop, level, training_loops
-from stethoscope.program.values import Applied
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.training_loop import TrainingLoop, level, training_loops
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.values import Applied
 from tests.program.program_text import program_of
 
 SHOWN = {

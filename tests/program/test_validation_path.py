@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stethoscope.program import read_program
-from stethoscope.program.shrinking import Shrinking
-from stethoscope.program.validation_path import validation_path
+from stethoscope.program.evaluation.shrinking import Shrinking
+from stethoscope.program.evaluation.validation_path import validation_path
 from tests.program.program_text import apply, program_of
 
 VALIDATE = """

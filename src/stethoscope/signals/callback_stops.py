@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.callback_stops import CallbackStop, callback_stops
 from stethoscope.program.index import index
+from stethoscope.program.ranks.callback_stops import CallbackStop, callback_stops
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.data_scaling import DataScaling, data_scaling
+from stethoscope.program.data.data_scaling import DataScaling, data_scaling
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

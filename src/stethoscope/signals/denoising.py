@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.denoising import Denoising, denoising
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.objective.denoising import Denoising, denoising
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

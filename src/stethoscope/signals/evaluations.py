@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from stethoscope.program.evaluation import Evaluation, Walk, hook_walks, walks
+from stethoscope.program.evaluation.evaluations import Evaluation, Walk, hook_walks, walks
 from stethoscope.program.index import Index, index
-from stethoscope.program.settings_tree import SettingsTree, settings_tree
+from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

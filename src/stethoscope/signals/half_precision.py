@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.half_sections import HalfSections, half_sections
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import SettingsTree, settings_tree
+from stethoscope.program.precision.half_sections import HalfSections, half_sections
+from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.loss_terms import LossTerm, loss_terms
+from stethoscope.program.objective.loss_terms import LossTerm, loss_terms
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stethoscope.program.data.made_channels import MadeChannels, empty_channels
+from stethoscope.program.data.sample_functions import sample_functions
 from stethoscope.program.index import index
-from stethoscope.program.made_channels import MadeChannels, empty_channels
-from stethoscope.program.sample_functions import sample_functions
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

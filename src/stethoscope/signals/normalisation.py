@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.fitted_again import fitted_again
+from stethoscope.program.data.fitted_again import fitted_again
+from stethoscope.program.data.normalisation import Pipeline, pipelines
+from stethoscope.program.data.told_statistics import ToldApart, told_apart
 from stethoscope.program.index import index
-from stethoscope.program.normalisation import Pipeline, pipelines
-from stethoscope.program.told_statistics import ToldApart, told_apart
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

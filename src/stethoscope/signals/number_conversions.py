@@ -6,9 +6,9 @@ import ast
 import re
 from dataclasses import dataclass
 
-from stethoscope.program.mentions import Spot, taken_by_name
 from stethoscope.program.remembered import remembered
-from stethoscope.program.setting_uses import SettingUses, setting_uses
+from stethoscope.program.settings.mentions import Spot, taken_by_name
+from stethoscope.program.settings.setting_uses import SettingUses, setting_uses
 from stethoscope.run import Program, Run
 from stethoscope.signals.missing import Missing
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.box_forms import Boxes, boxes
 from stethoscope.program.index import index
-from stethoscope.program.minimised import minimised
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.spread_forms import Spread, spreads
+from stethoscope.program.objective.box_forms import Boxes, boxes
+from stethoscope.program.objective.spread_forms import Spread, spreads
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.minimised import minimised
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -6,20 +6,20 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.flags_over_files import flags_over_files
-from stethoscope.program.imported_files import imported_files
 from stethoscope.program.index import Index
-from stethoscope.program.lost_overrides import lost_overrides
-from stethoscope.program.option import Option, literal
-from stethoscope.program.outvoted_options import buried_settings, outvoted_options
-from stethoscope.program.overwritten_groups import overwritten_groups
-from stethoscope.program.overwritten_settings import (
+from stethoscope.program.settings.flags_over_files import flags_over_files
+from stethoscope.program.settings.imported_files import imported_files
+from stethoscope.program.settings.lost_overrides import lost_overrides
+from stethoscope.program.settings.option import Option, literal
+from stethoscope.program.settings.outvoted_options import buried_settings, outvoted_options
+from stethoscope.program.settings.overwritten_groups import overwritten_groups
+from stethoscope.program.settings.overwritten_settings import (
     Overwritten,
     overwritten_parameters,
     overwritten_settings,
 )
-from stethoscope.program.setting_uses import setting_uses
-from stethoscope.program.undone_parameters import undone_parameters
+from stethoscope.program.settings.setting_uses import setting_uses
+from stethoscope.program.settings.undone_parameters import undone_parameters
 from stethoscope.recipe.passed_words import FixedOption, options_behind_passed_words
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals.missing import Missing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stethoscope.program.index import index
-from stethoscope.program.padding import Padding, padding_in_loss
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.objective.padding import Padding, padding_in_loss
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

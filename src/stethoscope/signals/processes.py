@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.evaluation import walks
+from stethoscope.program.evaluation.evaluations import walks
 from stethoscope.program.index import index
-from stethoscope.program.ranks import Ranks, distributed
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.ranks.decisions import Ranks, distributed
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stethoscope.program.data.replicas import Replicas, noisy_replicas
 from stethoscope.program.index import index
-from stethoscope.program.replicas import Replicas, noisy_replicas
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.evaluation import walks
-from stethoscope.program.events import Call
+from stethoscope.program.evaluation.evaluations import walks
 from stethoscope.program.index import index
-from stethoscope.program.resume_options import IdleOption, dropped_loads, idle_options
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.trainer_resumes import untold_starts
-from stethoscope.program.values import Site
+from stethoscope.program.resume.resume_options import IdleOption, dropped_loads, idle_options
+from stethoscope.program.resume.trainer_resumes import untold_starts
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

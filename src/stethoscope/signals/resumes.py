@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.checkpointing import Resumption, resumptions
-from stethoscope.program.evaluation import Walk, walks
+from stethoscope.program.evaluation.evaluations import Walk, walks
 from stethoscope.program.index import Index, index
-from stethoscope.program.settings_tree import settings_tree
+from stethoscope.program.resume.checkpointing import Resumption, resumptions
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

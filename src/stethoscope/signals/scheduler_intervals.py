@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.scheduler_intervals import scheduler_intervals
+from stethoscope.program.settings.scheduler_intervals import scheduler_intervals
 from stethoscope.run import Run, Where
 from stethoscope.signals.missing import Missing
 

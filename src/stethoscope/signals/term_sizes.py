@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.idle_terms import IdleTerm
 from stethoscope.program.index import index
-from stethoscope.program.objectives import Objectives, objectives
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.term_sizes import TermSize
-from stethoscope.program.term_weights import TermWeight
+from stethoscope.program.objective.idle_terms import IdleTerm
+from stethoscope.program.objective.objectives import Objectives, objectives
+from stethoscope.program.objective.term_sizes import TermSize
+from stethoscope.program.objective.term_weights import TermWeight
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from stethoscope.program.data.own_batches import OrderedBatches, ordered_batches
+from stethoscope.program.data.training_data import TrainingLoader, training_loaders
 from stethoscope.program.index import Index, index
-from stethoscope.program.own_batches import OrderedBatches, ordered_batches
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.training_data import TrainingLoader, training_loaders
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Recipe, Run, Where
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

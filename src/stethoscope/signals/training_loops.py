@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.training_loop import TrainingLoop, training_loops
+from stethoscope.program.loop.training_loop import TrainingLoop, training_loops
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

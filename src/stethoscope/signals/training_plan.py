@@ -12,8 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from stethoscope.program.index import index
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.training_amounts import NONE, TAKEN, CodedAmount, CodedTraining, coded_trainings
+from stethoscope.program.settings.settings_tree import settings_tree
+from stethoscope.program.settings.training_amounts import (
+    NONE,
+    TAKEN,
+    CodedAmount,
+    CodedTraining,
+    coded_trainings,
+)
 from stethoscope.recipe.parser_defaults import options_of, replaced_in
 from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
 from stethoscope.recipe.quantities import precision as precisions

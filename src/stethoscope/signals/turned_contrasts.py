@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stethoscope.program.index import index
-from stethoscope.program.turned_contrasts import TurnedContrast, turned_contrasts
+from stethoscope.program.objective.turned_contrasts import TurnedContrast, turned_contrasts
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

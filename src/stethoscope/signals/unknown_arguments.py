@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.outside_calls import OutsideCall, outside_calls
+from stethoscope.program.settings.outside_calls import OutsideCall, outside_calls
 from stethoscope.recipe.schemas import Record, called
 from stethoscope.run import Run, Source, Splice, Where
 from stethoscope.signals.missing import Missing

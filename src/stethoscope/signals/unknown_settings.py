@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.index import index
-from stethoscope.program.option_schemas import Schema, matching, option_schemas
-from stethoscope.program.outside_calls import outside_calls
-from stethoscope.program.parsed_classes import parsed_classes
-from stethoscope.program.setting_uses import setting_uses
+from stethoscope.program.settings.option_schemas import Schema, matching, option_schemas
+from stethoscope.program.settings.outside_calls import outside_calls
+from stethoscope.program.settings.parsed_classes import parsed_classes
+from stethoscope.program.settings.setting_uses import setting_uses
 from stethoscope.recipe.schemas import Held, Record, Sections, called, held, nearest, sections
 from stethoscope.run import ConfigFile, Key, Program, Run, Setting, Splice, Where
 from stethoscope.signals.missing import Missing

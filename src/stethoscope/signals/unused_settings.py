@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 from stethoscope.program.index import Class, Function, Index, dotted, index
-from stethoscope.program.mentions import taken_by_name
-from stethoscope.program.option import Option
 from stethoscope.program.remembered import remembered
-from stethoscope.program.setting_reads import is_told
-from stethoscope.program.setting_uses import SettingUses, Usage, Use, setting_uses
-from stethoscope.program.void_arguments import void_arguments
+from stethoscope.program.settings.mentions import taken_by_name
+from stethoscope.program.settings.option import Option
+from stethoscope.program.settings.setting_reads import is_told
+from stethoscope.program.settings.setting_uses import SettingUses, Usage, Use, setting_uses
+from stethoscope.program.settings.void_arguments import void_arguments
 from stethoscope.run import Run, Setting, Where
 from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from stethoscope.program.curricula_over_data import curricula_over_data
+from stethoscope.program.evaluation.curricula_over_data import curricula_over_data
+from stethoscope.program.evaluation.measured_ramps import measured_ramps
+from stethoscope.program.evaluation.moving_difficulty import moving_difficulties
+from stethoscope.program.evaluation.ramps_in_evaluation import ramps_in_evaluation
+from stethoscope.program.evaluation.validation_path import ValidationPath, validation_path
 from stethoscope.program.index import index
-from stethoscope.program.measured_ramps import measured_ramps
-from stethoscope.program.moving_difficulty import moving_difficulties
-from stethoscope.program.ramps_in_evaluation import ramps_in_evaluation
-from stethoscope.program.settings_tree import settings_tree
-from stethoscope.program.validation_path import ValidationPath, validation_path
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loss_terms import LossTerm
+from stethoscope.program.objective.loss_terms import LossTerm
 from stethoscope.run import Fix, Level
 from stethoscope.signals.loss_terms import ObjectiveTerms
 

@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.shrinking import Shrinking
+from stethoscope.program.evaluation.shrinking import Shrinking
 from stethoscope.run import Fix, Level
 from stethoscope.signals.validation_path import Yardstick
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.padding import CHANNELS
+from stethoscope.program.objective.padding import CHANNELS
 from stethoscope.signals.padding import PaddingInLoss
 
 RULE = Rule(code="DAT103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)

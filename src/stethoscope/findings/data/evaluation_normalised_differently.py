@@ -23,12 +23,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import replaced
+from stethoscope.program.data.normalisation import Pipeline
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.statements import is_constant
 from stethoscope.program.index import dotted
-from stethoscope.program.normalisation import Pipeline
-from stethoscope.program.statements import is_constant
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import span_of
+from stethoscope.program.walk.values import span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.normalisation import Transforms
 

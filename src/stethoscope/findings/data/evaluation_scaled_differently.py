@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.data_scaling import ScaledApart
-from stethoscope.program.standardisation import Kind
+from stethoscope.program.data.data_scaling import ScaledApart
+from stethoscope.program.data.standardisation import Kind
 from stethoscope.signals.data_scaling import ScaledData
 
 RULE = Rule(code="DAT106", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)

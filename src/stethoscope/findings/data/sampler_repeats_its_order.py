@@ -23,12 +23,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.epoch_samplers import EpochSampler, epoch_sampler, is_told
-from stethoscope.program.statements import deeper, is_inline, is_known_at, name_of_result, put_first
+from stethoscope.program.data.epoch_samplers import EpochSampler, epoch_sampler, is_told
+from stethoscope.program.data.training_data import TrainingLoader, repeats, sources
+from stethoscope.program.edits.statements import deeper, is_inline, is_known_at, name_of_result, put_first
+from stethoscope.program.loop.training_loop import level
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_data import TrainingLoader, repeats, sources
-from stethoscope.program.training_loop import level
-from stethoscope.program.values import Applied, Instance
+from stethoscope.program.walk.values import Applied, Instance
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.training_data import TrainingLoaders
 

@@ -25,15 +25,15 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.data_order import (
+from stethoscope.program.data.data_order import (
     goes_in_order,
     is_map_style,
     is_off,
     is_parsed,
     mixes_by_itself,
 )
-from stethoscope.program.lone_order import lone_order
-from stethoscope.program.values import Applied, Part, Site, span_of
+from stethoscope.program.data.lone_order import lone_order
+from stethoscope.program.walk.values import Applied, Part, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_data import TrainingLoaders
 

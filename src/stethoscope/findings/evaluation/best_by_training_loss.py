@@ -25,9 +25,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.best_in_callbacks import callback_choices
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.choosing import (
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.held_out_scores import chosen_by_held_out
+from stethoscope.program.evaluation.best_in_callbacks import callback_choices
+from stethoscope.program.evaluation.choosing import (
     Choosing,
     choosings,
     is_of_training,
@@ -36,11 +37,10 @@ from stethoscope.program.choosing import (
     validating_modules,
     written_monitors,
 )
-from stethoscope.program.evaluation import Walk
-from stethoscope.program.held_out_scores import chosen_by_held_out
+from stethoscope.program.evaluation.evaluations import Walk
+from stethoscope.program.evaluation.measured_on_training import measured_on_training
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
-from stethoscope.program.measured_on_training import measured_on_training
 from stethoscope.program.syntax import all_nodes
 from stethoscope.run import Fix, Level, Splice, Where
 from stethoscope.signals.editable_files import EditableFiles

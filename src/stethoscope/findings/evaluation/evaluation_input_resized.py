@@ -24,13 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.evaluation_sizes import resized_in_data_sets, resized_in_evaluation
-from stethoscope.program.random_crops_in_evaluation import random_crops
-from stethoscope.program.removal import removal
-from stethoscope.program.sample_sizes import resized_samples
-from stethoscope.program.statements import blocks_around
+from stethoscope.program.edits.statements import blocks_around
+from stethoscope.program.evaluation.evaluation_sizes import resized_in_data_sets, resized_in_evaluation
+from stethoscope.program.evaluation.random_crops_in_evaluation import random_crops
+from stethoscope.program.evaluation.removal import removal
+from stethoscope.program.evaluation.sample_sizes import resized_samples
 from stethoscope.program.syntax import FunctionNode
-from stethoscope.program.values import Site
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 

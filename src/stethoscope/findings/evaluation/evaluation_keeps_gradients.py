@@ -22,15 +22,15 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.evaluation import Evaluation
-from stethoscope.program.events import Call, Scope
+from stethoscope.program.edits.statements import put_before
+from stethoscope.program.evaluation.evaluations import Evaluation
 from stethoscope.program.index import Function, Index
-from stethoscope.program.moves import Kind
-from stethoscope.program.networks import is_made_here
-from stethoscope.program.statements import put_before
+from stethoscope.program.loop.moves import Kind
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import Applied, Delayed
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.events import Call, Scope
+from stethoscope.program.walk.networks import is_made_here
+from stethoscope.program.walk.values import Applied, Delayed
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 

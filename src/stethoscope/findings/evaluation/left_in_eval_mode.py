@@ -29,19 +29,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.cut_short import ShortCut
-from stethoscope.program.doubtful_modes import may_switch
-from stethoscope.program.evaluation import Walk, called_network
-from stethoscope.program.events import Event, Scope
-from stethoscope.program.gradient_modes import without_gradients
+from stethoscope.program.edits.statements import blocks_around, is_name_chain, put_before
+from stethoscope.program.evaluation.cut_short import ShortCut
+from stethoscope.program.evaluation.doubtful_modes import may_switch
+from stethoscope.program.evaluation.evaluations import Walk, called_network
+from stethoscope.program.evaluation.network_modes import guards, is_open_mode, leads_out, mode_moves
+from stethoscope.program.evaluation.spent_gradients import runs_only_looked_at
+from stethoscope.program.evaluation.trained_runs import innermost_round
 from stethoscope.program.index import dotted
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.network_modes import guards, is_open_mode, leads_out, mode_moves
-from stethoscope.program.networks import are_related, has_two_modes, holds, networks, trained_by
-from stethoscope.program.spent_gradients import runs_only_looked_at
-from stethoscope.program.statements import blocks_around, is_name_chain, put_before
-from stethoscope.program.trained_runs import innermost_round
-from stethoscope.program.values import Value
+from stethoscope.program.loop.gradient_modes import without_gradients
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.walk.events import Event, Scope
+from stethoscope.program.walk.networks import are_related, has_two_modes, holds, networks, trained_by
+from stethoscope.program.walk.values import Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 

@@ -27,14 +27,14 @@ import math
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.metric_ranges import Mismatch, mismatches
-from stethoscope.program.probability_thresholds import thresholds_by_value
-from stethoscope.program.standardised_pictures import in_deviations
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.evaluation.metric_ranges import Mismatch, mismatches
+from stethoscope.program.evaluation.probability_thresholds import thresholds_by_value
+from stethoscope.program.evaluation.standardised_pictures import in_deviations
+from stethoscope.program.evaluation.thresholds_on_logits import thresholds_on_logits
+from stethoscope.program.evaluation.validation_hooks import validation_walks
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.thresholds_on_logits import thresholds_on_logits
-from stethoscope.program.validation_hooks import validation_walks
-from stethoscope.program.values import Site
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.evaluations import Evaluations
 

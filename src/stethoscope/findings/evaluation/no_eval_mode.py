@@ -25,17 +25,17 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.doubtful_modes import may_switch
-from stethoscope.program.evaluation import Evaluation
-from stethoscope.program.events import Call, Event, Scope
+from stethoscope.program.edits.statements import blocks_around, put_before
+from stethoscope.program.evaluation.doubtful_modes import may_switch
+from stethoscope.program.evaluation.evaluations import Evaluation
+from stethoscope.program.evaluation.network_modes import guards, is_copied_asleep, is_open_mode, mode_moves
 from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.network_modes import guards, is_copied_asleep, is_open_mode, mode_moves
-from stethoscope.program.networks import are_related, has_two_modes, is_from_pretrained, is_made_here
-from stethoscope.program.statements import blocks_around, put_before
+from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import FunctionValue, Instance
+from stethoscope.program.walk.events import Call, Event, Scope
+from stethoscope.program.walk.networks import are_related, has_two_modes, is_from_pretrained, is_made_here
+from stethoscope.program.walk.values import FunctionValue, Instance
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.evaluations import Evaluations
 

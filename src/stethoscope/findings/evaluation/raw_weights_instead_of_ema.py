@@ -25,26 +25,26 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.averages import (
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.known_names import name_at
+from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.evaluation.averages import (
     average_updates,
     chosen_at,
     is_swapped_in,
     is_teacher,
     measures_average,
 )
-from stethoscope.program.averages_by_hand import drawings
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.choosing import Choosing
-from stethoscope.program.evaluation import Evaluation, Walk
-from stethoscope.program.events import Call, Event
-from stethoscope.program.framework_averages import unmeasured_averages
-from stethoscope.program.known_names import name_at
-from stethoscope.program.moves import same_object
-from stethoscope.program.saved_weights import raw_instead_of_measured
-from stethoscope.program.statements import is_name_chain
+from stethoscope.program.evaluation.averages_by_hand import drawings
+from stethoscope.program.evaluation.choosing import Choosing
+from stethoscope.program.evaluation.evaluations import Evaluation, Walk
+from stethoscope.program.evaluation.framework_averages import unmeasured_averages
+from stethoscope.program.evaluation.saved_weights import raw_instead_of_measured
+from stethoscope.program.evaluation.unused_averages import raw_results
+from stethoscope.program.loop.moves import same_object
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.unused_averages import raw_results
-from stethoscope.program.values import Applied, Instance, Site, Value
+from stethoscope.program.walk.events import Call, Event
+from stethoscope.program.walk.values import Applied, Instance, Site, Value
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.evaluations import Evaluations
 

@@ -27,12 +27,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.accumulation import accumulates_one, cleared_every_batch, divided_without_window
-from stethoscope.program.announced_accumulation import announced_only, stepped_with_every_batch
-from stethoscope.program.moves import Move
-from stethoscope.program.statements import blocks_around, cut, put_after
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.unentered_accumulation import never_entered
+from stethoscope.program.edits.statements import blocks_around, cut, put_after
+from stethoscope.program.loop.accumulation import accumulates_one, cleared_every_batch, divided_without_window
+from stethoscope.program.loop.announced_accumulation import announced_only, stepped_with_every_batch
+from stethoscope.program.loop.moves import Move
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.loop.unentered_accumulation import never_entered
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

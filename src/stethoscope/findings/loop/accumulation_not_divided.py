@@ -23,11 +23,11 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.accumulation import Accumulation, accumulation
-from stethoscope.program.meeting_places import places_of
-from stethoscope.program.statements import is_name_chain
-from stethoscope.program.values import span_of
-from stethoscope.program.window_average import is_divided
+from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.loop.accumulation import Accumulation, accumulation
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.window_average import is_divided
+from stethoscope.program.walk.values import span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

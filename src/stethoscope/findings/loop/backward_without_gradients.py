@@ -25,15 +25,21 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.events import Call, Event
-from stethoscope.program.gradient_switches import left_off
-from stethoscope.program.graphs import passes, records
+from stethoscope.program.edits.statements import (
+    blocks_around,
+    cut,
+    put_before,
+    without_decorator,
+    without_header,
+)
 from stethoscope.program.index import Function, dotted
-from stethoscope.program.moves import Kind
-from stethoscope.program.statements import blocks_around, cut, put_before, without_decorator, without_header
+from stethoscope.program.loop.gradient_switches import left_off
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Instance
+from stethoscope.program.walk.events import Call, Event
+from stethoscope.program.walk.graphs import passes, records
+from stethoscope.program.walk.values import Instance
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 

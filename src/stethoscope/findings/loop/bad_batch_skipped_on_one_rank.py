@@ -25,16 +25,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.agreed_decisions import agreed_by_all, asked_through, engine_at
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.caught_raises import caught_before
-from stethoscope.program.events import Call, Event, Jump, Scope
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.network_passes import is_model_call
-from stethoscope.program.statements import is_name_chain
+from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.loop.caught_raises import caught_before
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.ranks.agreed_decisions import agreed_by_all, asked_through, engine_at
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Delayed, Value
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.events import Call, Event, Jump, Scope
+from stethoscope.program.walk.network_passes import is_model_call
+from stethoscope.program.walk.values import Applied, Delayed, Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.events import Call
-from stethoscope.program.loop_order import go_together, last_before, only_measures
-from stethoscope.program.meeting_places import places_of
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.statements import moved
-from stethoscope.program.training_loop import Path, TrainingLoop
+from stethoscope.program.edits.statements import moved
+from stethoscope.program.loop.loop_order import go_together, last_before, only_measures
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import Path, TrainingLoop
+from stethoscope.program.walk.events import Call
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 

@@ -24,13 +24,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.events import Call
-from stethoscope.program.loop_order import go_together, is_switched_off, last_before, only_measures
-from stethoscope.program.meeting_places import places_of
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.statements import blocks_around, is_name_chain, moved, put_before
-from stethoscope.program.training_loop import Path, TrainingLoop
-from stethoscope.program.values import Applied, Choice, Constant
+from stethoscope.program.edits.statements import blocks_around, is_name_chain, moved, put_before
+from stethoscope.program.loop.loop_order import go_together, is_switched_off, last_before, only_measures
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import Path, TrainingLoop
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.values import Applied, Choice, Constant
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

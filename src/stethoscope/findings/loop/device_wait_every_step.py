@@ -25,13 +25,13 @@ import re
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.events import Assignment, Call
-from stethoscope.program.loop_order import questions
-from stethoscope.program.moves import CLIPPING, Kind, Move
-from stethoscope.program.network_passes import comes_from_model
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Constant, Value
+from stethoscope.program.loop.loop_order import questions
+from stethoscope.program.loop.moves import CLIPPING, Kind, Move
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.events import Assignment, Call
+from stethoscope.program.walk.network_passes import comes_from_model
+from stethoscope.program.walk.values import Applied, Constant, Value
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

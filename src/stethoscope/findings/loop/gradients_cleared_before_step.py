@@ -25,12 +25,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.cleared_windows import cleared_windows
-from stethoscope.program.loop_order import clears, go_together, last_before, moves_between, sets_gradients
-from stethoscope.program.meeting_places import places_of
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.statements import moved
-from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.edits.statements import moved
+from stethoscope.program.loop.cleared_windows import cleared_windows
+from stethoscope.program.loop.loop_order import (
+    clears,
+    go_together,
+    last_before,
+    moves_between,
+    sets_gradients,
+)
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.training_loops import TrainingLoops
 

@@ -26,13 +26,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.events import Scope
-from stethoscope.program.loop_order import may_clear
-from stethoscope.program.moves import Kind, Move, same_object
-from stethoscope.program.statements import blocks_around, put_after
+from stethoscope.program.edits.statements import blocks_around, put_after
+from stethoscope.program.loop.loop_order import may_clear
+from stethoscope.program.loop.moves import Kind, Move, same_object
+from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Items, Value
+from stethoscope.program.walk.events import Scope
+from stethoscope.program.walk.values import Applied, Items, Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 

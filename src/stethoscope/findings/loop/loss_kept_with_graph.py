@@ -26,15 +26,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.ancestry import ancestry, cuts_gradient
-from stethoscope.program.calls import bare_name
-from stethoscope.program.evaluation import names_in
-from stethoscope.program.events import Assignment, Call, Event, Scope
-from stethoscope.program.gradient_modes import without_gradients
-from stethoscope.program.graphs import has_graph
+from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.evaluation.evaluations import names_in
 from stethoscope.program.index import Function
-from stethoscope.program.keeping_losses import kept_by_losses
-from stethoscope.program.kept_values import (
+from stethoscope.program.likenesses import words
+from stethoscope.program.loop.gradient_modes import without_gradients
+from stethoscope.program.loop.keeping_losses import kept_by_losses
+from stethoscope.program.loop.kept_values import (
     GROWING,
     Kept,
     collected,
@@ -42,13 +40,15 @@ from stethoscope.program.kept_values import (
     gathered,
     kept_values,
 )
-from stethoscope.program.likenesses import words
-from stethoscope.program.moves import Kind
-from stethoscope.program.statements import is_name_chain
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.trace import Trace
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Items, Table, Value, span_of
+from stethoscope.program.walk.ancestry import ancestry, cuts_gradient
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.events import Assignment, Call, Event, Scope
+from stethoscope.program.walk.graphs import has_graph
+from stethoscope.program.walk.trace import Trace
+from stethoscope.program.walk.values import Applied, Items, Table, Value, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

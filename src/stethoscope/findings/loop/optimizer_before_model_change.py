@@ -26,10 +26,10 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.events import Assignment, Call, Event
+from stethoscope.program.edits.statements import moved_whole, name_of_result
 from stethoscope.program.likenesses import words
-from stethoscope.program.meeting_places import meeting_point, places_of
-from stethoscope.program.parameter_owners import (
+from stethoscope.program.loop.meeting_places import meeting_point, places_of
+from stethoscope.program.loop.parameter_owners import (
     Holder,
     has_weights,
     holder_of,
@@ -37,10 +37,10 @@ from stethoscope.program.parameter_owners import (
     is_inside,
     unwrapped,
 )
-from stethoscope.program.statements import moved_whole, name_of_result
-from stethoscope.program.trace import Trace
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Choice, Instance, Part, Value
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.events import Assignment, Call, Event
+from stethoscope.program.walk.trace import Trace
+from stethoscope.program.walk.values import Applied, Choice, Instance, Part, Value
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.training_loops import TrainingLoops
 

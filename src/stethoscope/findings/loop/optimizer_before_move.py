@@ -26,16 +26,16 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.evaluation import names_in
-from stethoscope.program.events import Call, Event
+from stethoscope.program.edits.statements import moved_whole
+from stethoscope.program.evaluation.evaluations import names_in
 from stethoscope.program.likenesses import words
-from stethoscope.program.meeting_places import meeting_point, places_of
-from stethoscope.program.moves import Kind
-from stethoscope.program.parameter_owners import Holder, holder_of, holders, unwrapped
-from stethoscope.program.statements import moved_whole
-from stethoscope.program.trace import Trace
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Constant, Instance
+from stethoscope.program.loop.meeting_places import meeting_point, places_of
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.parameter_owners import Holder, holder_of, holders, unwrapped
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.events import Call, Event
+from stethoscope.program.walk.trace import Trace
+from stethoscope.program.walk.values import Applied, Constant, Instance
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 

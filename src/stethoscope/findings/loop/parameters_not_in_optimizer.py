@@ -27,20 +27,17 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.ancestry import cuts_gradient, quietly
-from stethoscope.program.configured_optimizers import configured_optimizers
-from stethoscope.program.evaluation import Walk
-from stethoscope.program.events import Assignment, Call, Event
-from stethoscope.program.framework_optimizers import trainer_optimizers
-from stethoscope.program.gradient_modes import without_gradients
-from stethoscope.program.graphs import met_passes
-from stethoscope.program.known_names import name_at
-from stethoscope.program.left_out_beside import left_out_beside
-from stethoscope.program.left_out_parts import left_out_behind
+from stethoscope.program.edits.known_names import name_at
+from stethoscope.program.edits.optimizer_edits import given_too, owner_of_parts, registered
+from stethoscope.program.evaluation.evaluations import Walk
 from stethoscope.program.likenesses import words
-from stethoscope.program.moves import Kind
-from stethoscope.program.optimizer_edits import given_too, owner_of_parts, registered
-from stethoscope.program.parameter_owners import (
+from stethoscope.program.loop.configured_optimizers import configured_optimizers
+from stethoscope.program.loop.framework_optimizers import trainer_optimizers
+from stethoscope.program.loop.gradient_modes import without_gradients
+from stethoscope.program.loop.left_out_beside import left_out_beside
+from stethoscope.program.loop.left_out_parts import left_out_behind
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.parameter_owners import (
     Holder,
     has_weights,
     holder_of,
@@ -51,10 +48,13 @@ from stethoscope.program.parameter_owners import (
     owners_of,
     unwrapped,
 )
-from stethoscope.program.partial_groups import partial_groups
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.unregistered_layers import Unregistered, unregistered_layers
-from stethoscope.program.values import Applied, Delayed, Instance, Outside, Value
+from stethoscope.program.loop.partial_groups import partial_groups
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.loop.unregistered_layers import Unregistered, unregistered_layers
+from stethoscope.program.walk.ancestry import cuts_gradient, quietly
+from stethoscope.program.walk.events import Assignment, Call, Event
+from stethoscope.program.walk.graphs import met_passes
+from stethoscope.program.walk.values import Applied, Delayed, Instance, Outside, Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
 

@@ -29,11 +29,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.configured_schedules import ConfiguredSchedule, configured_schedules
-from stethoscope.program.events import Call, Scope
-from stethoscope.program.hand_made_rates import all_schedules, mixed_rates
-from stethoscope.program.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
-from stethoscope.program.schedules import (
+from stethoscope.program.edits.statements import blocks_around, cut, holding, put_after
+from stethoscope.program.loop.configured_schedules import ConfiguredSchedule, configured_schedules
+from stethoscope.program.loop.hand_made_rates import all_schedules, mixed_rates
+from stethoscope.program.loop.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
+from stethoscope.program.loop.schedules import (
     CHAINS,
     Length,
     Schedule,
@@ -41,9 +41,9 @@ from stethoscope.program.schedules import (
     numbers_in,
     unit_of,
 )
-from stethoscope.program.statements import blocks_around, cut, holding, put_after
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import Applied, Constant
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.events import Call, Scope
+from stethoscope.program.walk.values import Applied, Constant
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

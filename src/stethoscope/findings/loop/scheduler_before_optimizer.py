@@ -23,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.events import Call
-from stethoscope.program.meeting_places import places_of
-from stethoscope.program.moves import Move
-from stethoscope.program.schedule_steps import ScheduleStep, schedule_steps
-from stethoscope.program.schedules import is_known_scheduler
-from stethoscope.program.statements import moved
-from stethoscope.program.training_loop import TrainingLoop, level
+from stethoscope.program.edits.statements import moved
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.moves import Move
+from stethoscope.program.loop.schedule_steps import ScheduleStep, schedule_steps
+from stethoscope.program.loop.schedules import is_known_scheduler
+from stethoscope.program.loop.training_loop import TrainingLoop, level
+from stethoscope.program.walk.events import Call
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

@@ -25,8 +25,8 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.events import Call
-from stethoscope.program.loop_order import (
+from stethoscope.program.edits.statements import blocks_around, is_name_chain, put_after
+from stethoscope.program.loop.loop_order import (
     go_together,
     is_switched_off,
     questions,
@@ -34,9 +34,9 @@ from stethoscope.program.loop_order import (
     sets_gradients,
     surely_same,
 )
-from stethoscope.program.moves import Kind, Move, same_object
-from stethoscope.program.statements import blocks_around, is_name_chain, put_after
-from stethoscope.program.training_loop import Path, TrainingLoop
+from stethoscope.program.loop.moves import Kind, Move, same_object
+from stethoscope.program.loop.training_loop import Path, TrainingLoop
+from stethoscope.program.walk.events import Call
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

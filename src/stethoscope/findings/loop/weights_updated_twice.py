@@ -22,13 +22,13 @@ import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.alternatives import are_alternatives
-from stethoscope.program.events import Call
-from stethoscope.program.loop_order import go_together, moves_between, surely_same
-from stethoscope.program.meeting_places import places_of
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.statements import blocks_around, cut
-from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.edits.statements import blocks_around, cut
+from stethoscope.program.loop.alternatives import are_alternatives
+from stethoscope.program.loop.loop_order import go_together, moves_between, surely_same
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.events import Call
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
 

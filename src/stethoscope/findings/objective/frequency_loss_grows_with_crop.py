@@ -25,9 +25,9 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.index import dotted
+from stethoscope.program.objective.term_sizes import ERRORS, SMALL, TermSize, with_assumed
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.term_sizes import ERRORS, SMALL, TermSize, with_assumed
-from stethoscope.program.values import Site, span_of
+from stethoscope.program.walk.values import Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.term_sizes import TermSizes
 

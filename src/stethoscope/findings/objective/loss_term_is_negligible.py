@@ -31,14 +31,14 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.idle_terms import CUT, DROPPED, MISNAMED, WEIGHED_OUT
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.statements import blocks_around, is_name_chain, without_header
 from stethoscope.program.index import dotted
-from stethoscope.program.statements import blocks_around, is_name_chain, without_header
-from stethoscope.program.term_sizes import ERRORS, SHRINKS, TermSize, with_assumed
-from stethoscope.program.term_weights import TermWeight
-from stethoscope.program.unwrapping import without_call
-from stethoscope.program.values import Site
+from stethoscope.program.objective.idle_terms import CUT, DROPPED, MISNAMED, WEIGHED_OUT
+from stethoscope.program.objective.term_sizes import ERRORS, SHRINKS, TermSize, with_assumed
+from stethoscope.program.objective.term_weights import TermWeight
+from stethoscope.program.objective.unwrapping import without_call
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.term_sizes import TermSizes
 

@@ -24,9 +24,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.statements import is_known_at
-from stethoscope.program.values import Site
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.statements import is_known_at
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.denoising import DenoisingObjective
 

@@ -27,9 +27,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.spread_forms import DEVIATION, PRECISION, VARIANCE, Form, Spread
-from stethoscope.program.statements import is_name_chain
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.objective.spread_forms import DEVIATION, PRECISION, VARIANCE, Form, Spread
 from stethoscope.run import Fix, Level
 from stethoscope.signals.output_forms import OutputForms
 

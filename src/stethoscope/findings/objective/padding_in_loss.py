@@ -28,9 +28,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.padding import ONE_SIDED, TOKENS, VOID, PaddedLoss
-from stethoscope.program.padding_edits import ignored_by_loss, kept_to_be_ignored, marked_in_labels
-from stethoscope.program.values import Site
+from stethoscope.program.edits.padding_edits import ignored_by_loss, kept_to_be_ignored, marked_in_labels
+from stethoscope.program.objective.padding import ONE_SIDED, TOKENS, VOID, PaddedLoss
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.padding import PaddingInLoss
 

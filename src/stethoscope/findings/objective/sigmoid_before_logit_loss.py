@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loss_calls import EXPECTED, LOGITS, by_activation
-from stethoscope.program.unwrapping import without_call
+from stethoscope.program.objective.loss_calls import EXPECTED, LOGITS, by_activation
+from stethoscope.program.objective.unwrapping import without_call
 from stethoscope.signals.loss_calls import LossCalls
 
 RULE = Rule(code="OBJ102", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)

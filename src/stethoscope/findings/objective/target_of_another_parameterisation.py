@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.sampling import Meaning
+from stethoscope.program.objective.sampling import Meaning
 from stethoscope.signals.denoising import DenoisingObjective
 
 RULE = Rule(code="OBJ106", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)

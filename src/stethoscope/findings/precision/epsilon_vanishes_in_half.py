@@ -24,8 +24,8 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.half_sections import HalfSections
-from stethoscope.program.tensor_calls import Body
+from stethoscope.program.precision.half_sections import HalfSections
+from stethoscope.program.precision.tensor_calls import Body
 from stethoscope.run import Fix, Level
 from stethoscope.signals.half_precision import HalfPrecision
 

@@ -25,13 +25,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.autocast import DType
-from stethoscope.program.framework_scaling import unscaled_trainers
 from stethoscope.program.index import dotted
-from stethoscope.program.moves import Kind
-from stethoscope.program.precision import LoopPrecision, Region
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.precision.autocast import DType
+from stethoscope.program.precision.framework_scaling import unscaled_trainers
+from stethoscope.program.precision.loop_precision import LoopPrecision, Region
 from stethoscope.program.syntax import own_nodes
-from stethoscope.program.values import Site, span_of
+from stethoscope.program.walk.values import Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.loop_precisions import LoopPrecisions

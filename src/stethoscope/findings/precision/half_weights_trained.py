@@ -28,26 +28,26 @@ import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.autocast import HALVES, DType, named_dtype
-from stethoscope.program.call_edits import replaced, with_keyword
-from stethoscope.program.configured_optimizers import configured_optimizers
-from stethoscope.program.events import Assignment, Call, Event
-from stethoscope.program.framework_precision import told_precision
-from stethoscope.program.framework_scaling import outside_name
-from stethoscope.program.half_parts import half_parts
-from stethoscope.program.half_weights import forced, half_made, may_stay_single, weights_cast
-from stethoscope.program.moves import Move, full_name, same_object
-from stethoscope.program.parameter_owners import owners_of
-from stethoscope.program.precision import networks
-from stethoscope.program.recast_weights import SETTING_UP, made_half, recast
-from stethoscope.program.roles import Role, role_of
-from stethoscope.program.settings_tree import SettingsTree
-from stethoscope.program.stated_options import stated
+from stethoscope.program.edits.call_edits import replaced, with_keyword
+from stethoscope.program.loop.configured_optimizers import configured_optimizers
+from stethoscope.program.loop.moves import Move, full_name, same_object
+from stethoscope.program.loop.parameter_owners import owners_of
+from stethoscope.program.loop.roles import Role, role_of
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.precision.autocast import HALVES, DType, named_dtype
+from stethoscope.program.precision.framework_precision import told_precision
+from stethoscope.program.precision.framework_scaling import outside_name
+from stethoscope.program.precision.half_parts import half_parts
+from stethoscope.program.precision.half_weights import forced, half_made, may_stay_single, weights_cast
+from stethoscope.program.precision.loop_precision import networks
+from stethoscope.program.precision.recast_weights import SETTING_UP, made_half, recast
+from stethoscope.program.precision.trainer_weights import loaded_for_trainers, trains_otherwise
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.settings.stated_options import stated
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.trainer_weights import loaded_for_trainers, trains_otherwise
-from stethoscope.program.trainers_made import trainers_made
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.values import (
+from stethoscope.program.walk.events import Assignment, Call, Event
+from stethoscope.program.walk.trainers_made import trainers_made
+from stethoscope.program.walk.values import (
     Applied,
     ClassValue,
     Constant,

@@ -26,18 +26,18 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.autocast import DType, engine_precision, precision_autocast
-from stethoscope.program.events import Call
-from stethoscope.program.execution import Execution
-from stethoscope.program.framework_scaling import engine_scales, hook_scales
 from stethoscope.program.index import Index
-from stethoscope.program.infinite_bounds import is_infinite
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.precision import LoopPrecision
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.precision.autocast import DType, engine_precision, precision_autocast
+from stethoscope.program.precision.framework_scaling import engine_scales, hook_scales
+from stethoscope.program.precision.infinite_bounds import is_infinite
+from stethoscope.program.precision.loop_precision import LoopPrecision
+from stethoscope.program.precision.update_hooks import update_hooks
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.update_hooks import update_hooks
-from stethoscope.program.values import Applied, Constant, Outside, span_of
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Applied, Constant, Outside, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.half_precision import HalfPrecision
 from stethoscope.signals.loop_precisions import LoopPrecisions

@@ -25,9 +25,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.autocast import DType
-from stethoscope.program.half_sections import HalfSections
-from stethoscope.program.tensor_calls import Body, TensorCall
+from stethoscope.program.precision.autocast import DType
+from stethoscope.program.precision.half_sections import HalfSections
+from stethoscope.program.precision.tensor_calls import Body, TensorCall
 from stethoscope.run import Fix, Level
 from stethoscope.signals.half_precision import HalfPrecision
 

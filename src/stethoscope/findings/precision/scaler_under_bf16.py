@@ -24,13 +24,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.autocast import DType
 from stethoscope.program.index import dotted
-from stethoscope.program.moves import Kind
-from stethoscope.program.precision import LoopPrecision, Region
-from stethoscope.program.scaler_switches import is_on_under_bfloat16
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.precision.autocast import DType
+from stethoscope.program.precision.loop_precision import LoopPrecision, Region
+from stethoscope.program.precision.scaler_switches import is_on_under_bfloat16
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.values import Applied, Site, span_of
+from stethoscope.program.walk.values import Applied, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.loop_precisions import LoopPrecisions
 

@@ -25,11 +25,11 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.autocast import HALVES, DType
-from stethoscope.program.half_sections import HalfSections
 from stethoscope.program.index import Function
-from stethoscope.program.tensor_calls import Body, TensorCall
-from stethoscope.program.values import span_of
+from stethoscope.program.precision.autocast import HALVES, DType
+from stethoscope.program.precision.half_sections import HalfSections
+from stethoscope.program.precision.tensor_calls import Body, TensorCall
+from stethoscope.program.walk.values import span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.half_precision import HalfPrecision
 

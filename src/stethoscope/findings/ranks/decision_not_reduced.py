@@ -25,19 +25,19 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.agreed_decisions import (
+from stethoscope.program.edits.statements import blocks_around
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.ranks.agreed_decisions import (
     agreed_by_all,
     asked_through,
     averaged_over_all,
     device_of_ranks,
     engine_at,
 )
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.checkpointing import made_by
-from stethoscope.program.events import Assignment, Call, Event, Jump, Scope
-from stethoscope.program.moves import Kind
-from stethoscope.program.ranks import Decisions, Ranks, is_clock
-from stethoscope.program.statements import blocks_around
+from stethoscope.program.ranks.decisions import Decisions, Ranks, is_clock
+from stethoscope.program.resume.checkpointing import made_by
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.callback_stops import CallbackStops
 from stethoscope.signals.processes import Processes

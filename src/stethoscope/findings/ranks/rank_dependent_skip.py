@@ -26,12 +26,12 @@ import itertools
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.evaluation import names_in
-from stethoscope.program.events import Call, Event, Scope
-from stethoscope.program.moves import Kind
-from stethoscope.program.ranks import Decisions, Ranks
-from stethoscope.program.skipped_batches import skipped_batches
-from stethoscope.program.values import Site
+from stethoscope.program.evaluation.evaluations import names_in
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.ranks.decisions import Decisions, Ranks
+from stethoscope.program.ranks.skipped_batches import skipped_batches
+from stethoscope.program.walk.events import Call, Event, Scope
+from stethoscope.program.walk.values import Site
 from stethoscope.signals.processes import Processes
 
 RULE = Rule(code="RNK101", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)

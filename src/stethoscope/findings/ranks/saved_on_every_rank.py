@@ -22,14 +22,14 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.call_edits import name_of_module
-from stethoscope.program.evaluation import names_in
-from stethoscope.program.events import Call
-from stethoscope.program.moves import full_name
-from stethoscope.program.ranks import FIRST, Ranks
-from stethoscope.program.statements import blocks_around, put_under
-from stethoscope.program.values import Leaf, Part
+from stethoscope.program.edits.call_edits import name_of_module
+from stethoscope.program.edits.statements import blocks_around, put_under
+from stethoscope.program.evaluation.evaluations import names_in
+from stethoscope.program.loop.moves import full_name
+from stethoscope.program.ranks.decisions import FIRST, Ranks
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.values import Leaf, Part
 from stethoscope.run import Fix, Level
 from stethoscope.signals.processes import Processes
 

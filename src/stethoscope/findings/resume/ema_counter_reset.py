@@ -24,16 +24,16 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.averages import average_updates, is_teacher, mentions_average
-from stethoscope.program.checkpoint_edits import restored_too
-from stethoscope.program.checkpointing import Resumption, first_backward, is_loaded
-from stethoscope.program.events import Call, Event
-from stethoscope.program.lost_counts import LostCount, lost_counts
-from stethoscope.program.roles import Role, role_of
-from stethoscope.program.statements import is_inline, put_after
+from stethoscope.program.edits.checkpoint_edits import restored_too
+from stethoscope.program.edits.statements import is_inline, put_after
+from stethoscope.program.evaluation.averages import average_updates, is_teacher, mentions_average
+from stethoscope.program.loop.roles import Role, role_of
+from stethoscope.program.resume.checkpointing import Resumption, first_backward, is_loaded
+from stethoscope.program.resume.lost_counts import LostCount, lost_counts
+from stethoscope.program.resume.unrestored_counts import unrestored_counts
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.unrestored_counts import unrestored_counts
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.events import Call, Event
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
 

@@ -23,9 +23,9 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import with_keyword
-from stethoscope.program.statements import is_name_chain
-from stethoscope.program.values import Site
+from stethoscope.program.edits.call_edits import with_keyword
+from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.resume_options import ResumeOptions
 

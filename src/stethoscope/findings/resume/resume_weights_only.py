@@ -27,24 +27,24 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.call_edits import with_keyword
-from stethoscope.program.checkpoint_edits import restored_too
-from stethoscope.program.checkpointing import (
+from stethoscope.program.edits.call_edits import with_keyword
+from stethoscope.program.edits.checkpoint_edits import restored_too
+from stethoscope.program.edits.statements import blocks_around, is_name_chain
+from stethoscope.program.index import dotted
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.roles import Role
+from stethoscope.program.resume.checkpointing import (
     Resumption,
     engine_loads,
     leaves_optimizer_behind,
     made_by,
     optimizers,
 )
-from stethoscope.program.events import Call
-from stethoscope.program.framework_resumes import WeightsAlone, weights_alone
-from stethoscope.program.index import dotted
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.remade_parts import remade_parts
-from stethoscope.program.roles import Role
-from stethoscope.program.statements import blocks_around, is_name_chain
+from stethoscope.program.resume.framework_resumes import WeightsAlone, weights_alone
+from stethoscope.program.resume.remade_parts import remade_parts
 from stethoscope.program.syntax import FunctionNode
-from stethoscope.program.values import Value
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.values import Value
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.resumes import Resumes
 

@@ -26,9 +26,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.checkpoint_edits import restored_too
-from stethoscope.program.checkpointing import (
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.checkpoint_edits import restored_too
+from stethoscope.program.edits.statements import blocks_around, cut, is_name_chain
+from stethoscope.program.evaluation.evaluations import Walk
+from stethoscope.program.loop.moves import Move, receiver_role
+from stethoscope.program.loop.roles import Role, role_of
+from stethoscope.program.resume.checkpointing import (
     FROM_THE_STEP,
     Resumption,
     assigned_names,
@@ -38,15 +42,11 @@ from stethoscope.program.checkpointing import (
     replays,
     schedules,
 )
-from stethoscope.program.engine_schedules import unheld_schedules
-from stethoscope.program.evaluation import Walk
-from stethoscope.program.events import Call
-from stethoscope.program.moves import Move, receiver_role
-from stethoscope.program.remade_parts import remade_parts
-from stethoscope.program.resumed_rates import placed_by_epoch, placed_by_step, restarted_rates
-from stethoscope.program.roles import Role, role_of
-from stethoscope.program.statements import blocks_around, cut, is_name_chain
-from stethoscope.program.values import Applied, Delayed, Site
+from stethoscope.program.resume.engine_schedules import unheld_schedules
+from stethoscope.program.resume.remade_parts import remade_parts
+from stethoscope.program.resume.resumed_rates import placed_by_epoch, placed_by_step, restarted_rates
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.values import Applied, Delayed, Site
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.resumes import Resumes
 

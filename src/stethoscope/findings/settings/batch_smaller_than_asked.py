@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.accumulation import gathers_wrongly
+from stethoscope.program.loop.accumulation import gathers_wrongly
 from stethoscope.signals.training_loops import TrainingLoops
 from stethoscope.signals.training_plan import TrainingPlan
 

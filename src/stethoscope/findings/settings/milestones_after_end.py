@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.schedule_steps import epoch_loop, schedule_steps
-from stethoscope.program.training_loop import TrainingLoop
+from stethoscope.program.loop.schedule_steps import epoch_loop, schedule_steps
+from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.recipe.quantities import Asked
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.editable_files import EditableFiles

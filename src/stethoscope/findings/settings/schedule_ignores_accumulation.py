@@ -22,18 +22,18 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.accumulation import Accumulation, accumulation
-from stethoscope.program.ancestry import ancestry
-from stethoscope.program.call_edits import replaced
-from stethoscope.program.hand_made_rates import all_schedules
-from stethoscope.program.loop_order import questions
-from stethoscope.program.moves import Kind, Move
-from stethoscope.program.schedules import Length, counts_batches
-from stethoscope.program.statements import blocks_around, is_name_chain
+from stethoscope.program.edits.call_edits import replaced
+from stethoscope.program.edits.statements import blocks_around, is_name_chain
+from stethoscope.program.loop.accumulation import Accumulation, accumulation
+from stethoscope.program.loop.hand_made_rates import all_schedules
+from stethoscope.program.loop.loop_order import questions
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.schedules import Length, counts_batches
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.loop.unentered_accumulation import gathers_by_engine, waits_for_update
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.training_loop import TrainingLoop
-from stethoscope.program.unentered_accumulation import gathers_by_engine, waits_for_update
-from stethoscope.program.values import Applied, Constant
+from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.values import Applied, Constant
 from stethoscope.run import Fix, Level, Source
 from stethoscope.signals.training_loops import TrainingLoops
 

@@ -31,7 +31,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.statements import blocks_around, cut
+from stethoscope.program.edits.statements import blocks_around, cut
 from stethoscope.run import Fix, Level
 from stethoscope.signals.overwritten_settings import OverwrittenSetting, OverwrittenSettings
 

@@ -1,0 +1,1 @@
+"""Text that is put in the place of other text: what fixes are made of."""

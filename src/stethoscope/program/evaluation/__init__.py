@@ -1,0 +1,1 @@
+"""What is measured, on what, in which mode, and which weights are kept for it."""

@@ -1,0 +1,1 @@
+"""The training loop: its moves in their order, and what goes wrong between them."""

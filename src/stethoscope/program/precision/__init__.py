@@ -1,0 +1,1 @@
+"""Which expressions run in half precision, and what becomes of them there."""

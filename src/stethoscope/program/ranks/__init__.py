@@ -1,0 +1,1 @@
+"""What the processes of a distributed training decide together or alone."""

@@ -1,0 +1,1 @@
+"""What a checkpoint saves and what a resume restores."""

@@ -1,0 +1,1 @@
+"""What settings a program declares, and what becomes of each."""

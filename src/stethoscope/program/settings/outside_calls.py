@@ -1,0 +1,228 @@
+"""The calls that lead out of the repository: of which class or function, with which keywords."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from stethoscope.program.index import Class, External, Index, Module, dotted, index
+from stethoscope.program.settings.declared_options import field_names, is_record_class
+from stethoscope.program.syntax import FunctionNode, children, walk
+from stethoscope.run import Program, Source, Where
+
+# A test that asks which version there is, before a call that only some versions take.
+_ASKS_FOR_VERSION = re.compile(r"version|signature|hasattr|__fields__|is_\w+_available|_AVAILABLE|GREATER")
+# What a call with a keyword that is not taken raises.
+_CATCHES_IT = re.compile(r"\b(?:TypeError|Exception|BaseException)\b")
+
+# Methods whose keywords are the settings of a training: `YOLO(...).train(epochs=3)`.
+_METHODS = frozenset({"train", "val"})
+
+Around = tuple[FunctionNode | ast.Lambda, ...]  # the functions that a node stands in
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutsideCall:
+    """A call of something outside, by its full dotted name; `name().method` where it is what a call gave.
+
+    `own` are the names that a class of the repository adds to what it inherits. `caught` says that the source
+    goes on where the call fails; `for_some_versions` that it asks first which version there is.
+    """
+
+    name: str
+    node: ast.Call
+    source: Source
+    own: frozenset[str] = frozenset()
+    caught: bool = False
+    for_some_versions: bool = False
+
+    @property
+    def where(self) -> Where:
+        """The address of the call."""
+        return self.source.where(self.node)
+
+    def keywords(self) -> Iterator[tuple[str, ast.keyword]]:
+        """The keywords that are written out."""
+        return ((keyword.arg, keyword) for keyword in self.node.keywords if keyword.arg is not None)
+
+    def unpacked(self) -> Iterator[tuple[str, ...]]:
+        """The settings that are handed over whole: `**cfg.trainer` gives ("trainer",), `**cfg` gives ()."""
+        for keyword in self.node.keywords:
+            path = _path(keyword.value) if keyword.arg is None else None
+            if path is not None:
+                yield path
+
+
+@lru_cache(maxsize=4)
+def outside_calls(program: Program) -> tuple[OutsideCall, ...]:
+    """Every call with keywords that leads out of the repository, in the order of the files."""
+    known = index(program)
+    return tuple(call for source in program for call in _calls(source, known))
+
+
+def _calls(source: Source, known: Index) -> Iterator[OutsideCall]:
+    going = _Walk(source, known, known.module_of(source))
+    yield from going.inside(source.tree, _Circumstances())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Circumstances:
+    """Where a node stands: in which functions, in a `try` that goes on, under a test of versions."""
+
+    functions: Around = ()
+    caught: bool = False
+    for_some_versions: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """One file: `inside` goes through it, with the functions that it stands in."""
+
+    source: Source
+    known: Index
+    home: Module
+
+    def inside(self, node: ast.AST, now: _Circumstances) -> Iterator[OutsideCall]:
+        if isinstance(node, ast.Call) and node.keywords:
+            yield from self.call(node, now)
+        if isinstance(node, FunctionNode | ast.Lambda):
+            now = replace(now, functions=(*now.functions, node))
+        elif isinstance(node, ast.Try) and any(_goes_on(handler) for handler in node.handlers):
+            for part in (*node.body, *node.handlers):
+                yield from self.inside(part, replace(now, caught=True))
+            for part in (*node.orelse, *node.finalbody):
+                yield from self.inside(part, now)
+            return
+        elif isinstance(node, ast.If | ast.IfExp) and _asks_for_version(node.test):
+            now = replace(now, for_some_versions=True)
+        for child in children(node):
+            if child.__class__ is not ast.Name and child.__class__ is not ast.Constant:
+                yield from self.inside(child, now)
+
+    def call(self, node: ast.Call, now: _Circumstances) -> Iterator[OutsideCall]:
+        callee = node.func
+        if self.outside(callee, now.functions) == "functools.partial" and node.args:
+            callee = node.args[0]
+        name, own = self.outside(callee, now.functions), frozenset[str]()
+        if name is None:
+            name, own = self.inherited(callee, now.functions) or (None, own)
+        if name is None and isinstance(callee, ast.Attribute) and callee.attr in _METHODS:
+            maker = self.maker(callee.value, now.functions)
+            name = f"{maker}().{callee.attr}" if maker is not None else None
+        if name is not None:
+            yield OutsideCall(name, node, self.source, own, now.caught, now.for_some_versions)
+
+    def outside(self, node: ast.expr, around: Around) -> str | None:
+        """The full name of something from outside; None for what is ours, local or unknown."""
+        name = dotted(node)
+        if name is None or _is_local(name, around):
+            return None
+        target = self.known.resolve(self.home, name)
+        return target.name if isinstance(target, External) else None
+
+    def inherited(self, node: ast.expr, around: Around) -> tuple[str, frozenset[str]] | None:
+        """The one class outside whose constructor a class of the repository uses, and the fields it adds."""
+        name = dotted(node)
+        if name is None or _is_local(name, around):
+            return None
+        target = self.known.resolve(self.home, name)
+        if not isinstance(target, Class):
+            return None
+        lineage, bases = self.known.lineage(target), self.known.outside_bases(target)
+        changed = any({"__init__", "__new__"} & set(one.methods) or one.node.keywords for one in lineage)
+        if changed or len(bases) != 1:
+            return None
+        added = (field for one in lineage if is_record_class(one, self.known) for field in field_names(one))
+        decorated = any(one.node.decorator_list and not is_record_class(one, self.known) for one in lineage)
+        return None if decorated else (bases[0], frozenset(added))
+
+    def maker(self, node: ast.expr, around: Around) -> str | None:
+        """What made the object that a method is called on: `YOLO(...)`, or the one value a name has."""
+        if isinstance(node, ast.Call):
+            return self.outside(node.func, around)
+        if not isinstance(node, ast.Name):
+            return None
+        values = _assigned(self.source.tree).get(node.id, ())
+        makers = {self.outside(value.func, ()) if isinstance(value, ast.Call) else None for value in values}
+        return makers.pop() if len(makers) == 1 else None
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether the source goes on after a TypeError: it is caught and not raised again."""
+    catches = handler.type is None or _CATCHES_IT.search(ast.unparse(handler.type))
+    return bool(catches) and not any(isinstance(node, ast.Raise) for node in handler.body)
+
+
+def _asks_for_version(test: ast.expr) -> bool:
+    """Whether a condition names what only some versions have; by its names, as writing it out is slow."""
+    for node in walk(test):
+        words = (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "value", ""))
+        if any(isinstance(word, str) and _ASKS_FOR_VERSION.search(word) for word in words):
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _assigned(tree: ast.Module) -> dict[str, tuple[ast.expr, ...]]:
+    """Every value that a name gets anywhere in a file; bound in another way, it has an unknown one too."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+                else:
+                    for part in walk(target):
+                        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                            found.setdefault(part.id, []).append(target)
+        elif isinstance(node, ast.arg):
+            found.setdefault(node.arg, []).append(ast.Constant(None))
+        elif isinstance(node, ast.For | ast.withitem | ast.NamedExpr | ast.AnnAssign | ast.comprehension):
+            for part in walk(node):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    found.setdefault(part.id, []).append(ast.Constant(None))
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _is_local(name: str, around: Around) -> bool:
+    """Whether the first part of a name is a parameter or variable of a function around it."""
+    head = name.partition(".")[0]
+    return any(head in _bound(function) for function in around)
+
+
+@lru_cache(maxsize=4096)
+def _bound(node: FunctionNode | ast.Lambda) -> frozenset[str]:
+    """The names that are local to a function: parameters and what it assigns, imports left out."""
+    names = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
+    body = node.body if isinstance(node.body, list) else [node.body]
+    for statement in body:
+        for part in walk(statement):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                names.add(part.id)
+            elif isinstance(part, FunctionNode | ast.ClassDef):
+                names.add(part.name)
+    return frozenset(names)
+
+
+def _path(node: ast.expr) -> tuple[str, ...] | None:
+    """The names that lead from the settings, which are the first name, to what is handed over."""
+    if isinstance(node, ast.Call):
+        spoken = (dotted(node.func) or "").rpartition(".")[2]
+        inner = node.args[0] if node.args and spoken in {"dict", "vars", "to_container", "asdict"} else None
+        return _path(inner) if inner is not None else None
+    if isinstance(node, ast.Name):
+        return ()
+    if isinstance(node, ast.Attribute):
+        above = _path(node.value)
+        return None if above is None else above if node.attr in {"__dict__"} else (*above, node.attr)
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+    ):
+        above = _path(node.value)
+        return None if above is None else (*above, node.slice.value)
+    return None

@@ -1,0 +1,1 @@
+"""Following values through a program without running it: what every walk needs."""

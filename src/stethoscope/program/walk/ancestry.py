@@ -1,0 +1,52 @@
+"""All that a value was made from."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from stethoscope.program.walk.execution import Execution, Exhausted
+from stethoscope.program.walk.network_passes import detaches
+from stethoscope.program.walk.values import Applied, Part, Value, inputs
+
+MOST_VALUES = 3_000  # looked at from one value
+
+
+def ancestry(
+    run: Execution, value: Value | None, stops: Callable[[Value], bool] | None = None
+) -> Iterator[Value]:
+    """A value and all it was made from, nearest first; `stops` says behind which values not to look."""
+    waiting: deque[Value] = deque([] if value is None else [value])
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_VALUES:
+        current = waiting.popleft()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if stops is not None and stops(current):
+            continue
+        waiting.extend(inputs(current))
+        forced = quietly(run, current)
+        if forced is not current:
+            waiting.append(forced)
+
+
+def cuts_gradient(value: Value) -> bool:
+    """Whether gradients do not go behind a value: `.detach()`, `.item()`, `.data`, `float(...)`."""
+    if isinstance(value, Part):
+        return value.key in {"data", "shape", "grad"}
+    return isinstance(value, Applied) and detaches(value)
+
+
+def quietly(run: Execution, value: Value) -> Value:
+    """What a call that was put off gives, with the walk left as it was."""
+    events, scope, steps = len(run.events), run.scope, run.steps
+    run.steps = max(steps, MOST_VALUES)
+    try:
+        return run.force(value)
+    except (Exhausted, RecursionError):
+        return value
+    finally:
+        del run.events[events:]
+        run.scope, run.steps = scope, steps

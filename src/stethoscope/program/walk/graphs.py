@@ -1,0 +1,92 @@
+"""The passes through networks that a value was computed with, and whether they left a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.program.index import Function
+from stethoscope.program.loop.gradient_modes import OFF, is_switched_off, without_gradients
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.ancestry import MOST_VALUES, cuts_gradient, quietly
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.network_passes import is_model_call
+from stethoscope.program.walk.trace import Trace
+from stethoscope.program.walk.values import Applied, Delayed, Instance, Value, inputs
+
+SWITCHES = OFF | {"set_grad_enabled"}
+
+
+def passes(trace: Trace, value: Value | None) -> tuple[Call, ...]:
+    """The calls of networks that gradients of a value would go back through.
+
+    None at all where one of them was not met: then nothing can be said of the others either.
+    """
+    found: list[Call] = []
+    for _, calls in met_passes(trace, value):
+        if not calls:
+            return ()
+        found.extend(calls)
+    return tuple(found)
+
+
+def met_passes(trace: Trace, value: Value | None) -> Iterator[tuple[Value, tuple[Call, ...]]]:
+    """What networks gave, on the way back from a value, with the calls in the walk that ran them.
+
+    A function that the walk put off is met where it is called, and what runs inside it happens there.
+    """
+    met = _calls_by_place(trace)
+    waiting: list[tuple[Value, tuple[Call, ...]]] = [(value, ())] if value is not None else []
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_VALUES:
+        one, around = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if cuts_gradient(one):
+            continue
+        calls = tuple(met.get(id(one.site.node), ())) if isinstance(one, Applied | Delayed) else ()
+        if isinstance(one, Applied | Delayed) and is_model_call(trace.run.index, one):
+            yield one, calls or around
+        waiting.extend((given, around) for given in inputs(one))
+        made = quietly(trace.run, one)
+        if made is not one:
+            waiting.append((made, calls or around if _leaves_gradients_alone(one) else ()))
+
+
+def _leaves_gradients_alone(value: Value) -> bool:
+    """Whether nothing inside a function that was put off may switch gradients off."""
+    function = getattr(getattr(value, "callee", None), "function", None)
+    if not isinstance(function, Function):
+        return False
+    return not any(
+        getattr(node, "attr", None) in SWITCHES or getattr(node, "id", None) in SWITCHES
+        for node in all_nodes(function.node)
+    )
+
+
+def has_graph(trace: Trace, value: Value | None) -> bool:
+    """Whether a value was computed by a network while gradients were recorded."""
+    return any(records(trace, call) for call in passes(trace, value))
+
+
+def records(trace: Trace, call: Call) -> bool:
+    """Whether gradients are recorded where a network runs, and in its own forward."""
+    if without_gradients(call):
+        return False
+    network = call.callee if call.receiver is None else None
+    if isinstance(call.receiver, Instance):
+        network = call.receiver.attributes.get(call.name)
+    if not isinstance(network, Instance):
+        return True
+    forward = trace.run.index.method(network.cls, "forward")
+    return forward is None or not is_switched_off(forward)
+
+
+@remembered
+def _calls_by_place(trace: Trace) -> dict[int, list[Call]]:
+    met: dict[int, list[Call]] = {}
+    for event in trace.events:
+        if isinstance(event, Call):
+            met.setdefault(id(event.site.node), []).append(event)
+    return met

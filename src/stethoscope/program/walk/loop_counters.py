@@ -1,0 +1,86 @@
+"""What the rounds of a loop count or switch: in one round that stands for all, it is not known."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.walk.frames import Frame
+from stethoscope.program.walk.values import Constant, Instance, Items, Leaf, Value
+
+if TYPE_CHECKING:
+    from stethoscope.program.walk.execution import Execution
+
+
+def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, frame: Frame) -> None:
+    """One round stands for all of them, so what rounds count or switch is not known in it."""
+    if not run.tracing:
+        return
+    for target in _counted(node):
+        match target:
+            case ast.Name(id=name) if isinstance(frame.names.get(name), Constant):
+                frame.names[name] = Leaf(name)
+                note_counter(run, node, frame.names[name])
+            case ast.Attribute(value=ast.Name(id=base), attr=name):
+                holder = frame.names.get(base)
+                if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
+                    run.store(holder, name, Leaf(name))
+    for name in _begun(node):
+        value = frame.names.get(name)
+        if isinstance(value, Constant) and value.value is None:
+            frame.names[name] = Leaf(name)
+
+
+def note_counter(run: Execution, loop: ast.For | ast.AsyncFor | ast.While, value: Value) -> None:
+    """Remember which loop counts a number: `for epoch in range(...)`, `for i, batch in enumerate(...)`."""
+    numbers = value.items if isinstance(value, Items) else (value,)
+    for number in numbers if run.tracing else ():
+        if isinstance(number, Leaf):
+            run.counted_by[id(number)] = (number, loop)
+
+
+@lru_cache(maxsize=4096)
+def _counted(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[ast.expr, ...]:
+    """What the body of a loop counts up (`step += 1`) or switches (`first = False`)."""
+    found: list[ast.expr] = []
+    waiting: list[ast.AST] = list(loop.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            continue
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant):
+            found.append(node.target)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found.extend(node.targets)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting.extend(getattr(node, block, ()))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """The names that a loop's body computes from themselves: None is only what the first round sees.
+
+    `average = loss if average is None else 0.9 * average + 0.1 * loss`, and what is asked for None and set:
+    `if lowest is None or loss < lowest: lowest = loss`.
+    """
+    found: set[str] = set()
+    asked: set[str] = set()
+    stored: set[str] = set()
+    for statement in loop.body:
+        for node in all_nodes(statement):
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and _is_about_none(node):
+                asked.add(node.left.id)
+            if not isinstance(node, ast.Assign):
+                continue
+            stored.update(n.id for t in node.targets for n in all_nodes(t) if isinstance(n, ast.Name))
+            read = {n.id for n in all_nodes(node.value) if isinstance(n, ast.Name)}
+            found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
+    return frozenset(found | (asked & stored))
+
+
+def _is_about_none(node: ast.Compare) -> bool:
+    """`x is None`, `x is not None`."""
+    return any(isinstance(other, ast.Constant) and other.value is None for other in node.comparators)
