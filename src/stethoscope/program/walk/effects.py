@@ -78,7 +78,8 @@ def effects(index: Index) -> Effects:
         for name in names:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
-        for name in {name for node in nodes for name in handed_names(node)}:
+        bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        for name in {name for node in nodes for name in handed_names(node)} - bound - {*function.parameters}:
             if index.functions_named(name):
                 handing.setdefault(name, []).append(function)
         is_evaluation = any(word in function.name.lower() for word in EVALUATING) or any(

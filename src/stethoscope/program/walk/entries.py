@@ -100,7 +100,8 @@ def _ancestors(target: Function, known: Effects, makers: Mapping[str, Function])
         callers = [caller for name in _called_as(current, known) for caller in known.callers.get(name, ())]
         # What is defined inside a function is called there, or by whoever gets it from there.
         around = makers.get(current.qualified.rpartition(".")[0])
-        handing = known.handing.get(current.name, ())
+        # What nobody calls by its name is called by what it is handed to.
+        handing = known.handing.get(current.name, ()) if not callers else ()
         for caller in (*callers, *handing, *([around] if around is not None else ())):
             if caller not in found:
                 found[caller] = found[current] + 1
