@@ -15,6 +15,7 @@ from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
@@ -32,9 +33,9 @@ def curricula_over_data(index: Index) -> tuple[Following, ...]:
         if is_test(module.source) or not any(f"{name}(" in module.source.text for name in setters):
             continue
         for node in all_nodes(module.source.tree):
-            if not isinstance(node, ast.Call) or _bare(node) not in setters:
+            if not isinstance(node, ast.Call) or bare_name(node) not in setters:
                 continue
-            cls, found = setters[_bare(node)]
+            cls, found = setters[bare_name(node)]
             for name, value in _given(cls, node):
                 if name in found and any(map(_is_held_out, all_nodes(value))):
                     made = Site(module.source, node)
@@ -80,7 +81,7 @@ def _kept(cls: Class) -> Iterator[tuple[str, str]]:
             targets = target.elts if is_row and isinstance(target, ast.Tuple) else [target]
             values = node.value.elts if is_row and isinstance(node.value, ast.Tuple) else [node.value]
             for one, value in zip(targets, values, strict=False):
-                if isinstance(value, ast.Call) and _bare(value) in {"list", "tuple"} and value.args:
+                if isinstance(value, ast.Call) and bare_name(value) in {"list", "tuple"} and value.args:
                     value = value.args[0]
                 attribute = _own_attribute(one)
                 if attribute and isinstance(value, ast.Name) and init and value.id in init.parameters:
@@ -108,7 +109,7 @@ def _is_share(value: ast.expr, progress: str) -> bool:
         match node:
             case ast.BinOp(left=left, op=ast.Div()) if progress in _names(left):
                 return True
-            case ast.Call() if _bare(node) in SHARES and progress in _names(node):
+            case ast.Call() if bare_name(node) in SHARES and progress in _names(node):
                 return True
     return False
 
@@ -152,7 +153,3 @@ def _is_held_out(node: ast.AST) -> bool:
 
 def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
-
-
-def _bare(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))

@@ -14,6 +14,7 @@ from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind, same_object
 from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.execution import STEPS, Exhausted
 from stethoscope.program.walk.values import Applied, Constant, Items, Site, Value
@@ -144,7 +145,7 @@ def _nodes(block: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def _calls(block: list[ast.stmt], wanted: Callable[[str], bool]) -> Iterator[ast.Call]:
     for node in _nodes(block):
-        if isinstance(node, ast.Call) and wanted(_bare(node)):
+        if isinstance(node, ast.Call) and wanted(bare_name(node)):
             yield node
 
 
@@ -168,8 +169,4 @@ def _speaks_of_resizing(function: Function) -> bool:
 def _is_resizing(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    return _bare(node) in SPOKEN_RESIZES or (dotted(node.func) or "") in RESIZE_CALLS
-
-
-def _bare(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+    return bare_name(node) in SPOKEN_RESIZES or (dotted(node.func) or "") in RESIZE_CALLS

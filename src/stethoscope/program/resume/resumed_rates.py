@@ -18,6 +18,7 @@ from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.resume.checkpointing import COUNTER_WORDS, Resumption, is_loaded, schedules
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Assignment, Call, Event, Scope
 from stethoscope.program.walk.values import Applied, Constant, Delayed, FunctionValue, Part, Site, Value
 
@@ -259,27 +260,23 @@ def _loop_names(walk: Walk, event: Event, fresh: dict[str, ast.AST]) -> set[str]
 def _counted_from_zero(loop: ast.For) -> str:
     """The variable of `for i in range(n)` or `for i, batch in enumerate(batches)`."""
     header = loop.iter
-    while isinstance(header, ast.Call) and _bare(header) in WRAPPERS and header.args:
+    while isinstance(header, ast.Call) and bare_name(header) in WRAPPERS and header.args:
         header = header.args[0]
     first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
     if not (isinstance(header, ast.Call) and isinstance(first, ast.Name)):
         return ""
-    name = _bare(header)
+    name = bare_name(header)
     if name == "enumerate" and isinstance(loop.target, ast.Tuple):
         start = [*header.args[1:], *(k.value for k in header.keywords)]
         return first.id if all(isinstance(one, ast.Constant) for one in start) else ""
     if name == "zip" and header.args and isinstance(header.args[0], ast.Call):
         inner = header.args[0]
-        is_count = _bare(inner) == "count" and all(isinstance(arg, ast.Constant) for arg in inner.args)
+        is_count = bare_name(inner) == "count" and all(isinstance(arg, ast.Constant) for arg in inner.args)
         return first.id if is_count else ""
     if name in {"range", "trange"}:
         is_whole = len(header.args) == 1 or isinstance(header.args[0], ast.Constant)
         return first.id if is_whole else ""
     return ""
-
-
-def _bare(call: ast.Call) -> str:
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
 
 
 def _counters(walk: Walk, names: set[str]) -> dict[str, ast.AST]:

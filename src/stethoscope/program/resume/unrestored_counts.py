@@ -229,7 +229,7 @@ def _collect(source: Source, stores: _Stores) -> None:
 def _is_filled(counted: Site) -> bool:
     """Whether the object that a count lies in may be filled as a whole: `vars(self).update(saved)`."""
     node = counted.node
-    target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]  # type: ignore[attr-defined]
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     if isinstance(target, ast.Attribute):
         names = {name for name in EVERYTHING if name in counted.source.text}
         return bool(names - {"deepcopy"})
