@@ -317,7 +317,14 @@ def _nearest_of_each_name(program: Program, recipes: Iterable[Recipe]) -> list[R
 def _nearness(program: Program, recipe: Recipe) -> int:
     """How many folders a settings file shares with the nearest file of a program."""
     home = Path(os.path.abspath(recipe.files[0].file)).parent.parts
-    return max(_shared(home, Path(os.path.abspath(source.file)).parent.parts) for source in program)
+    return max(_shared(home, folder) for folder in _folders(program))
+
+
+@remembered
+def _folders(program: Program) -> frozenset[tuple[str, ...]]:
+    """The folders that a program's files lie in, part by part."""
+    names = {os.path.dirname(os.path.abspath(source.file)) for source in program}
+    return frozenset(Path(name).parts for name in names)
 
 
 def _words(program: Program) -> frozenset[str]:
@@ -351,7 +358,7 @@ def _loads_settings(program: Program) -> bool:
 
 def _is_namesake(program: Program, recipe: Recipe) -> bool:
     stem = Path(recipe.files[0].file).stem
-    return any(Path(source.file).stem == stem for source in program)
+    return any(os.path.basename(source.file) == f"{stem}.py" for source in program)
 
 
 def _shared(left: Sequence[str], right: Sequence[str]) -> int:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Kind = TypeVar("Kind", bound=ast.AST)
 
 # What never holds an expression or statement that anybody asks for.
-_LEAVES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "name", "names", "kind", "lineno", "asname"})
+_LEAVES = frozenset(
+    {"ctx", "op", "ops", "id", "attr", "arg", "name", "names", "kind", "asname", "module", "level", "simple"}
+    | {"type_comment", "type_ignores", "tag", "is_async", "conversion", "lineno", "rest", "kwd_attrs"}
+)
+# Their lists have holes: `{**others}` has no key, and a parameter behind the star may have no default.
+_WITH_HOLES = frozenset({ast.Dict, ast.arguments})
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 
@@ -26,23 +32,23 @@ def _fields() -> dict[type[ast.AST], tuple[str, ...]]:
     found = {kind: tuple(name for name in kind._fields if name not in _LEAVES) for kind in kinds}
     # Here names that are texts elsewhere hold nodes.
     found[ast.Import] = found[ast.ImportFrom] = ("names",)
-    found[ast.Constant] = ()
+    found[ast.Constant] = found[ast.MatchSingleton] = ()
     return found
 
 
 _FIELDS = _fields()
 
 
-def children(node: ast.AST) -> Iterator[ast.AST]:
+def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node; contexts and operators are left out."""
+    found: list[ast.AST] = []
     for name in _FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            for child in value:
-                if isinstance(child, ast.AST):
-                    yield child
-        elif isinstance(value, ast.AST):
-            yield value
+            found += value
+        elif value is not None:
+            found.append(value)
+    return [child for child in found if child is not None] if node.__class__ in _WITH_HOLES else found
 
 
 def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
@@ -57,26 +63,45 @@ def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDe
                 waiting.extend(getattr(node, block, ()))
 
 
-def walk(tree: ast.AST) -> Sequence[ast.AST]:
-    """A node and all below it, contexts and operators left out; those of one block come in order."""
-    return _kept(tree, "_in_order", _in_order) if tree.__class__ in _KEPT else _in_order(tree)
+@overload
+def walk(tree: ast.AST) -> Sequence[ast.AST]: ...
+@overload
+def walk(tree: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
+def walk(tree: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    """A node and all below it, or those of some kinds; those of one block come in order."""
+    return _found(tree, "_in_order", _in_order, kinds)
 
 
-def all_nodes(tree: ast.AST) -> Sequence[ast.AST]:
-    """A node and all below it, the outer ones first, contexts and operators left out."""
-    return _kept(tree, "_all_nodes", _outer_first) if tree.__class__ in _KEPT else _outer_first(tree)
+@overload
+def all_nodes(tree: ast.AST) -> Sequence[ast.AST]: ...
+@overload
+def all_nodes(tree: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
+def all_nodes(tree: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    """A node and all below it, or those of some kinds, the outer ones first."""
+    return _found(tree, "_all_nodes", _outer_first, kinds)
 
 
-def own_nodes(node: FunctionNode) -> Sequence[ast.AST]:
-    """The nodes of a function's body, without those of the functions and classes defined inside it."""
-    return _kept(node, "_own_nodes", _own)
+@overload
+def own_nodes(node: FunctionNode) -> Sequence[ast.AST]: ...
+@overload
+def own_nodes(node: FunctionNode, *kinds: type[Kind]) -> Sequence[Kind]: ...
+def own_nodes(node: FunctionNode, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    """The nodes of a function's body, or those of some kinds, without those of definitions inside it."""
+    return _found(node, "_own_nodes", _own, kinds)
 
 
-def _kept(node: ast.AST, name: str, find: Callable[[Any], list[ast.AST]]) -> Sequence[ast.AST]:
-    kept: dict[str, list[ast.AST]] = vars(node)
-    if name not in kept:
-        kept[name] = find(node)
-    return kept[name]
+def _found(
+    tree: ast.AST, name: str, find: Callable[[Any], list[ast.AST]], kinds: tuple[type[ast.AST], ...]
+) -> Sequence[ast.AST]:
+    """The nodes below a definition are kept with it, those of some kinds too; contexts are left out."""
+    if tree.__class__ not in _KEPT:
+        return [node for node in find(tree) if node.__class__ in kinds] if kinds else find(tree)
+    kept: dict[tuple[type[ast.AST], ...], list[ast.AST]] = vars(tree).setdefault(name, {})
+    if () not in kept:
+        kept[()] = find(tree)
+    if kinds not in kept:
+        kept[kinds] = [node for node in kept[()] if node.__class__ in kinds]
+    return kept[kinds]
 
 
 def _in_order(tree: ast.AST) -> list[ast.AST]:
@@ -85,14 +110,16 @@ def _in_order(tree: ast.AST) -> list[ast.AST]:
     while waiting:
         node = waiting.pop()
         found.append(node)
-        waiting.extend(reversed(tuple(children(node))))
+        if _FIELDS[node.__class__]:
+            waiting += children(node)[::-1]
     return found
 
 
 def _outer_first(tree: ast.AST) -> list[ast.AST]:
     found = [tree]
     for node in found:  # grows while it is gone through
-        found.extend(children(node))
+        if _FIELDS[node.__class__]:
+            found += children(node)
     return found
 
 
@@ -102,5 +129,6 @@ def _own(node: FunctionNode) -> list[ast.AST]:
     while waiting:
         current = waiting.pop()
         found.append(current)
-        waiting.extend(child for child in children(current) if child.__class__ not in _DEFINITIONS)
+        if _FIELDS[current.__class__]:
+            waiting += [child for child in children(current) if child.__class__ not in _DEFINITIONS]
     return found

@@ -52,8 +52,8 @@ def pipelines(index: Index) -> tuple[Pipeline, ...]:
 
 def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
     parents = {child: node for node in all_nodes(module.source.tree) for child in children(node)}
-    for node in all_nodes(module.source.tree):
-        if not (isinstance(node, ast.Call) and _last(node) in CHAINS):
+    for node in all_nodes(module.source.tree, ast.Call):
+        if _last(node) not in CHAINS:
             continue
         purpose = _purpose(node, parents)
         steps = _steps(index, module, node)

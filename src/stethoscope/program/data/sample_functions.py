@@ -71,14 +71,13 @@ def _handed_over(index: Index) -> Iterator[str]:
         for cls in index.classes
         if "__call__" in cls.methods and not is_of_network(cls.methods["__call__"], index)
     }
+    chained = CHAINS | chains
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for call in all_nodes(module.source.tree):
-            if not isinstance(call, ast.Call):
-                continue
+        for call in all_nodes(module.source.tree, ast.Call):
             handed = [keyword.value for keyword in call.keywords if keyword.arg in HANDED_AS]
-            if bare_name(call) in CHAINS | chains:
+            if bare_name(call) in chained:
                 handed += [*call.args, *(keyword.value for keyword in call.keywords)]
             for one in handed:
                 yield from _names(one)

@@ -40,9 +40,8 @@ def told_apart(index: Index) -> tuple[ToldApart, ...]:
 def _in_function(function: Function) -> ToldApart | None:
     calls = [
         (node, node.func)
-        for node in own_nodes(function.node)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
+        for node in own_nodes(function.node, ast.Call)
+        if isinstance(node.func, ast.Attribute)
         and STATISTICS.intersection(words(node.func.attr))
         and node.func.attr not in COMPUTING
         and node.args

@@ -19,8 +19,13 @@ COPYING = (".repeat(", ".expand(", ".tile(", "repeat(", "tile(", "stack(", "cat(
 def widening_functions(index: Index, axis_of_copies: Callable[[ast.Call], str | None]) -> frozenset[str]:
     """The names of functions that, on some way, answer with copies of a parameter along its channels."""
     named: dict[str, list[Function]] = {}
+    copying = {
+        source.file
+        for source in index.program
+        if not is_test(source) and any(word in source.text for word in COPYING)
+    }
     for function in index.functions:
-        if not is_test(function.source) and any(word in function.source.text for word in COPYING):
+        if function.source.file in copying:
             named.setdefault(function.name, []).append(function)
     return frozenset(
         name for name, known in named.items() if len(known) == 1 and _widens(known[0], axis_of_copies)
@@ -35,8 +40,8 @@ def is_about_channels(function: Function) -> bool:
 
 def _widens(function: Function, axis_of_copies: Callable[[ast.Call], str | None]) -> bool:
     parameters = set(function.parameters)
-    for node in own_nodes(function.node):
-        for answer in _answers(node.value) if isinstance(node, ast.Return) else ():
+    for node in own_nodes(function.node, ast.Return):
+        for answer in _answers(node.value):
             place = axis_of_copies(answer)
             mentioned = {one.id for one in all_nodes(answer) if isinstance(one, ast.Name)}
             if place is None or not mentioned & parameters or "noise" in words_of(answer):

@@ -67,7 +67,10 @@ def evaluates(function: Function) -> bool:
         return True
     if any(name.endswith(("no_grad", "inference_mode")) for name in function.decorators):
         return True
-    return any(_is_without_gradient(node) or _is_eval_call(node) for node in own_nodes(function.node))
+    return any(
+        _is_without_gradient(node) or _is_eval_call(node)
+        for node in own_nodes(function.node, ast.With, ast.Call)
+    )
 
 
 def _is_without_gradient(node: ast.AST) -> bool:

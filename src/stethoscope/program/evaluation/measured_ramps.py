@@ -54,7 +54,7 @@ def _counted(index: Index) -> Iterator[str]:
     """The attributes that objects count up: `self.seen += 1`."""
     for cls in index.classes:
         for name, method in cls.methods.items():
-            for node in own_nodes(method.node) if name not in NOT_COUNTING else ():
+            for node in own_nodes(method.node, ast.AugAssign) if name not in NOT_COUNTING else ():
                 match node:
                     case ast.AugAssign(
                         op=ast.Add(), target=ast.Attribute(attr=attribute), value=ast.Constant()

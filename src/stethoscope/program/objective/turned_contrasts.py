@@ -55,6 +55,9 @@ class _Side:
     measure: int
 
 
+SPEAKING = (ast.Name, ast.arg, ast.Attribute, ast.keyword, ast.Constant)
+
+
 @remembered
 def turned_contrasts(index: Index) -> tuple[TurnedContrast, ...]:
     """Look through every function of a program that trains."""
@@ -62,7 +65,7 @@ def turned_contrasts(index: Index) -> tuple[TurnedContrast, ...]:
         return ()
     found: list[TurnedContrast] = []
     for function in index.functions:
-        if any(map(_speaks_of_pairs, own_nodes(function.node))):
+        if any(map(_speaks_of_pairs, own_nodes(function.node, *SPEAKING))):
             found.extend(_in_function(index, function))
     return tuple(found)
 

@@ -8,7 +8,7 @@ one (`TrainingArguments(fp16=True)`) or in the settings.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stethoscope.program.index import Class, Function, Index, Module, dotted
@@ -187,9 +187,9 @@ def made_somewhere(index: Index, run: Execution, cls: Class) -> Instance | None:
     for module in index.modules.values():
         if cls.name not in module.source.text:
             continue
-        nodes = list(all_nodes(module.source.tree))
-        for node in nodes:
-            if not isinstance(node, ast.Call) or index.resolve(module, dotted(node.func) or "") is not cls:
+        nodes = all_nodes(module.source.tree)
+        for node in all_nodes(module.source.tree, ast.Call):
+            if index.resolve(module, dotted(node.func) or "") is not cls:
                 continue
             given = (*node.args, *(word.value for word in node.keywords))
             makers = {
@@ -264,7 +264,7 @@ def _trains(call: ast.Call) -> bool:
     return full.endswith(("Trainer", "Runner")) or full == "deepspeed.initialize"
 
 
-def assigned(nodes: list[ast.AST], name: str) -> Iterator[ast.expr]:
+def assigned(nodes: Sequence[ast.AST], name: str) -> Iterator[ast.expr]:
     """What a name is assigned, one after the other."""
     for node in nodes:
         if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets):

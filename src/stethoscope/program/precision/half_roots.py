@@ -108,11 +108,13 @@ def _all_roots(index: Index, run: Execution, known: tuple[Trace, ...]) -> Iterat
     entered_in = {function for trace in known for function in _functions_of_regions(trace)}
     # What trains comes first: the walk has a budget.
     for function in sorted(index.functions, key=lambda one: one not in entered_in):
-        opens = function in entered_in or any(map(_opens_region, own_nodes(function.node)))
+        opens = function in entered_in or any(
+            map(_opens_region, own_nodes(function.node, ast.With, ast.AsyncWith))
+        )
         if opens or any("autocast" in name for name in function.decorators):
             yield Root(function, _bound(run, function, seen), Mode())
     for function in index.functions:
-        if any(map(_casts_to_half, own_nodes(function.node))):
+        if any(map(_casts_to_half, own_nodes(function.node, ast.Call))):
             yield Root(function, _bound(run, function, seen), Mode())
 
 

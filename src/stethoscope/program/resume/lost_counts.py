@@ -86,7 +86,7 @@ class _Piece:
 
 def _pieces(sources: Sequence[Source]) -> Iterator[_Piece]:
     for source in sources:
-        for node in all_nodes(source.tree):
+        for node in all_nodes(source.tree, ast.Call, ast.Assign, ast.For):
             match node:
                 case ast.Call(func=ast.Attribute(value=holder, attr="load_state_dict")):
                     path = dotted(holder)

@@ -183,15 +183,15 @@ class _Stores:
     given: set[Slot] = field(default_factory=set)
 
 
+STORING = (ast.AugAssign, ast.Assign, ast.AnnAssign, ast.Dict, ast.Call)
+STORED = (ast.Name, ast.Attribute, ast.Subscript, ast.Starred, ast.List, ast.Tuple)
+
+
 def _collect(source: Source, stores: _Stores) -> None:
     plain: set[int] = set()  # targets that get a written number or are counted up
-    shared = {
-        name
-        for node in all_nodes(source.tree)
-        if isinstance(node, ast.Nonlocal | ast.Global)
-        for name in node.names
-    }
-    for node in all_nodes(source.tree):
+    shared = {name for node in all_nodes(source.tree, ast.Nonlocal) for name in node.names}
+    shared |= {name for node in all_nodes(source.tree, ast.Global) for name in node.names}
+    for node in all_nodes(source.tree, *STORING):
         if isinstance(node, ast.AugAssign) and (slot := _slot(node.target)) is not None:
             if slot[0] != "variable" or slot[1] in shared:
                 stores.raised.setdefault(slot, Site(source, node))
@@ -219,7 +219,7 @@ def _collect(source: Source, stores: _Stores) -> None:
                     stores.begun.update({("entry", key.value)} if is_number else ())
         elif isinstance(node, ast.Call):
             stores.given.update(_given_by(node))
-    for node in all_nodes(source.tree):
+    for node in all_nodes(source.tree, *STORED):
         if isinstance(getattr(node, "ctx", None), ast.Store) and id(node) not in plain:
             slot = _slot(node)
             if slot is not None:

@@ -172,7 +172,7 @@ def _defaults_win(source: Source, code: Mentions) -> Iterator[Undone]:
     """`{**given, **defaults}`: every field has a default, so nothing that was given remains."""
     if "**" not in source.text and "update" not in source.text and "|" not in source.text:
         return
-    for node in walk(source.tree):
+    for node in walk(source.tree, ast.Dict, ast.Call, ast.BinOp):
         for first, then in _merged(node):
             if not _is_all_defaults(then, source, code) or _is_all_defaults(first, source, code):
                 continue

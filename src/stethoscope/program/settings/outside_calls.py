@@ -21,6 +21,11 @@ _CATCHES_IT = re.compile(r"\b(?:TypeError|Exception|BaseException)\b")
 # Methods whose keywords are the settings of a training: `YOLO(...).train(epochs=3)`.
 _METHODS = frozenset({"train", "val"})
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_CIRCUMSTANCES = frozenset({*_FUNCTIONS, ast.Try, ast.If, ast.IfExp})
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LEAVES = frozenset({ast.Name, ast.Constant})
+
 Around = tuple[FunctionNode | ast.Lambda, ...]  # the functions that a node stands in
 
 
@@ -65,7 +70,7 @@ def outside_calls(program: Program) -> tuple[OutsideCall, ...]:
 
 def _calls(source: Source, known: Index) -> Iterator[OutsideCall]:
     going = _Walk(source, known, known.module_of(source))
-    yield from going.inside(source.tree, _Circumstances())
+    yield from going.through(source.tree)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,28 +84,19 @@ class _Circumstances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walk:
-    """One file: `inside` goes through it, with the functions that it stands in."""
+    """One file that is gone through with the circumstances of each call."""
 
     source: Source
     known: Index
     home: Module
 
-    def inside(self, node: ast.AST, now: _Circumstances) -> Iterator[OutsideCall]:
-        if isinstance(node, ast.Call) and node.keywords:
-            yield from self.call(node, now)
-        if isinstance(node, FunctionNode | ast.Lambda):
-            now = replace(now, functions=(*now.functions, node))
-        elif isinstance(node, ast.Try) and any(_goes_on(handler) for handler in node.handlers):
-            for part in (*node.body, *node.handlers):
-                yield from self.inside(part, replace(now, caught=True))
-            for part in (*node.orelse, *node.finalbody):
-                yield from self.inside(part, now)
-            return
-        elif isinstance(node, ast.If | ast.IfExp) and _asks_for_version(node.test):
-            now = replace(now, for_some_versions=True)
-        for child in children(node):
-            if child.__class__ is not ast.Name and child.__class__ is not ast.Constant:
-                yield from self.inside(child, now)
+    def through(self, tree: ast.Module) -> Iterator[OutsideCall]:
+        waiting: list[tuple[ast.AST, _Circumstances]] = [(tree, _Circumstances())]
+        while waiting:
+            node, now = waiting.pop()
+            if isinstance(node, ast.Call) and node.keywords:
+                yield from self.call(node, now)
+            waiting += _below(node, now)[::-1]
 
     def call(self, node: ast.Call, now: _Circumstances) -> Iterator[OutsideCall]:
         callee = node.func
@@ -150,6 +146,20 @@ class _Walk:
         return makers.pop() if len(makers) == 1 else None
 
 
+def _below(node: ast.AST, now: _Circumstances) -> list[tuple[ast.AST, _Circumstances]]:
+    """What stands directly in a node and may hold a call, each with its circumstances."""
+    if node.__class__ in _CIRCUMSTANCES:
+        if isinstance(node, _FUNCTIONS):
+            now = replace(now, functions=(*now.functions, node))
+        elif isinstance(node, ast.Try) and any(map(_goes_on, node.handlers)):
+            caught = replace(now, caught=True)
+            tried = [(part, caught) for part in (*node.body, *node.handlers)]
+            return [*tried, *((part, now) for part in (*node.orelse, *node.finalbody))]
+        elif isinstance(node, ast.If | ast.IfExp) and _asks_for_version(node.test):
+            now = replace(now, for_some_versions=True)
+    return [(child, now) for child in children(node) if child.__class__ not in _LEAVES]
+
+
 def _goes_on(handler: ast.ExceptHandler) -> bool:
     """Whether the source goes on after a TypeError: it is caught and not raised again."""
     catches = handler.type is None or _CATCHES_IT.search(ast.unparse(handler.type))
@@ -197,13 +207,11 @@ def _is_local(name: str, around: Around) -> bool:
 def _bound(node: FunctionNode | ast.Lambda) -> frozenset[str]:
     """The names that are local to a function: parameters and what it assigns, imports left out."""
     names = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
-    body = node.body if isinstance(node.body, list) else [node.body]
-    for statement in body:
-        for part in walk(statement):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                names.add(part.id)
-            elif isinstance(part, FunctionNode | ast.ClassDef):
-                names.add(part.name)
+    for part in walk(node, ast.Name, *_DEFINITIONS):
+        if isinstance(part, ast.Name):
+            names.update({part.id} if isinstance(part.ctx, ast.Store) else ())
+        elif isinstance(part, _DEFINITIONS) and part is not node:
+            names.add(part.name)
     return frozenset(names)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -62,6 +62,9 @@ class Effects:
     handing: dict[str, list[Function]]
 
 
+_CHANGING = (ast.Global, ast.Nonlocal, ast.Attribute, ast.Subscript, ast.Call)
+
+
 @lru_cache(maxsize=4)
 def effects(index: Index) -> Effects:
     """Find the functions with effects; a call counts as every function of that name."""
@@ -73,24 +76,24 @@ def effects(index: Index) -> Effects:
     names_of = _names_of_callable_objects(index)
     classes = {cls.name for cls in index.classes}.union(*names_of.values())
     for function in index.functions:
-        nodes = list(own_nodes(function.node))
-        names = set(_called_names(nodes))
+        calls = own_nodes(function.node, ast.Call)
+        names = set(_called_names(calls))
         for name in names:
             if name in classes or index.functions_named(name):
                 callers.setdefault(name, []).append(function)
-        bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        for name in {name for node in nodes for name in handed_names(node)} - bound - {*function.parameters}:
+        bound = {one.id for one in own_nodes(function.node, ast.Name) if isinstance(one.ctx, ast.Store)}
+        for name in {name for node in calls for name in handed_names(node)} - bound - {*function.parameters}:
             if index.functions_named(name):
                 handing.setdefault(name, []).append(function)
         is_evaluation = any(word in function.name.lower() for word in EVALUATING) or any(
             name.endswith(("no_grad", "inference_mode")) for name in function.decorators
         )
         is_named = names & TELLING or any(name.lower().endswith(NETWORKS) for name in names)
-        if is_evaluation or is_named or _calls_back(function, nodes) or _clears_by_hand(nodes):
+        if is_evaluation or is_named or _calls_back(function, bound) or _clears_by_hand(function, names):
             telling.append(function)
-        if _has_backward(nodes):
+        if _has_backward(calls):
             minimising.add(function)
-        if function in minimising or _changes_something(function, nodes):
+        if function in minimising or _changes_something(function):
             direct.append(function)
     return Effects(
         frozenset(_with_callers(direct, callers)),
@@ -108,8 +111,8 @@ def _names_of_callable_objects(index: Index) -> dict[str, frozenset[str]]:
     wanted = {cls.name for cls in index.classes if "__call__" in cls.methods}
     found: dict[str, set[str]] = {name: set() for name in wanted}
     for function in index.functions if wanted else ():
-        for node in own_nodes(function.node):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        for node in own_nodes(function.node, ast.Assign):
+            if isinstance(node.value, ast.Call):
                 made = "".join(_called_names([node.value]))
                 for target in node.targets if made in wanted else ():
                     name = getattr(target, "attr", None) or getattr(target, "id", None)
@@ -132,7 +135,7 @@ def _with_callers(direct: list[Function], callers: dict[str, list[Function]]) ->
     return found
 
 
-def _called_names(nodes: list[ast.AST]) -> Iterator[str]:
+def _called_names(nodes: Sequence[ast.AST]) -> Iterator[str]:
     for inner in nodes:
         if isinstance(inner, ast.Call):
             if isinstance(inner.func, ast.Name):
@@ -150,38 +153,32 @@ def handed_names(node: ast.AST) -> Iterator[str]:
                     yield name
 
 
-def _calls_back(function: Function, nodes: list[ast.AST]) -> bool:
+def _calls_back(function: Function, bound: set[str]) -> bool:
     """Whether something is called for its effect that has no name here: `getattr(hook, name)(self)`, or
     `for callback in self.callbacks: callback(state)`. What it does shows only when it is followed.
     """
-    statements = (node.value for node in nodes if isinstance(node, ast.Expr))
+    statements = (node.value for node in own_nodes(function.node, ast.Expr))
     dropped = [value.func for value in statements if isinstance(value, ast.Call)]
     if any(isinstance(func, ast.Subscript | ast.Call) for func in dropped):
         return True
     called = {func.id for func in dropped if isinstance(func, ast.Name)}
-    if not called:
-        return False
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return bool(called & (own | set(function.parameters)))
+    return bool(called & (bound | set(function.parameters)))
 
 
-def _clears_by_hand(nodes: list[ast.AST]) -> bool:
+def _clears_by_hand(function: Function, called: set[str]) -> bool:
     """`p.grad.zero_()`, `p.grad = None`."""
     return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "grad"
-        and (node.ctx.__class__ is ast.Store or "zero_" in _called_names(nodes))
-        for node in nodes
+        node.attr == "grad" and (node.ctx.__class__ is ast.Store or "zero_" in called)
+        for node in own_nodes(function.node, ast.Attribute)
     )
 
 
-def _has_backward(nodes: list[ast.AST]) -> bool:
-    return any(hands_over_loss(node) for node in nodes) or any(
-        isinstance(inner, ast.Call)
-        and isinstance(inner.func, ast.Attribute)
+def _has_backward(calls: Sequence[ast.Call]) -> bool:
+    return any(hands_over_loss(call) for call in calls) or any(
+        isinstance(inner.func, ast.Attribute)
         and inner.func.attr in BACKWARD
         and not (isinstance(inner.func.value, ast.Call) and _is_super(inner.func.value))
-        for inner in nodes
+        for inner in calls
     )
 
 
@@ -199,11 +196,11 @@ def _is_super(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
-def _changes_something(function: Function, nodes: list[ast.AST]) -> bool:
+def _changes_something(function: Function) -> bool:
     if function.name == "__init__":
         return False
     parameters = set(function.parameters)
-    for node in nodes:
+    for node in own_nodes(function.node, *_CHANGING):
         if isinstance(node, ast.Global | ast.Nonlocal):
             return True
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
