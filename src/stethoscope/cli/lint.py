@@ -93,8 +93,10 @@ def command(
     """
     from stethoscope.cli._patience import patience
     from stethoscope.lint import examined, rules_asked_for
+    from stethoscope.lint.collecting import collect_rarely_to_the_end
     from stethoscope.report.clean_text import one_line
 
+    collect_rarely_to_the_end()
     telling = _Telling(format_, output, verbose, statistics, unsafe_fixes)
     paths, base = _paths_and_base(path, changed)
     _must_agree(paths, fixing, as_diff, format_, stdin_filename)
