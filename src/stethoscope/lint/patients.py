@@ -329,7 +329,9 @@ def _folders(program: Program) -> frozenset[tuple[str, ...]]:
 
 def _words(program: Program) -> frozenset[str]:
     """The names that a program's source speaks, and the files that Hydra is told to compose."""
-    words = {word for source in program for word in re.findall(r"[\w.-]+", source.text)}
+    words: set[str] = set()
+    for source in program:
+        words.update(re.findall(r"[\w.-]+", source.text))
     composed = {name for source in program for name in _COMPOSED.findall(source.text)}
     return frozenset(words | {f"{os.path.basename(name)}{end}" for name in composed for end in HYDRA_ENDINGS})
 

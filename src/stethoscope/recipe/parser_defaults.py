@@ -35,7 +35,9 @@ _OF_CLASSES = frozenset(
 )
 _COMMANDS = frozenset({"command", "callback", "main"})
 _STARTS_A_FUNCTION = re.compile(r"\b(?:tyro\.cli|Fire|typer\.run|jsonargparse\.CLI|auto_cli)\(\s*(\w+)")
-_TRAINS = re.compile(r"\.backward\(|\bTrainer\(|\.fit\(")
+_TRAINER = re.compile(r"\bTrainer\(")
+_DECLARATION = re.compile(r"add_argument\(|DEFINE_\w+\(|\boption\(|Option\(|ArgumentParser\(|\bcli\(")
+_IN_DECLARATIONS = ("add_argument(", "DEFINE_", "ption(", "ArgumentParser(", "cli(")
 _HOLDS_SETTINGS = re.compile(
     r"(?:config|cfg|conf|opts?|options|args|params|hparams|hps?|settings)$", re.IGNORECASE
 )
@@ -81,7 +83,7 @@ def _concerned(program: Program, script: str) -> Sequence[Source]:
         named = [s for s in program if _is_named(s, wanted)]
         return [source for start in named[:1] for source in _reached(start, program)]
     declaring = [source for source in program if _declares(source)]
-    declaring = declaring or [source for source in program if _TRAINS.search(source.text)]
+    declaring = declaring or [source for source in program if _trains(source.text)]
     return declaring if len(declaring) == 1 else ()
 
 
@@ -94,9 +96,14 @@ def _is_named(source: Source, script: str) -> bool:
 
 
 def _declares(source: Source) -> bool:
-    return bool(
-        re.search(r"add_argument\(|DEFINE_\w+\(|\boption\(|Option\(|ArgumentParser\(|\bcli\(", source.text)
-    )
+    # A word is found much faster than a pattern, and most files have none of them.
+    return any(word in source.text for word in _IN_DECLARATIONS) and bool(_DECLARATION.search(source.text))
+
+
+def _trains(text: str) -> bool:
+    if ".backward(" in text or ".fit(" in text:
+        return True
+    return "Trainer(" in text and bool(_TRAINER.search(text))
 
 
 def _reached(start: Source, program: Program) -> Iterator[Source]:
@@ -150,7 +157,7 @@ def _options(source: Source) -> Iterator[Option]:
             yield from _as_options(names.records.get(statement.name))
     if _SETS_FROM_COMMAND_LINE.search(source.text):
         yield from _constants(source, spans)
-    elif _TRAINS.search(source.text) and not _declares(source):
+    elif _trains(source.text) and not _declares(source):
         yield from _written_in(source, names)
 
 

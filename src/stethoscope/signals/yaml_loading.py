@@ -13,6 +13,7 @@ from stethoscope.signals.missing import Missing
 _OTHER_RULES = re.compile(
     r"^\s*(?:from|import)\s+(?:ruamel|strictyaml|jsonargparse)\b|\bLightningCLI\(|BaseLoader", re.MULTILINE
 )
+_OTHER_LOADERS = ("ruamel", "strictyaml", "jsonargparse", "LightningCLI", "BaseLoader")
 _SWITCHES = re.compile(r"[\"'](on|off|yes|no)[\"']", re.IGNORECASE)
 
 
@@ -36,6 +37,11 @@ def measure(run: Run) -> YamlLoading | Missing:
 
 @remembered  # a program is asked once, under however many settings it is examined
 def _loading(program: Program) -> YamlLoading:
-    other = any(_OTHER_RULES.search(source.text) for source in program)
+    other = any(_has_other_rules(source.text) for source in program)
     words = {word.lower() for source in program for word in _SWITCHES.findall(source.text)}
     return YamlLoading(other, frozenset(words))
+
+
+def _has_other_rules(text: str) -> bool:
+    # A word is found much faster than a pattern, and most files have none of them.
+    return any(word in text for word in _OTHER_LOADERS) and bool(_OTHER_RULES.search(text))

@@ -49,4 +49,7 @@ def _functions(index: Index) -> dict[int, Function]:
 @remembered
 def _words(index: Index) -> Counter[str]:
     """How often each word stands in the sources, whatever it means there."""
-    return Counter(word for source in index.program for word in re.findall(r"\w+", source.text))
+    counted: Counter[str] = Counter()
+    for source in index.program:
+        counted.update(re.findall(r"\w+", source.text))
+    return counted
