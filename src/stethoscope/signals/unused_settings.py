@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from stethoscope.program.index import Class, Function, Index, dotted, index
@@ -15,7 +16,7 @@ from stethoscope.program.settings.option import Option
 from stethoscope.program.settings.setting_reads import is_told
 from stethoscope.program.settings.setting_uses import SettingUses, Usage, Use, setting_uses
 from stethoscope.program.settings.void_arguments import void_arguments
-from stethoscope.run import Run, Setting, Where
+from stethoscope.run import Key, Run, Setting, Where
 from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
 
@@ -187,7 +188,8 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
             if file.syntax != "shell" and _is_read_here(settings, uses):
                 known = [s for s in settings if not f"{s.dotted}.".startswith(unknown)]
                 sections = _sections(settings)
-                yield from (_of_file(s, _beside(s, sections)) for s in known)
+                beside = {above: _beside(above, sections) for above in {s.key[:-1] for s in known}}
+                yield from (_of_file(s, beside[s.key[:-1]]) for s in known)
     yield from _typed(run, uses)
     for option in uses.options:
         if option.kind != "constant" or speaks_of_training(option.name):
@@ -221,9 +223,9 @@ def _of_file(setting: Setting, beside: frozenset[str] = frozenset()) -> _Wanted:
     return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, None, beside)
 
 
-def _sections(settings: Iterable[Setting]) -> dict[tuple[str | int, ...], set[str]]:
+def _sections(settings: Iterable[Setting]) -> dict[Key, set[str]]:
     """The names of settings and sections in each section of a file; the file itself is the empty key."""
-    found: dict[tuple[str | int, ...], set[str]] = {}
+    found: dict[Key, set[str]] = {}
     for setting in settings:
         for depth, part in enumerate(setting.key):
             if isinstance(part, str):
@@ -231,10 +233,10 @@ def _sections(settings: Iterable[Setting]) -> dict[tuple[str | int, ...], set[st
     return found
 
 
-def _beside(setting: Setting, sections: Mapping[tuple[str | int, ...], set[str]]) -> frozenset[str]:
-    """The names of all settings and sections in the sections that hold this one, the file's own included."""
-    above = (sections.get(setting.key[:depth], set()) for depth in range(len(setting.key)))
-    return frozenset(chain.from_iterable(above))
+def _beside(key: Key, sections: Mapping[Key, set[str]]) -> frozenset[str]:
+    """The names of all settings and sections in a section and those that hold it, the file's own included."""
+    around = (sections.get(key[:depth], set()) for depth in range(len(key) + 1))
+    return frozenset(chain.from_iterable(around))
 
 
 def _of_option(option: Option) -> _Wanted:
@@ -350,6 +352,7 @@ def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
     return uses.of(place.name, place.sections, place.beside)
 
 
+@lru_cache(maxsize=65_536)  # files of one project share most of their names
 def is_exempt(name: str) -> bool:
     """Whether a setting is one that launchers pass to every program, or that is there to be printed."""
     if _EXEMPT.search(name):
@@ -359,6 +362,7 @@ def is_exempt(name: str) -> bool:
     return bool(_EXEMPT_THINGS.search(name)) and not is_of_training
 
 
+@lru_cache(maxsize=65_536)
 def speaks_of_training(name: str) -> bool:
     """Whether a setting's name says that its value changes what is learned."""
     words = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())

@@ -30,12 +30,12 @@ __all__ = [
 def asked_for(recipe: Recipe) -> Mapping[str, tuple[Asked, ...]]:
     """What a recipe asks for, by quantity; a parser's default counts where nothing else is said of it."""
     found: dict[str, list[Asked]] = {module.QUANTITY.name: [] for module in _modules()}
+    readers = [(module.read, found[module.QUANTITY.name]) for module in _modules()]
     for spelling in spellings(recipe):
-        for module in _modules():
-            asked = found[module.QUANTITY.name]
+        for read, asked in readers:
             if spelling.is_default and any(not one.is_default for one in asked):
                 continue
-            amount: Amount | None = module.read(spelling)
+            amount: Amount | None = read(spelling)
             if amount is not None:
                 asked.append(Asked(amount, spelling.setting, spelling.name, spelling.is_default))
     return {name: tuple(asked) for name, asked in found.items()}

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 
 from stethoscope.run import Key, Recipe, Setting
@@ -21,6 +22,7 @@ _NOT_TRAINING = frozenset(
         *("predict", "prediction", "sampling", "sampler", "sample", "export", "generation", "generate"),
     }
 )
+_OTHER_PURPOSES = _NOT_TRAINING | _ANOTHER_NETWORK
 _UNITS = {
     "step": "step,steps,iter,iters,iteration,iterations,it,its,update,updates,itr,batches",
     "epoch": "epoch,epochs,nepochs,ep",
@@ -39,7 +41,8 @@ class Spelling:
     """A setting, or a list of them, and the words of its name.
 
     `leaf` is the last name in small letters with underscores, `words` are its words and `around` those of
-    the sections it stands in. `value` is a list where the setting is one.
+    the sections it stands in. `value` is a list where the setting is one; `number` is the value as a finite
+    number, also where it was written so that YAML makes a text of it.
     """
 
     setting: Setting
@@ -48,12 +51,8 @@ class Spelling:
     leaf: str
     words: frozenset[str]
     around: frozenset[str]
+    number: float | None
     is_default: bool = False
-
-    @property
-    def number(self) -> float | None:
-        """The value as a finite number, also where it was written so that YAML makes a text of it."""
-        return as_number(self.value)
 
     @property
     def unit(self) -> str:
@@ -79,7 +78,7 @@ class Spelling:
     @property
     def is_for_training(self) -> bool:
         """Whether it is about the training of the main network, by the words of its name."""
-        return not (self.words | self.around) & (_NOT_TRAINING | _ANOTHER_NETWORK)
+        return _OTHER_PURPOSES.isdisjoint(self.words) and _OTHER_PURPOSES.isdisjoint(self.around)
 
     def says(self, *words: str) -> bool:
         """Whether any of these words is in its last name."""
@@ -134,9 +133,11 @@ def _spelling(key: Key, group: list[Setting], is_default: bool) -> Spelling:
     leaf = words_of(names[-1]) if names else ()
     around = frozenset(word for name in names[:-1] for word in words_of(name))
     name = ".".join(str(part) for part in key)
-    return Spelling(group[0], value, name, "_".join(leaf), frozenset(leaf), around, is_default)
+    words = frozenset(leaf)
+    return Spelling(group[0], value, name, "_".join(leaf), words, around, as_number(value), is_default)
 
 
+@lru_cache(maxsize=65_536)
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name in small letters."""
     return tuple(word.lower() for word in _BREAKS.split(_CAMEL.sub("_", name)) if word)
