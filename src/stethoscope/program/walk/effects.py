@@ -184,12 +184,10 @@ def _has_backward(calls: Sequence[ast.Call]) -> bool:
 
 def hands_over_loss(node: ast.AST) -> bool:
     """`Learner(..., loss_func=f)`: a trainer from outside minimises what it is given."""
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call) or not any(word.arg in LOSS_KEYWORDS for word in node.keywords):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if not any(word in name.lower() for word in ("learner", "trainer", "runner", "estimator")):
-        return False
-    return any(keyword.arg in LOSS_KEYWORDS for keyword in node.keywords)
+    return any(word in name.lower() for word in ("learner", "trainer", "runner", "estimator"))
 
 
 def _is_super(node: ast.Call) -> bool:

@@ -51,7 +51,11 @@ SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 def follow_block(run: Execution, body: Sequence[ast.stmt], frame: Frame) -> bool:
     """Follow statements up to the first that leaves; whether none does."""
-    return all(_follow_statement(run, statement, frame) for statement in body)
+    # A generator for each block costs as much as a short statement.
+    for statement in body:  # noqa: SIM110
+        if not _follow_statement(run, statement, frame):
+            return False
+    return True
 
 
 def _follow_statement(run: Execution, node: ast.stmt, frame: Frame) -> bool:
@@ -309,8 +313,20 @@ def _met_jump(run: Execution, node: ast.stmt, kind: str, frame: Frame) -> None:
 def _joined_names(states: list[dict[str, Value]]) -> dict[str, Value]:
     if len(states) == 1:
         return states[0]
+    first, *others = states
+    if len(others) == 1:
+        return _joined_pair(first, others[0])
     names = {name for state in states for name in state}
     return {name: choice(*(state[name] for state in states if name in state)) for name in names}
+
+
+def _joined_pair(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    """The names of two branches, which leave most of them alone."""
+    joined = left | right
+    for name, value in left.items():
+        if joined[name] is not value:
+            joined[name] = choice(value, joined[name])
+    return joined
 
 
 def _as_entered(value: Value) -> Value:
