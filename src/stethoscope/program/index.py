@@ -244,13 +244,13 @@ def index(program: Program) -> Index:
 
 def dotted(node: ast.AST) -> str | None:
     """`a.b.c` where the expression is just that."""
-    parts: list[str] = []
+    if isinstance(node, ast.Name):
+        return node.id
+    ends = ""
     while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
+        ends = f".{node.attr}{ends}"
         node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
+    return node.id + ends if isinstance(node, ast.Name) else None
 
 
 def _module(source: Source, functions: list[Function], classes: list[Class]) -> Module:

@@ -105,10 +105,13 @@ def _found(
 
 
 def _in_order(tree: ast.AST) -> list[ast.AST]:
-    found: list[ast.AST] = []
-    waiting = [tree]
+    found = [tree]
+    waiting = children(tree)[::-1]
     while waiting:
         node = waiting.pop()
+        if node.__class__ in _DEFINITIONS:
+            found += walk(node)  # which is kept: what is asked of a function is not looked for again
+            continue
         found.append(node)
         if _FIELDS[node.__class__]:
             waiting += children(node)[::-1]

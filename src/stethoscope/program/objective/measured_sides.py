@@ -45,6 +45,7 @@ PICKING = frozenset({
 NUMBERED = re.compile(r"\d+$")
 
 
+@lru_cache(maxsize=65_536)
 def role_named(name: str) -> int:
     """Whether a name says that it is of the pair, or of the others; 0 where it says neither or both."""
     parts = {NUMBERED.sub("", word) for word in words(name)}

@@ -183,14 +183,15 @@ class _Stores:
     given: set[Slot] = field(default_factory=set)
 
 
+SHARING = (ast.Nonlocal, ast.Global)
 STORING = (ast.AugAssign, ast.Assign, ast.AnnAssign, ast.Dict, ast.Call)
 STORED = (ast.Name, ast.Attribute, ast.Subscript, ast.Starred, ast.List, ast.Tuple)
 
 
 def _collect(source: Source, stores: _Stores) -> None:
     plain: set[int] = set()  # targets that get a written number or are counted up
-    shared = {name for node in all_nodes(source.tree, ast.Nonlocal) for name in node.names}
-    shared |= {name for node in all_nodes(source.tree, ast.Global) for name in node.names}
+    declared = all_nodes(source.tree, *SHARING)
+    shared = {name for node in declared if isinstance(node, SHARING) for name in node.names}
     for node in all_nodes(source.tree, *STORING):
         if isinstance(node, ast.AugAssign) and (slot := _slot(node.target)) is not None:
             if slot[0] != "variable" or slot[1] in shared:

@@ -124,7 +124,7 @@ def _flags_without_default(code: Mentions) -> dict[Source, set[str]]:
 
 def merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """Every pair of mappings of which the second wins, and where they are put together."""
-    for node in walk(tree, ast.Call, ast.Dict, ast.BinOp):
+    for node in walk(tree, ast.Dict, ast.Call, ast.BinOp):
         match node:
             case ast.Call(func=ast.Attribute(value=into, attr="update"), args=[then], keywords=[]):
                 first = last_given(into, source, code) if isinstance(into, ast.Name) else into
