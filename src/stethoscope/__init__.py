@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stethoscope.diagnose import Diagnosis, diagnose
+    from stethoscope.guard import Guard
 
 __version__ = "0.1.0"
-__all__ = ["Diagnosis", "__version__", "diagnose"]
+__all__ = ["Diagnosis", "Guard", "__version__", "diagnose"]
 
 
 def __getattr__(name: str) -> Any:
     """Import the line only when it is asked for, so that `stethoscope --help` stays fast."""
     if name in {"Diagnosis", "diagnose"}:
         return getattr(import_module("stethoscope.diagnose"), name)
+    if name == "Guard":
+        return import_module("stethoscope.guard").Guard
     raise AttributeError(f"module 'stethoscope' has no attribute {name!r}")
 
 

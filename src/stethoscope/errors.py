@@ -5,7 +5,9 @@
     |-- SeveralRuns             the paths given together tell of more than one run
     |-- UnwritableFile          the output could not be written where it was asked for
     |-- UnreadableFile          one file could not be read (a reader raises it; the run goes on without it)
-    `-- UnknownRule             `explain` was asked about a code or name that does not exist
+    |-- UnknownRule             `explain` was asked about a code or name that does not exist
+    |-- MissingExtra            a package that only this feature needs is not installed
+    `-- GuardStopped            Guard ended a training that it could protect no longer; the message is its report
 
 "The run is sick" is never an exception.
 """
@@ -35,3 +37,11 @@ class UnreadableFile(StethoscopeError):
 
 class UnknownRule(StethoscopeError):
     """No rule has this code or name."""
+
+
+class GuardStopped(StethoscopeError):
+    """Training is over: what Guard may do without asking is used up, and the weights are still good."""
+
+
+class MissingExtra(StethoscopeError, ImportError):
+    """A package is missing that only this feature needs; the message is the line that installs it."""

@@ -1,0 +1,385 @@
+"""Guard: three lines in a training loop, and the run survives.
+
+guard = Guard(model, optimizer, directory="runs/x")
+for batch in guard.batches(loader):
+    loss = ...
+    guard.loss(loss)
+    loss.backward()
+    optimizer.step()
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from stethoscope.errors import GuardStopped
+from stethoscope.guard import checkpoints, investigation, judging, structure
+from stethoscope.guard.buffers import KeptBuffers
+from stethoscope.guard.court import LOGGER, Court, Witness, shared
+from stethoscope.guard.finite import infinite_by_design
+from stethoscope.guard.forwarding import forwarder
+from stethoscope.guard.happening import Answer, Happening, Kind, Severity
+from stethoscope.guard.observation import Observation
+from stethoscope.guard.policy import Mode, Policy, Threshold
+from stethoscope.guard.ranks import Poll, common, earliest, poll, ranks
+from stethoscope.guard.recorder import Recorder
+from stethoscope.guard.returning import Returning
+from stethoscope.guard.scaler_watch import inner
+from stethoscope.guard.senses import Amount
+from stethoscope.guard.session import Session
+from stethoscope.guard.stepping import Update, Way
+
+STATE = 1  # version of `state_dict`
+
+
+class Guard:
+    """Watches a training from inside, keeps bad steps from the weights, and writes down what happened.
+
+    `optimizer` may be several. `scaler`, `schedule` and `ema` are what the loop uses of them; they are needed
+    to see the loss scale and to go back. `directory` is where the flight record and black boxes are written;
+    without one nothing is written. Wherever Guard did not act, training is bit-identical to one without it.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        optimizer: Optimizer | Sequence[Optimizer],
+        *,
+        scaler: Any = None,
+        schedule: Any = None,
+        ema: Any = None,
+        directory: str | Path | None = None,
+        mode: Mode = "protect",
+        clip_spikes: bool = False,
+        rewind: bool = False,
+        thresholds: Mapping[str, Threshold] | None = None,
+        forward_to: str | Sequence[str] = (),
+        policy: Policy | None = None,
+        on_stop: Callable[[GuardStopped], None] | None = None,
+    ) -> None:
+        optimizers = [inner(one) for one in (optimizer if isinstance(optimizer, Sequence) else [optimizer])]
+        chosen = Policy(mode, clip_spikes, rewind, thresholds or {}) if policy is None else policy
+        self.policy = chosen
+        self._model = model
+        self._ranks = ranks()
+        self._on_stop = on_stop
+        self._failure: str | None = None
+        self._closed = False
+        self._waiting: list[Observation] = []  # what the ranks have not shared yet
+        self._poll: tuple[int, Poll] | None = None  # under way, and the first step that it is about
+        self._votes: dict[str, bool] = {}
+        self._session = Session(model, optimizers, scaler, chosen, self._fail)
+        self._court = Court(
+            chosen, _witnesses(directory, forward_to, self._ranks.rank), self._ranks.rank == 0
+        )
+        averages = [one for one in (ema, getattr(ema, "module", None)) if isinstance(one, nn.Module)]
+        self._buffers = KeptBuffers([one for one in (model, *averages) if one is not None])
+        self._buffers.keep(0)
+        self._is_unsettled = False
+        self._cleared = [structure.ClearedGradients(one) for one in optimizers]
+        self._excused = frozenset() if model is None else infinite_by_design(model)
+        self._returning = Returning(model, optimizers, scaler, schedule, ema, chosen)
+        self._investigation = investigation.Investigation(
+            model, optimizers, directory, None if self._ranks.alone else self._ranks.rank, chosen
+        )
+        self._court.investigate = self._investigate
+        self._session.rate_factor = self._returning.rate_factor
+        self._session.after_step.append(self._watch)
+        self._session.before_step.append(self._before)
+        self._begin(model, optimizers)
+
+    # --- what a loop calls
+
+    def loss(
+        self,
+        loss: Tensor,
+        parts: Mapping[str, Amount] | None = None,
+        samples: Sequence[Any] | None = None,
+    ) -> Tensor:
+        """Take the loss of one batch before its backward pass, and give it back as it is.
+
+        `parts` are the components of the loss by name; `samples` say which samples the batch was made of, to
+        be named where one of them is bad.
+        """
+        if self._failure is None:
+            try:
+                self._session.loss(loss, parts)
+                self._investigation.samples(self._session.step, samples)
+            except Exception as problem:
+                self._fail(problem)
+        return loss
+
+    def batches(self, loader: Any) -> Iterator[Any]:
+        """Iterate over a loader; the wait for its data is measured, and a bad batch can be kept."""
+        for batch in self._session.batches(loader):
+            self._investigation.batch(batch)
+            yield batch
+
+    def waited(self, seconds: float) -> None:
+        """Count a wait for data, where a loop does not iterate over `batches`."""
+        self._session.waited(seconds)
+
+    def settle(self) -> None:
+        """Judge every step so far and mend what a bad one left behind; this waits for the device.
+
+        The first evaluation behind a training step does it by itself.
+        """
+        if self._failure is None and self._is_unsettled:
+            self._is_unsettled = False
+            try:
+                self._take_up(self._session.flush())
+            except GuardStopped:
+                raise
+            except Exception as problem:
+                self._fail(problem)
+
+    def allows(self, state: Any, path: str | Path) -> bool:
+        """Say whether a state is finite and may be written to `path`; where it is not, tell of it."""
+        happening = checkpoints.refused(state, Path(path), step=self._session.step, excused=self._excused)
+        if happening is not None:
+            self._court.tell(happening)
+        return happening is None
+
+    def save(self, state: Any, path: str | Path) -> bool:
+        """Write a checkpoint with `torch.save`, whole or not at all; one that is not finite replaces nothing.
+
+        Says whether `path` holds this state.
+        """
+        happening = checkpoints.save(state, Path(path), step=self._session.step, excused=self._excused)
+        if happening is not None:
+            self._court.tell(happening)
+        return happening is None
+
+    def close(self) -> None:
+        """Judge what is left, end the record, and take all hooks off."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._failure is None:
+                self._court.hear(self._session.flush())
+        except Exception as problem:
+            self._fail(problem)
+        finally:
+            self._session.remove()
+            self._investigation.remove()
+            for watch in self._cleared:
+                watch.remove()
+            self._court.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    # --- what a person looks at
+
+    @property
+    def happenings(self) -> tuple[Happening, ...]:
+        """What happened, the last thousand of it."""
+        return tuple(self._court.happenings)
+
+    @property
+    def step(self) -> int:
+        """Optimizer steps since the training began, skipped ones included."""
+        return self._session.step
+
+    @property
+    def failure(self) -> str | None:
+        """What went wrong inside Guard, which then went out of the way."""
+        return self._failure
+
+    # --- what a checkpoint holds
+
+    def state_dict(self) -> dict[str, Any]:
+        """What Guard has learned, as plain values."""
+        return {
+            "version": STATE,
+            "step": self._session.step,
+            "judgement": judging.to_state(self._court.judgement),
+            "returning": self._returning.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was learned before."""
+        if state.get("version") != STATE:
+            raise ValueError(f"this state of Guard has version {state.get('version')!r}; expected {STATE}")
+        self._session.step = int(state["step"])
+        self._court.judgement = judging.from_state(state["judgement"])
+        self._returning.load_state_dict(state["returning"])
+
+    # --- what happens at every step
+
+    def _before(self, update: Update) -> None:
+        if update.number == 0:
+            self._returning.before(self._session.step)
+            trouble, self._returning.trouble = self._returning.trouble, None
+            if trouble is not None:
+                self._court.tell(trouble)
+
+    def _watch(self, update: Update) -> None:
+        """Behind each step of an optimizer; the row of the step is closed by the session just after."""
+        self._cleared[update.number].stepped()
+        if update.known_bad and not self._session.lags:
+            self._investigation.bad_gradients(self._session.step)
+
+    def _stepped(self) -> None:
+        """Judge what has arrived; the session calls this when a step is complete."""
+        self._investigation.begin_step(self._session.step)
+        if self._failure is None:
+            self._tell_of_gradients()
+        self._is_unsettled = True
+        if self._failure is None:
+            if self._buffers and self._session.step % self.policy.window == 0:
+                self._buffers.keep(self._session.step)
+            self._take_up(self._session.arrived())
+        if not self._ranks.alone and self._session.step % self.policy.window == 0:
+            self._agree()
+
+    def _take_up(self, observations: Sequence[Observation]) -> None:
+        """Judge steps that have arrived; among ranks, when the losses of all of them are known."""
+        for one in observations:
+            if self._buffers and not math.isfinite(one.values.get("grad_norm", 0.0)):
+                self._buffers.mend(one.step)
+        if not self._ranks.alone:
+            self._waiting += observations
+        elif observations:
+            self._answer(self._court.hear(observations))
+            self._set_spike_bar()
+
+    def _set_spike_bar(self) -> None:
+        self._session.spike_bar = judging.spike_bar(self._court.judgement)
+        self._session.spike_level = judging.usual_gradient(self._court.judgement)
+
+    def _tell_of_gradients(self) -> None:
+        for watch in self._cleared:
+            happening = watch.happening(self._session.step)
+            if happening is not None:
+                self._court.tell(happening)
+
+    def _agree(self) -> None:
+        """Judge with the losses of all ranks, put answers to the vote, and do what the last vote says.
+
+        A rank whose Guard has failed still takes part: the others wait for it.
+        """
+        window = self.policy.window
+        last, self._poll = self._poll, None
+        result = None if last is None else last[1].result()
+        first = self._session.step - (3 if self._session.lags else 1) * window
+        losses = {one.step: one.values.get("loss", 0.0) for one in self._waiting}
+        own = [losses.get(first + at, 0.0) for at in range(window)]
+        self._poll = first, poll(own, self._votes, self._ranks)
+        self._votes = {}
+        if last is None or result is None:
+            return
+        if self._failure is None:
+            self._judge_shared(last[0], result[0])
+        if any(result[1].values()):
+            self._answer(_voted(result[1], self._session.step, self._court.happenings))
+
+    def _judge_shared(self, first: int, losses: Sequence[float]) -> None:
+        until = first + self.policy.window
+        means = {first + at: loss for at, loss in enumerate(losses)}
+        due = [one for one in self._waiting if one.step < until]
+        self._waiting = [one for one in self._waiting if one.step >= until]
+        asked = self._court.hear(shared(due, means))
+        self._set_spike_bar()
+        if asked is not None:
+            self._votes = {asked.answer.value: True}
+
+    def _answer(self, asked: Happening | None) -> None:
+        if asked is None or not self.policy.protects:
+            return
+        if asked.answer is Answer.REWIND:
+            step = asked.onset if asked.onset is not None else asked.step
+            shared_steps = None
+            if not self._ranks.alone:
+                step = earliest(step, self._ranks) or 0
+                shared_steps = common(self._returning.good_steps(), self._ranks)
+            told = self._returning.go_back(step, self._session.step, shared_steps)
+            self._court.tell(told)
+            if told.kind is Kind.REWOUND:
+                self._court.judgement = judging.after_rewind(self._court.judgement)
+        elif asked.answer is Answer.STOP:
+            self._stop(asked)
+
+    def _stop(self, asked: Happening) -> None:
+        report = self._court.report(asked)
+        self._court.tell(Happening(Kind.STOPPED, self._session.step, Severity.CRITICAL, report))
+        stopped = GuardStopped(report)
+        self.close()
+        if self._on_stop is None:
+            raise stopped
+        self._on_stop(stopped)
+
+    def _investigate(self, happening: Happening) -> None:
+        for found in self._investigation.of(happening, self._court.recent):
+            self._court.tell(found)
+
+    def _begin(self, model: nn.Module | None, optimizers: Sequence[Optimizer]) -> None:
+        """Look at how things hang together before the first step."""
+        self._session.complete = self._stepped
+        self._session.evaluating = self.settle if self._buffers else lambda: None
+        left_out = structure.left_out(model, optimizers) if model is not None else None
+        for happening in (left_out, self._waits()):
+            if happening is not None:
+                self._court.tell(happening)
+
+    def _waits(self) -> Happening | None:
+        """That a GPU is waited for at each step, because an optimizer cannot skip by itself."""
+        if (
+            not self.policy.protects
+            or self._session.device.type == "cpu"
+            or Way.HOST not in self._session.ways
+        ):
+            return None
+        return Happening(
+            Kind.WAITS,
+            0,
+            Severity.WARNING,
+            "This optimizer cannot skip a step on the device.",
+            "Guard looks at one number per step instead, and the host waits for it.",
+            'make the optimizer with fused=True, or use mode="observe".',
+        )
+
+    def _fail(self, problem: Exception) -> None:
+        """Go out of the way, and say so once."""
+        if self._failure is not None:
+            return
+        self._failure = f"{type(problem).__name__}: {problem}"
+        self._session.is_sensing = False
+        LOGGER.error(
+            "Guard itself failed and is off; the training goes on without it. %s",
+            self._failure,
+            exc_info=problem,
+        )
+
+
+def _voted(votes: Mapping[str, bool], step: int, happenings: Sequence[Happening]) -> Happening:
+    """What all ranks do: one of them, this or another, asked for it."""
+    answer = Answer.STOP if votes["stop"] else Answer.REWIND
+    own = next((one for one in reversed(happenings) if one.answer is answer), None)
+    if own is not None:
+        return own
+    return Happening(
+        Kind.STOPPED if answer is Answer.STOP else Kind.REWOUND,
+        step,
+        Severity.CRITICAL,
+        "Another rank asked for this; its record says why.",
+        answer=answer,
+    )
+
+
+def _witnesses(directory: str | Path | None, forward_to: str | Sequence[str], rank: int) -> list[Witness]:
+    named = [forward_to] if isinstance(forward_to, str) else list(forward_to)
+    witnesses: list[Witness] = [Recorder(Path(directory), rank)] if directory is not None else []
+    if rank == 0:
+        witnesses += [forwarder(name, Path(directory or ".")) for name in named]
+    return witnesses

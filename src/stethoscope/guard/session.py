@@ -1,0 +1,300 @@
+"""The hot path: what is done at every step, without waiting for the device.
+
+Each step of the optimizers becomes one row on the device. A window of rows at a time travels to the host,
+where it becomes observations; on a CPU a window is one step, and nothing lags.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from stethoscope.errors import GuardStopped
+from stethoscope.guard.observation import Observation
+from stethoscope.guard.policy import Policy
+from stethoscope.guard.rewinding import Rate, give_back, slow_down
+from stethoscope.guard.ring import Ring, Window
+from stethoscope.guard.scaler_watch import ScalerWatch
+from stethoscope.guard.senses import Amount, Clock, InputSense, Row, UpdateRatio, amounts
+from stethoscope.guard.stepping import Stepping, Update, Way, divide
+
+LOSS = "loss"
+INPUT = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the host knows of a step before the device has answered."""
+
+    step: int
+    wall: float
+    values: Mapping[str, float]
+
+
+@dataclass(slots=True, eq=False)
+class _Travelling:
+    window: Window
+    known: list[Known]
+
+
+class Session:
+    """The senses of one training. `arrived` gives the steps that can be judged, in order."""
+
+    def __init__(
+        self,
+        model: nn.Module | None,
+        optimizers: Sequence[Optimizer],
+        scaler: Any,
+        policy: Policy,
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self.policy = policy
+        self.step = 0
+        self.batch = 0
+        self.device = _device(model, optimizers)
+        self.failed = failed
+        self.spike_bar: float = math.inf  # a gradient norm above it is cut down ...
+        self.spike_level: float = math.inf  # ... to this
+        self.rate_factor: Callable[[int], float] = lambda step: 1.0
+        self.complete: Callable[[], None] = lambda: None  # called when a step is over
+        self.evaluating: Callable[[], None] = lambda: None  # called when the model is about to be evaluated
+        self.before_step: list[Callable[[Update], None]] = []
+        self.after_step: list[Callable[[Update], None]] = []
+        self._parameters = [p for one in optimizers for group in one.param_groups for p in group["params"]]
+        self._steppings = [
+            Stepping(number, one, self, policy.protects) for number, one in enumerate(optimizers)
+        ]
+        self._scaler = _watched(scaler, self._steppings, self.skipped_by_scaler, policy)
+        self._inputs = InputSense(model, self._evaluate) if model is not None else None
+        self._ratio = UpdateRatio()
+        self._clock = Clock()
+        self._row = Row()
+        self._losses: set[str] = set()
+        self._length = policy.window if self.lags else 1
+        self._ring: Ring | None = None
+        self._known: list[Known] = []
+        self._travelling: deque[_Travelling] = deque()
+        self._constants: dict[float, Tensor] = {}
+        self._rates: list[Rate] = []
+        self.is_sensing = True
+
+    @property
+    def lags(self) -> bool:
+        """Whether steps are judged a window later, because the device is not waited for."""
+        return self.device.type != "cpu"
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """How the steps of each optimizer are skipped."""
+        scaled = self._scaler is not None and self._scaler.is_enabled
+        return tuple(Way.SCALER if scaled else stepping.way for stepping in self._steppings)
+
+    def remove(self) -> None:
+        """Take all hooks off again."""
+        for stepping in self._steppings:
+            stepping.remove()
+        for one in (self._scaler, self._inputs):
+            if one is not None:
+                one.remove()
+
+    # --- what the loop gives
+
+    def loss(self, loss: Amount, parts: Mapping[str, Amount] | None) -> None:
+        """Take the loss of one batch, and its parts."""
+        self._row.batches += 1
+        for name, amount in ((LOSS, loss), *amounts(parts).items()):
+            self._losses.add(name)
+            self._row.add_loss(name, amount)
+
+    def waited(self, seconds: float) -> None:
+        """Count a wait for data."""
+        self._clock.waited(seconds)
+
+    def batches(self, loader: Any) -> Iterator[Any]:
+        """What a loader gives, with the time that it takes to give it."""
+        waiting = iter(loader)
+        while True:
+            began = time.perf_counter()
+            try:
+                batch = next(waiting)
+            except StopIteration:
+                return
+            self.waited(time.perf_counter() - began)
+            self.batch += 1
+            yield batch
+
+    def _evaluate(self) -> None:
+        try:
+            self.evaluating()
+        except GuardStopped:
+            raise
+        except Exception as problem:
+            self.failed(problem)
+
+    # --- what the optimizers tell
+
+    def before(self, update: Update) -> None:
+        """Gradients are final: cut a spike, slow the rate, and keep a sample of the weights."""
+        if update.number in self._row.stepped:
+            self._close()
+        if not self.is_sensing:
+            return
+        if update.number == 0:
+            self._ratio.before(self.step, self._parameters)
+        if self.policy.clip_spikes and self.policy.protects:
+            self._cut(update)
+        for look in self.before_step:
+            look(update)
+        self._rates = slow_down(update.optimizer, self.rate_factor(self.step))
+
+    def after(self, update: Update) -> None:
+        """The optimizer has stepped, or has been kept from it."""
+        give_back(self._rates)
+        self._note(update)
+        for look in self.after_step:
+            look(update)
+        if len(self._row.stepped) == len(self._steppings):
+            self._close()
+
+    def skipped_by_scaler(self, update: Update) -> None:
+        """The scaler did not call the optimizer at all."""
+        if update.number in self._row.stepped:
+            self._close()
+        self.after(update)
+
+    # --- rows
+
+    def arrived(self) -> list[Observation]:
+        """The steps that can be judged by now."""
+        found: list[Observation] = []
+        while self._travelling and (not self.lags or self._is_due(self._travelling[0])):
+            found += _observations(self._travelling.popleft())
+        return found
+
+    def flush(self) -> list[Observation]:
+        """All steps that are not judged yet; this waits for the device."""
+        self._send()
+        found = [one for window in self._travelling for one in _observations(window)]
+        self._travelling.clear()
+        return found
+
+    def _note(self, update: Update) -> None:
+        self._row.stepped.add(update.number)
+        if not self.is_sensing or update.norm is None or update.bad is None:
+            return
+        name = "grad_norm" if update.number == 0 else f"grad_norm/{update.number}"
+        self._row.seen[name] = self._here(update.norm)
+        is_skipped = self.policy.protects or update.way is Way.SCALER
+        skipped = self._here(update.bad) if is_skipped else self._constant(0.0)
+        before = self._row.seen.get("skipped")
+        self._row.seen["skipped"] = skipped if before is None else torch.maximum(before, skipped)
+        ratio = self._ratio.after() if update.number == 0 else None
+        if update.number == 0:
+            self._row.seen["update_ratio"] = self._constant(math.nan) if ratio is None else self._here(ratio)
+            rate = update.optimizer.param_groups[0]["lr"]
+            if isinstance(rate, Tensor):
+                self._row.seen["lr"] = self._here(rate)
+            else:
+                self._row.known["lr"] = float(rate)
+
+    def _close(self) -> None:
+        """Write the row of a step, and send the window that it fills."""
+        row, self._row = self._row, Row()
+        try:
+            if self.is_sensing:
+                self._write(row)
+        finally:
+            self.step += 1
+        if self._ring is not None and self._ring.is_full:
+            self._send()
+        self.complete()
+
+    def _write(self, row: Row) -> None:
+        row.averaged(self._losses)
+        for number, total in enumerate(self._inputs.take() if self._inputs is not None else ()):
+            row.seen[f"{INPUT}/{number}"] = self._here(total)
+        if self._scaler is not None and self._scaler.is_enabled and self._scaler.scale is not None:
+            row.seen["loss_scale"] = self._here(self._scaler.scale)
+        row.known.update(self._clock.lap())
+        columns = tuple(row.seen)
+        if self._ring is None or self._ring.columns != columns:
+            self._send()
+            self._ring = Ring(self.device, columns, self._length)
+        self._ring.put([self._here(value) for value in row.seen.values()])
+        self._known.append(Known(self.step, time.time(), row.known))
+
+    def _send(self) -> None:
+        if self._ring is not None and self._ring.filled:
+            self._travelling.append(_Travelling(self._ring.send(), self._known))
+            self._known = []
+
+    def _is_due(self, travelling: _Travelling) -> bool:
+        """Whether a whole window has passed since: by then the copy is done, and nothing waits."""
+        return self.step >= travelling.known[-1].step + 1 + self.policy.window
+
+    # --- acting on the device
+
+    def _cut(self, update: Update) -> None:
+        """Divide gradients whose norm stands above the bar, so that it is the usual one; others by one."""
+        if math.isinf(self.spike_bar) or math.isinf(self.spike_level) or update.norm is None:
+            return
+        over = update.norm / self.spike_level
+        is_spike = (update.norm > self.spike_bar) & (over < math.inf)
+        divide(update, torch.where(is_spike, over, 1.0))
+
+    # --- tensors
+
+    def _here(self, tensor: Tensor) -> Tensor:
+        """A number as float32 on the one device that rows are kept on."""
+        if tensor.device == self.device and tensor.dtype is torch.float32 and tensor.dim() == 0:
+            return tensor
+        return tensor.detach().reshape(()).to(self.device, torch.float32, non_blocking=True)
+
+    def _constant(self, value: float) -> Tensor:
+        key = value if value == value else math.inf  # NaN is not equal to itself
+        if key not in self._constants:
+            self._constants[key] = torch.full((), value, device=self.device)
+        return self._constants[key]
+
+
+def _observations(travelling: _Travelling) -> list[Observation]:
+    columns = travelling.window.columns
+    rows = travelling.window.rows()
+    return [
+        Observation(known.step, known.wall, _values(dict(zip(columns, row, strict=True)), known.values))
+        for row, known in zip(rows, travelling.known, strict=True)
+    ]
+
+
+def _values(seen: dict[str, float], known: Mapping[str, float]) -> dict[str, float]:
+    """All quantities of a step; the sums of inputs become one flag, and what was not measured is left out."""
+    values = {name: value for name, value in {**known, **seen}.items() if not name.startswith(f"{INPUT}/")}
+    inputs = [value for name, value in seen.items() if name.startswith(f"{INPUT}/")]
+    if inputs:
+        values[INPUT] = 0.0 if all(map(math.isfinite, inputs)) else math.nan
+    if math.isnan(values.get("update_ratio", 0.0)):
+        del values["update_ratio"]
+    return values
+
+
+def _device(model: nn.Module | None, optimizers: Sequence[Optimizer]) -> torch.device:
+    """The device of the first parameter that is on one."""
+    held = (p for one in optimizers for group in one.param_groups for p in group["params"])
+    parameters = (*held, *(model.parameters() if model is not None else ()))
+    return next((p.device for p in parameters if not p.is_meta), torch.device("cpu"))
+
+
+def _watched(
+    scaler: Any, steppings: Sequence[Stepping], skipped: Callable[[Update], None], policy: Policy
+) -> ScalerWatch | None:
+    if scaler is None:
+        return None
+    return ScalerWatch(scaler, steppings, skipped, policy.scale_floor if policy.protects else None)
