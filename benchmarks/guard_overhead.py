@@ -1,13 +1,15 @@
 """What Guard costs per step, beside what people use today, as ratios to the bare step in one interleaved run.
 
-    python benchmarks/guard_overhead.py [--tasks gpt-bf16,gpt-fp16,sr-bf16,sr-fp16] [--blocks 60]
+    python benchmarks/guard_overhead.py [--tasks gpt-bf16,gpt-fp16,sr-bf16,sr-fp16] [--blocks 100]
 
-Every arm trains the same network with the same optimizer: a block is a few hundred milliseconds of steps of
-each arm in a shuffled order, and each arm's time is divided by that of the bare step of its block. Reported are
-the median of these ratios and the upper bound of its 95 % interval (bootstrap over blocks). "bare again" is the
-bare step against itself: what it differs by is the noise. Without a GPU the task is `cpu-transformer`.
+Every arm trains the same network with the same optimizer. A block is a few steps of each arm, in an order
+and then in that order backwards, so that a drift of the machine cancels; each arm's time is divided by that
+of the bare step of its block. Guard stays alive over all blocks: for the other arms its hooks are taken off.
+Reported are the median of these ratios and the upper bound of its 95 % interval (bootstrap over blocks).
+"bare again" is the bare step against itself: what it differs by is the noise. Without a GPU the task is
+`cpu-transformer`.
 
-On a GPU the steps of Guard also run once under torch's sync debug mode, where a step that waits is an error.
+On a GPU the steps of Guard also run under torch's sync debug mode, where a step that waits is an error.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +35,6 @@ from torch import Tensor, nn
 from stethoscope.guard.guard import Guard
 
 GOALS = {"gpt": 0.3, "sr": 1.0, "cpu": 3.0}  # per cent, upper bound
-WARM_UP = 3  # steps of a block before the clock starts
 
 
 # --- networks
@@ -134,11 +136,11 @@ def task(name: str) -> Task:
     if kind == "gpt":
         tokens = [torch.randint(0, 50257, (8, 1025), device="cuda") for _ in range(8)]
         pairs = [(t[:, :-1].contiguous(), t[:, 1:].contiguous()) for t in tokens]
-        return _task(name, GPT().cuda(), pairs, _cross_entropy, half, precision == "fp16", 20, "cuda")
+        return _task(name, GPT().cuda(), pairs, _cross_entropy, half, precision == "fp16", 8, "cuda")
     low = [torch.rand(4, 3, 48, 48, device="cuda") for _ in range(8)]
     pairs = [(x, F.interpolate(x, scale_factor=2.0, mode="bicubic")) for x in low]
     return _task(
-        name, SuperResolution().cuda(), pairs, _pixels_and_spectrum, half, precision == "fp16", 60, "cuda"
+        name, SuperResolution().cuda(), pairs, _pixels_and_spectrum, half, precision == "fp16", 16, "cuda"
     )
 
 
@@ -215,9 +217,12 @@ def bare(task: Task) -> Iterator[Step]:
 
 @contextmanager
 def guarded(task: Task, **arguments: Any) -> Iterator[Step]:
-    """With Guard, everything on that is on by default, and a flight record."""
+    """With Guard, everything on that is on by default, and a flight record; its hooks are on within the step."""
     with tempfile.TemporaryDirectory() as folder:
+        before = _hooks(task)
         guard = Guard(task.model, task.optimizer, scaler=task.scaler, directory=folder, **arguments)
+        own = _hooks(task)
+        _set_hooks(task, before)
         step = plain(task, guard.loss)
         feed = guard.batches(iter(int, 1))  # the wait for data is measured as in a loop
 
@@ -226,11 +231,50 @@ def guarded(task: Task, **arguments: Any) -> Iterator[Step]:
             step()
 
         try:
-            yield with_batch
+            yield Switched(with_batch, lambda: _set_hooks(task, own), lambda: _set_hooks(task, before))
         finally:
+            _set_hooks(task, own)
             guard.close()
             if guard.failure is not None:
                 raise RuntimeError(guard.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """A step that needs something switched on before, and off behind a stretch of it."""
+
+    step: Step
+    on: Step
+    off: Step
+
+    def __call__(self) -> None:
+        self.step()
+
+
+def _hooks(task: Task) -> list[tuple[Any, Any]]:
+    """All hooks that Guard may add to, each with what it holds."""
+    optimizer: Any = task.optimizer
+    held = [optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks]
+    held += [module._forward_pre_hooks for module in task.model.modules()]
+    held += [module._forward_pre_hooks_with_kwargs for module in task.model.modules()]
+    if task.scaler is not None:
+        held.append(vars(task.scaler))
+        return [
+            (one, {k: v for k, v in one.items() if k in ("step", "update")} if one is held[-1] else dict(one))
+            for one in held
+        ]
+    return [(one, dict(one)) for one in held]
+
+
+def _set_hooks(task: Task, wanted: list[tuple[Any, Any]]) -> None:
+    for holder, content in wanted:
+        if task.scaler is not None and holder is vars(task.scaler):
+            for name in ("step", "update"):
+                holder.pop(name, None)
+            holder.update(content)
+        else:
+            holder.clear()
+            holder.update(content)
 
 
 @contextmanager
@@ -334,30 +378,43 @@ class Times:
         return 100.0 * (np.array(self.by_arm[arm]) / np.array(self.by_arm["bare"][:n]) - 1.0)
 
 
-def timed(work: Task, arm: str, steps: int) -> float:
+def timed(work: Task, step: Any, steps: int) -> float:
     """Seconds per step of one arm."""
-    with ARMS[arm](work) as step:
-        for _ in range(WARM_UP):
-            step()
-        _wait(work)
-        began = time.perf_counter()
-        for _ in range(steps):
-            step()
-        _wait(work)
-        return (time.perf_counter() - began) / steps
+    switched = isinstance(step, Switched)
+    if switched:
+        step.on()
+    _wait(work)
+    began = time.perf_counter()
+    for _ in range(steps):
+        step()
+    _wait(work)
+    took = (time.perf_counter() - began) / steps
+    if switched:
+        step.off()
+    return took
 
 
 def measure(work: Task, arms: list[str], blocks: int, slow_blocks: int) -> Times:
-    """Interleave the arms, block by block, in a shuffled order."""
+    """Interleave the arms, block by block: there and back, in a shuffled order."""
     times = Times({arm: [] for arm in arms})
     order = random.Random(0)
-    for block in range(blocks):
-        due = [arm for arm in arms if arm not in SLOW or block < slow_blocks]
-        order.shuffle(due)
-        for arm in due:
-            steps = max(2, work.steps // 5) if arm in SLOW else work.steps
-            times.by_arm[arm].append(timed(work, arm, steps))
-        print(f"\r{work.name}: block {block + 1} of {blocks}", end="", file=sys.stderr, flush=True)
+    with ExitStack() as stack:
+        steps = {arm: stack.enter_context(ARMS[arm](work)) for arm in arms if arm not in SLOW}
+        for arm in steps:  # every arm has run before the clock starts
+            timed(work, steps[arm], 3 * work.steps)
+        for block in range(blocks):
+            due = list(steps)
+            order.shuffle(due)
+            took = Counter[str]()
+            for arm in (*due, *reversed(due)):
+                took[arm] += timed(work, steps[arm], work.steps) / 2.0
+            for arm in due:
+                times.by_arm[arm].append(took[arm])
+            print(f"\r{work.name}: block {block + 1} of {blocks}", end="", file=sys.stderr, flush=True)
+    for arm in (arm for arm in arms if arm in SLOW):
+        with ARMS[arm](work) as step:
+            timed(work, step, 1)
+            times.by_arm[arm] = [timed(work, step, 3) for _ in range(slow_blocks)]
     print(file=sys.stderr)
     return times
 
@@ -371,6 +428,7 @@ def upper_bound(ratios: np.ndarray) -> float:
 def waits(work: Task) -> str:
     """Whether any of fifty guarded steps waits for the device."""
     with guarded(work) as step:
+        step.on()
         for _ in range(40):
             step()
         torch.cuda.synchronize()
@@ -398,7 +456,7 @@ def main() -> None:
         "--tasks", default="gpt-bf16,gpt-fp16,sr-bf16,sr-fp16" if has_gpu else "cpu-transformer"
     )
     parser.add_argument("--arms", default=",".join(ARMS))
-    parser.add_argument("--blocks", type=int, default=60)
+    parser.add_argument("--blocks", type=int, default=100)
     parser.add_argument("--slow-blocks", type=int, default=3)
     parser.add_argument("--json", help="a file for the times of all blocks")
     asked = parser.parse_args()
@@ -408,7 +466,6 @@ def main() -> None:
     everything = {}
     for name in asked.tasks.split(","):
         work = task(name)
-        timed(work, "bare", 2 * work.steps)
         times = measure(work, arms, asked.blocks, asked.slow_blocks)
         everything[name] = times.by_arm
         _print(work, times, arms)

@@ -11,7 +11,7 @@ import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +61,18 @@ def save(
     return _told(bad, path, beside, step, trouble)
 
 
-def refused(state: Any, path: Path, *, step: int = 0, excused: Collection[str] = ()) -> Happening | None:
-    """What to tell of a state that must not be written to `path`, because it is not finite; else None."""
+def refused(
+    state: Any, path: Path, *, step: int = 0, excused: Collection[str] = (), is_told_only: bool = False
+) -> Happening | None:
+    """What to tell of a state that must not be written to `path`, because it is not finite; else None.
+
+    `is_told_only` says that it is written all the same.
+    """
     bad = bad_in_state(state, excused=excused)
-    return _told(bad, path, None, step, "") if bad else None
+    told = _told(bad, path, None, step, "") if bad else None
+    if told is None or not is_told_only:
+        return told
+    return replace(told, means="A run that goes on from it is lost. It was written all the same.")
 
 
 def checked(path: Path, *, excused: Collection[str] = ()) -> Checked:

@@ -17,17 +17,18 @@ from torch.nn.utils import clip_grad
 
 _COMPUTES = "_get_total_norm"  # looked up by clip_grad_norm_ each time it is called; absent before torch 2.6
 EUCLIDEAN = 2.0
+QUICK_LOOKS = 64  # steps between two full looks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Heard:
-    count: int
-    first: int
-    last: int
+class Heard:
+    """Gradients, in the order in which they were clipped, and their norm."""
+
+    grads: list[Tensor]
     norm: Tensor
 
 
-_heard: list[_Heard] = []  # at most one for each optimizer of a step
+_heard: list[Heard] = []  # at most one for each optimizer of a step
 MOST_HEARD = 8
 
 
@@ -40,8 +41,8 @@ def listen() -> None:
     @wraps(computes)
     def heard(tensors: Any, norm_type: float = EUCLIDEAN, *args: Any, **kwargs: Any) -> Tensor:
         norm: Tensor = computes(tensors, norm_type, *args, **kwargs)
-        if isinstance(tensors, list) and tensors and float(norm_type) == EUCLIDEAN:
-            _heard.append(_Heard(len(tensors), id(tensors[0]), id(tensors[-1]), norm))
+        if tensors.__class__ is list and tensors and norm_type == EUCLIDEAN:
+            _heard.append(Heard(tensors, norm))
             del _heard[:-MOST_HEARD]
         return norm
 
@@ -49,20 +50,43 @@ def listen() -> None:
     setattr(clip_grad, _COMPUTES, heard)
 
 
-def heard_norm(grads: Sequence[Tensor]) -> Tensor | None:
-    """The norm of just these gradients that was computed since it was last asked for."""
-    if not grads:
-        return None
-    for at, one in enumerate(_heard):
-        if one.count == len(grads) and one.first == id(grads[0]) and one.last == id(grads[-1]):
-            del _heard[: at + 1]
-            return one.norm
-    return None
-
-
 def forget() -> None:
-    """Drop what was heard: a gradient's address may be given to another one."""
+    """Let go of the gradients that were heard of."""
     _heard.clear()
+
+
+class Ear:
+    """Listens for the norm of one optimizer's gradients.
+
+    Comparing all of them at each step would cost more than the rest: between two full looks it is enough that
+    there are as many as before, and that the first one stands where it stood.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._at = 0
+        self._quick_looks = 0
+
+    def quick(self, first: Tensor | None) -> Heard | None:
+        """What was heard of the gradients among which this one was, by what the last full look found."""
+        if first is None or not self._count or self._quick_looks >= QUICK_LOOKS:
+            return None
+        for one in _heard:
+            if len(one.grads) == self._count and one.grads[self._at] is first:
+                self._quick_looks += 1
+                return one
+        return None
+
+    def full(self, grads: Sequence[Tensor]) -> Heard | None:
+        """What was heard of just these gradients, in whatever order."""
+        self._count = self._quick_looks = 0
+        wanted = frozenset(map(id, grads)) if _heard else frozenset()
+        for one in _heard:
+            if len(one.grads) == len(wanted) and wanted == frozenset(map(id, one.grads)):
+                self._count = len(one.grads)
+                self._at = next(at for at, grad in enumerate(one.grads) if grad is grads[0])
+                return one
+        return None
 
 
 def total_norm(grads: Sequence[Tensor]) -> Tensor:

@@ -140,11 +140,18 @@ class Guard:
                 self._fail(problem)
 
     def allows(self, state: Any, path: str | Path) -> bool:
-        """Say whether a state is finite and may be written to `path`; where it is not, tell of it."""
-        happening = checkpoints.refused(state, Path(path), step=self._session.step, excused=self._excused)
+        """Say whether a state may be written to `path`: it is finite, or Guard only observes."""
+        is_told_only = not self.policy.protects
+        try:
+            happening = checkpoints.refused(
+                state, Path(path), step=self.step, excused=self._excused, is_told_only=is_told_only
+            )
+        except Exception as problem:
+            self._fail(problem)
+            return True
         if happening is not None:
             self._court.tell(happening)
-        return happening is None
+        return happening is None or is_told_only
 
     def save(self, state: Any, path: str | Path) -> bool:
         """Write a checkpoint with `torch.save`, whole or not at all; one that is not finite replaces nothing.
@@ -163,7 +170,7 @@ class Guard:
         self._closed = True
         try:
             if self._failure is None:
-                self._court.hear(self._session.flush())
+                self._court.hear([*self._waiting, *self._session.flush()])
         except Exception as problem:
             self._fail(problem)
         finally:
@@ -233,9 +240,11 @@ class Guard:
     def _stepped(self) -> None:
         """Judge what has arrived; the session calls this when a step is complete."""
         self._investigation.begin_step(self._session.step)
+        self._is_unsettled = True
+        if self._session.lags and self._session.step % self.policy.window:
+            return
         if self._failure is None:
             self._tell_of_gradients()
-        self._is_unsettled = True
         if self._failure is None:
             if self._buffers and self._session.step % self.policy.window == 0:
                 self._buffers.keep(self._session.step)

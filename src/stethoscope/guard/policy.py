@@ -37,7 +37,8 @@ class Policy:
     Without further arguments protecting means: steps with gradients that are not finite never reach the
     weights, and checkpoints that are not finite never overwrite good ones. `clip_spikes` cuts a gradient that
     stands far above the running level down to it; `rewind` goes back to the last good snapshot when a spike
-    lasts or the loss diverges; `snapshot_steps` apart, or by the size of the model. `thresholds` are bounds by the name of a quantity ("loss_scale", "loss/l1").
+    lasts or the loss diverges. Snapshots are `snapshot_steps` apart, by default as the size of the model
+    allows. `thresholds` are bounds by the name of a quantity ("loss_scale", "loss/l1").
     """
 
     mode: Mode = "protect"

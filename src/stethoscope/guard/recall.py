@@ -7,8 +7,9 @@ pass for evaluation is not remembered: the model is in evaluation mode then, or 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -76,7 +77,7 @@ class Recall:
         self._bytes = 0
         self._device_types = _device_types(model)
         self._uses_cuda = "cuda" in self._device_types
-        self._handles = [self._listen(name, module) for name, module in _called_modules(model)]
+        self._handles = [self._listen(name, module) for name, module in called_modules(model)]
 
     def calls(self, step: int) -> tuple[RememberedCall, ...]:
         """What is remembered of one step, in the order of the calls: several where gradients accumulate."""
@@ -130,13 +131,22 @@ class Recall:
         on = torch.is_autocast_enabled
         return [(kind, torch.get_autocast_dtype(kind)) for kind in self._device_types if on(kind)]
 
-    def _randomness(self) -> tuple[Tensor, dict[int, Tensor]]:
-        """The generators' states; CUDA's, too, are kept on the host."""
-        cpu = torch.default_generator.get_state()
+    def _randomness(self) -> Callable[[], Randomness]:
+        """How to get at the generators' states of this moment; CUDA's, too, are kept on the host."""
         if not self._uses_cuda or not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            return cpu, {}
+            return partial(Randomness, torch.default_generator.get_state())
+        # A model on the GPU draws its random numbers there, and two numbers say where it is in drawing them.
         index = torch.cuda.current_device()
-        return cpu, {index: torch.cuda.default_generators[index].get_state()}
+        drawing: Any = torch.cuda.default_generators[index]
+        return partial(_of_cuda, index, drawing.initial_seed(), drawing.get_offset())
+
+
+def _of_cuda(index: int, seed: int, offset: int) -> Randomness:
+    """The state of a CUDA generator by its seed and how far it has come; the CPU's as it is by now."""
+    generator: Any = torch.Generator(device=f"cuda:{index}")
+    generator.manual_seed(seed)
+    generator.set_offset(offset)
+    return Randomness(torch.default_generator.get_state(), {index: generator.get_state()})
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
@@ -150,7 +160,7 @@ def unwrapped(model: nn.Module) -> nn.Module:
         model = inner
 
 
-def _called_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
+def called_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
     """The modules that the loop calls: the model, or its parts where a method of it is called instead."""
     while isinstance(model, DistributedDataParallel):
         model = model.module
@@ -193,7 +203,7 @@ def _record(step: int, module: str, held: int, kept: tuple[Any, ...]) -> Remembe
         kwargs=kwargs,
         batch=batch,
         autocast=tuple(Autocast(*one) for one in autocast),
-        randomness=Randomness(*randomness),
+        randomness=randomness(),
         training=True,
         versions=tuple(versions),
         held_bytes=held,

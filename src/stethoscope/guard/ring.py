@@ -35,6 +35,7 @@ class Ring:
         self.length = length
         self.filled = 0
         self._rows = torch.full((length, len(columns)), math.nan, dtype=torch.float32, device=device)
+        self._slots = self._rows.unbind(0)  # a view of each row, made once
         self._buffers = [self._buffer() for _ in range(BUFFERS)] if device.type == "cuda" else []
         self._sent = 0
 
@@ -45,7 +46,7 @@ class Ring:
 
     def put(self, values: list[Tensor]) -> None:
         """Write one row of 0-dimensional float32 tensors of this device."""
-        torch.stack(values, out=self._rows[self.filled])
+        torch.stack(values, out=self._slots[self.filled])
         self.filled += 1
 
     def device_rows(self) -> Tensor:

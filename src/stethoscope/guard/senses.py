@@ -6,12 +6,14 @@ Nothing here waits for a device: losses and norms are kept as the tensors they a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from stethoscope.guard.recall import called_modules
 
 Amount = Tensor | float
 
@@ -33,10 +35,7 @@ class Row:
     def add_loss(self, name: str, amount: Amount) -> None:
         """Add the loss of one batch; those of several batches are averaged when the row is closed."""
         if isinstance(amount, Tensor):
-            one = amount.detach()
-            one = one if one.dim() == 0 else one.mean()
-            one = one if one.dtype is torch.float32 else one.float()
-            self.seen[name] = one if name not in self.seen else self.seen[name] + one
+            self.seen[name] = amount if name not in self.seen else self.seen[name] + amount
         else:
             self.known[name] = self.known.get(name, 0.0) + float(amount)
 
@@ -75,11 +74,15 @@ class InputSense:
     def __init__(self, model: nn.Module, evaluating: Callable[[], None]) -> None:
         self.sums: list[Tensor] = []
         self._evaluating = evaluating
-        self._handle = model.register_forward_pre_hook(self._look, with_kwargs=True)
+        self._handles = [
+            module.register_forward_pre_hook(self._look, with_kwargs=True)
+            for _, module in called_modules(model)
+        ]
 
     def remove(self) -> None:
-        """Take the hook off again."""
-        self._handle.remove()
+        """Take the hooks off again."""
+        for handle in self._handles:
+            handle.remove()
 
     def take(self) -> list[Tensor]:
         """The sums since they were last taken."""
@@ -102,7 +105,9 @@ class InputSense:
                 and not value.is_meta
             ):
                 # What is not finite stays so in a sum; half precision would overflow by itself.
-                self.sums.append(torch.sum(value.detach(), dtype=torch.float32))
+                self.sums.append(
+                    torch.sum(value.detach() if value.requires_grad else value, dtype=torch.float32)
+                )
                 if len(self.sums) >= MOST_INPUTS:
                     return
 
@@ -147,8 +152,3 @@ def _local(tensor: Tensor) -> Tensor:
     """This rank's part of a tensor that is spread over ranks."""
     part = getattr(tensor, "to_local", None)
     return part() if part is not None else tensor
-
-
-def amounts(parts: Mapping[str, Amount] | None) -> dict[str, Amount]:
-    """The parts of a loss by their canonical names."""
-    return {f"loss/{name}": amount for name, amount in (parts or {}).items()}

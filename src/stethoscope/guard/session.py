@@ -23,7 +23,7 @@ from stethoscope.guard.policy import Policy
 from stethoscope.guard.rewinding import Rate, give_back, slow_down
 from stethoscope.guard.ring import Ring, Window
 from stethoscope.guard.scaler_watch import ScalerWatch
-from stethoscope.guard.senses import Amount, Clock, InputSense, Row, UpdateRatio, amounts
+from stethoscope.guard.senses import Amount, Clock, InputSense, Row, UpdateRatio
 from stethoscope.guard.stepping import Stepping, Update, Way, divide
 
 LOSS = "loss"
@@ -82,7 +82,8 @@ class Session:
         self._ring: Ring | None = None
         self._known: list[Known] = []
         self._travelling: deque[_Travelling] = deque()
-        self._constants: dict[float, Tensor] = {}
+        self._zero = torch.zeros((), device=self.device)
+        self._unknown = torch.full((), math.nan, device=self.device)
         self._rates: list[Rate] = []
         self.is_sensing = True
 
@@ -110,9 +111,13 @@ class Session:
     def loss(self, loss: Amount, parts: Mapping[str, Amount] | None) -> None:
         """Take the loss of one batch, and its parts."""
         self._row.batches += 1
-        for name, amount in ((LOSS, loss), *amounts(parts).items()):
-            self._losses.add(name)
-            self._row.add_loss(name, amount)
+        self._add(LOSS, loss)
+        for name, amount in (parts or {}).items():
+            self._add(f"{LOSS}/{name}", amount)
+
+    def _add(self, name: str, amount: Amount) -> None:
+        self._losses.add(name)
+        self._row.add_loss(name, self._here(amount) if isinstance(amount, Tensor) else amount)
 
     def waited(self, seconds: float) -> None:
         """Count a wait for data."""
@@ -153,11 +158,14 @@ class Session:
             self._cut(update)
         for look in self.before_step:
             look(update)
-        self._rates = slow_down(update.optimizer, self.rate_factor(self.step))
+        factor = self.rate_factor(self.step)
+        if factor != 1.0:
+            self._rates = slow_down(update.optimizer, factor)
 
     def after(self, update: Update) -> None:
         """The optimizer has stepped, or has been kept from it."""
-        give_back(self._rates)
+        if self._rates:
+            give_back(self._rates)
         self._note(update)
         for look in self.after_step:
             look(update)
@@ -193,12 +201,12 @@ class Session:
         name = "grad_norm" if update.number == 0 else f"grad_norm/{update.number}"
         self._row.seen[name] = self._here(update.norm)
         is_skipped = self.policy.protects or update.way is Way.SCALER
-        skipped = self._here(update.bad) if is_skipped else self._constant(0.0)
+        skipped = self._here(update.bad) if is_skipped else self._zero
         before = self._row.seen.get("skipped")
         self._row.seen["skipped"] = skipped if before is None else torch.maximum(before, skipped)
         ratio = self._ratio.after() if update.number == 0 else None
         if update.number == 0:
-            self._row.seen["update_ratio"] = self._constant(math.nan) if ratio is None else self._here(ratio)
+            self._row.seen["update_ratio"] = self._unknown if ratio is None else self._here(ratio)
             rate = update.optimizer.param_groups[0]["lr"]
             if isinstance(rate, Tensor):
                 self._row.seen["lr"] = self._here(rate)
@@ -218,7 +226,8 @@ class Session:
         self.complete()
 
     def _write(self, row: Row) -> None:
-        row.averaged(self._losses)
+        if row.batches > 1:
+            row.averaged(self._losses)
         for number, total in enumerate(self._inputs.take() if self._inputs is not None else ()):
             row.seen[f"{INPUT}/{number}"] = self._here(total)
         if self._scaler is not None and self._scaler.is_enabled and self._scaler.scale is not None:
@@ -228,7 +237,7 @@ class Session:
         if self._ring is None or self._ring.columns != columns:
             self._send()
             self._ring = Ring(self.device, columns, self._length)
-        self._ring.put([self._here(value) for value in row.seen.values()])
+        self._ring.put(list(row.seen.values()))
         self._known.append(Known(self.step, time.time(), row.known))
 
     def _send(self) -> None:
@@ -253,16 +262,14 @@ class Session:
     # --- tensors
 
     def _here(self, tensor: Tensor) -> Tensor:
-        """A number as float32 on the one device that rows are kept on."""
-        if tensor.device == self.device and tensor.dtype is torch.float32 and tensor.dim() == 0:
-            return tensor
-        return tensor.detach().reshape(()).to(self.device, torch.float32, non_blocking=True)
-
-    def _constant(self, value: float) -> Tensor:
-        key = value if value == value else math.inf  # NaN is not equal to itself
-        if key not in self._constants:
-            self._constants[key] = torch.full((), value, device=self.device)
-        return self._constants[key]
+        """A number as float32 on the one device that rows are kept on, without the graph behind it."""
+        if tensor.requires_grad:
+            tensor = tensor.detach()
+        if tensor.dim():
+            tensor = tensor.float().mean()
+        if tensor.dtype is not torch.float32 or tensor.device != self.device:
+            tensor = tensor.to(self.device, torch.float32, non_blocking=True)
+        return tensor
 
 
 def _observations(travelling: _Travelling) -> list[Observation]:

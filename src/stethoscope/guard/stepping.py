@@ -78,6 +78,8 @@ class Stepping:
         self._update: Update | None = None
         self.by_scaler = False  # set while a scaler calls the optimizer
         self.stepped = False  # whether the optimizer was reached since this was last cleared
+        self._ear = clip_norm.Ear()
+        self._first: Tensor | None = None  # a parameter that had a gradient
         clip_norm.listen()
         self._handles = [
             optimizer.register_step_pre_hook(self._before),
@@ -118,18 +120,25 @@ class Stepping:
     def _look(self) -> None:
         self._update = None
         try:
-            self._look_at(gradients(self.optimizer))
+            self._look_at()
         except GuardStopped:
             raise
         except Exception as problem:
             given_back(self._update)
             self._listener.failed(problem)
 
-    def _look_at(self, grads: Grads) -> None:
+    def _look_at(self) -> None:
+        heard = self._ear.quick(self._first.grad if self._first is not None else None)
+        grads = heard.grads if heard is not None else gradients(self.optimizer)
         if not grads or is_capturing(grads[0]):
             return
+        if heard is None:
+            heard = self._ear.full(grads)
+            self._first = first_with_gradient(self.optimizer)
         way = Way.SCALER if self.by_scaler else self.way
-        self._update = looked_at(self.number, self.optimizer, grads, way)
+        norm = heard.norm if heard is not None else None
+        clip_norm.forget()
+        self._update = looked_at(self.number, self.optimizer, grads, way, norm)
         self._listener.before(self._update)
         if self._skips:
             kept_from_weights(self._update)
@@ -153,31 +162,37 @@ def gradients(optimizer: Optimizer) -> Grads:
     return [p.grad for group in groups for p in group["params"] if p.grad is not None]
 
 
+def first_with_gradient(optimizer: Optimizer) -> Tensor | None:
+    """The first parameter that has a gradient."""
+    groups = optimizer.param_groups
+    return next((p for group in groups for p in group["params"] if p.grad is not None), None)
+
+
 def way_of(optimizer: Optimizer) -> Way:
     """How an optimizer's steps can be skipped."""
     fused = all(group.get("fused") for group in optimizer.param_groups)
     return Way.DEVICE if fused and getattr(optimizer, "_step_supports_amp_scaling", False) else Way.HOST
 
 
-def looked_at(number: int, optimizer: Optimizer, grads: Grads, way: Way) -> Update:
-    """The norm of the gradients as they will be used, and a flag that is 1 where it is not finite."""
+def looked_at(
+    number: int, optimizer: Optimizer, grads: Grads, way: Way, norm: Tensor | None = None
+) -> Update:
+    """The norm of the gradients as they will be used, and a flag that is 1 where it is not finite.
+
+    `norm` is theirs where somebody has computed it.
+    """
     scale = getattr(optimizer, "grad_scale", None)
-    norm = clip_norm.heard_norm(grads)
     if norm is None:
         norm = clip_norm.total_norm(grads)
-    clip_norm.forget()
-    norm = whole(norm).detach().to(torch.float32)
+    if hasattr(norm, "full_tensor"):  # spread over ranks
+        norm = norm.full_tensor()
+    if norm.requires_grad or norm.dtype is not torch.float32:
+        norm = norm.detach().float()
     if scale is not None:
         norm = norm / scale
     # Zero times anything finite is zero; times what is not, it is NaN: two small kernels, and no branch.
     bad = torch.nan_to_num(norm * 0.0, nan=1.0)
     return Update(number, optimizer, grads, way, norm, bad, scale)
-
-
-def whole(tensor: Tensor) -> Tensor:
-    """A tensor that is spread over ranks, gathered; any other as it is."""
-    gather = getattr(tensor, "full_tensor", None)
-    return gather() if gather is not None else tensor
 
 
 def kept_from_weights(update: Update) -> None:
