@@ -217,7 +217,7 @@ def bare(task: Task) -> Iterator[Step]:
 
 @contextmanager
 def guarded(task: Task, **arguments: Any) -> Iterator[Step]:
-    """With Guard, everything on that is on by default, and a flight record; its hooks are on within the step."""
+    """With Guard, all on that is on by default, and a flight record; its hooks are on within the step."""
     with tempfile.TemporaryDirectory() as folder:
         before = _hooks(task)
         guard = Guard(task.model, task.optimizer, scaler=task.scaler, directory=folder, **arguments)

@@ -7,7 +7,7 @@
     |-- UnreadableFile          one file could not be read (a reader raises it; the run goes on without it)
     |-- UnknownRule             `explain` was asked about a code or name that does not exist
     |-- MissingExtra            a package that only this feature needs is not installed
-    `-- GuardStopped            Guard ended a training that it could protect no longer; the message is its report
+    `-- GuardStopped            Guard ended a training that it could protect no longer
 
 "The run is sick" is never an exception.
 """
