@@ -102,6 +102,8 @@ class Index:
     _by_file: Mapping[str, Module]
     _functions_named: Mapping[str, Sequence[Function]]
     _lineages: dict[Class, tuple[Class, ...]] = field(default_factory=dict)
+    _outside_bases: dict[Class, tuple[str, ...]] = field(default_factory=dict)
+    _resolved: dict[tuple[Module, str], Target | None] = field(default_factory=dict)
 
     def module_of(self, source: Source) -> Module:
         """The module that a source file is."""
@@ -113,7 +115,10 @@ class Index:
 
     def resolve(self, module: Module, name: str) -> Target | None:
         """What a dotted name means at the top level of `module`; None for a local or built-in name."""
-        return self._resolve(module, name, LONGEST_CHAIN)
+        key = (module, name)
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(module, name, LONGEST_CHAIN)
+        return self._resolved[key]
 
     def named(self, full: str) -> Target | None:
         """What a full dotted name stands for, as settings write it: `package.module.Class`."""
@@ -138,14 +143,16 @@ class Index:
 
     def outside_bases(self, cls: Class) -> tuple[str, ...]:
         """The full names of all bases outside the repository."""
-        names: list[str] = []
-        for ancestor in self.lineage(cls):
-            home = self.module_of(ancestor.source)
-            for base in ancestor.bases:
-                target = self.resolve(home, base)
-                if not isinstance(target, Class):
-                    names.append(target.name if isinstance(target, External) else base)
-        return tuple(names)
+        if cls not in self._outside_bases:
+            names: list[str] = []
+            for ancestor in self.lineage(cls):
+                home = self.module_of(ancestor.source)
+                for base in ancestor.bases:
+                    target = self.resolve(home, base)
+                    if not isinstance(target, Class):
+                        names.append(target.name if isinstance(target, External) else base)
+            self._outside_bases[cls] = tuple(names)
+        return self._outside_bases[cls]
 
     def method(self, cls: Class, name: str) -> Function | None:
         """The method that an instance of `cls` answers with."""

@@ -114,18 +114,17 @@ class _Walk:
     def outside(self, node: ast.expr, around: Around) -> str | None:
         """The full name of something from outside; None for what is ours, local or unknown."""
         name = dotted(node)
-        if name is None or _is_local(name, around):
+        target = self.known.resolve(self.home, name) if name is not None else None
+        # What is local is asked last: that takes a look through whole functions.
+        if name is None or not isinstance(target, External) or _is_local(name, around):
             return None
-        target = self.known.resolve(self.home, name)
-        return target.name if isinstance(target, External) else None
+        return target.name
 
     def inherited(self, node: ast.expr, around: Around) -> tuple[str, frozenset[str]] | None:
         """The one class outside whose constructor a class of the repository uses, and the fields it adds."""
         name = dotted(node)
-        if name is None or _is_local(name, around):
-            return None
-        target = self.known.resolve(self.home, name)
-        if not isinstance(target, Class):
+        target = self.known.resolve(self.home, name) if name is not None else None
+        if name is None or not isinstance(target, Class) or _is_local(name, around):
             return None
         lineage, bases = self.known.lineage(target), self.known.outside_bases(target)
         changed = any({"__init__", "__new__"} & set(one.methods) or one.node.keywords for one in lineage)
