@@ -248,12 +248,13 @@ def choice(*options: Value) -> Value:
         for single in option.options if isinstance(option, Choice) else (option,):
             if len(flat) == MOST_OPTIONS:
                 return Choice(tuple(flat))  # a table of thousands is not looked through
-            if not any(single is other or _same_constant(single, other) for other in flat):
+            if single not in flat and not _is_constant_among(single, flat):
                 flat.append(single)
     return flat[0] if len(flat) == 1 else Choice(tuple(flat))
 
 
 MOST_OPTIONS = 12
+SCALARS = (str, int, float, bool, type(None))
 
 
 def inputs(value: Value) -> Iterator[Value]:
@@ -280,8 +281,10 @@ def inputs(value: Value) -> Iterator[Value]:
             yield from rest
 
 
-def _same_constant(left: Value, right: Value) -> bool:
-    if not (isinstance(left, Constant) and isinstance(right, Constant)):
+def _is_constant_among(value: Value, others: list[Value]) -> bool:
+    if not isinstance(value, Constant) or not isinstance(value.value, SCALARS):
         return False
-    scalar = isinstance(left.value, str | int | float | bool | None)
-    return scalar and type(left.value) is type(right.value) and left.value == right.value
+    kind, known = type(value.value), value.value
+    return any(
+        isinstance(other, Constant) and type(other.value) is kind and other.value == known for other in others
+    )
