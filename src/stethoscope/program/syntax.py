@@ -120,9 +120,13 @@ def _in_order(tree: ast.AST) -> list[ast.AST]:
 
 def _outer_first(tree: ast.AST) -> list[ast.AST]:
     found = [tree]
-    for node in found:  # grows while it is gone through
-        if _FIELDS[node.__class__]:
-            found += children(node)
+    for node in found:  # grows while it is gone through; `children` written out, which saves a fifth
+        for name in _FIELDS[node.__class__]:
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                found += [one for one in value if one is not None] if node.__class__ in _WITH_HOLES else value
+            elif value is not None:
+                found.append(value)
     return found
 
 

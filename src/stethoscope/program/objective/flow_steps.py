@@ -38,13 +38,12 @@ def flow_steps(index: Index) -> tuple[FlowStep, ...]:
 class _Sampler:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.nodes = list(own_nodes(function.node))
+        self.nodes = own_nodes(function.node)
         self.assigned: dict[str, list[ast.expr]] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    for name, value in _named(target, node.value):
-                        self.assigned.setdefault(name, []).append(value)
+        for node in own_nodes(function.node, ast.Assign):
+            for target in node.targets:
+                for name, value in _named(target, node.value):
+                    self.assigned.setdefault(name, []).append(value)
 
     def steps(self) -> Iterator[FlowStep]:
         """The steps of this function, where it is a sampler and their sign is known."""
@@ -61,7 +60,7 @@ class _Sampler:
                     yield FlowStep(sign * turn, Site(self.function.source, node))
 
     def _starts_from_noise(self) -> bool:
-        drawn = any(isinstance(node, ast.Attribute) and "randn" in node.attr for node in self.nodes)
+        drawn = any("randn" in node.attr for node in own_nodes(self.function.node, ast.Attribute))
         return drawn or any(STARTS & set(words(name)) for name in self.function.parameters)
 
     def _velocity_times_time(self, node: ast.expr, place: str) -> int:

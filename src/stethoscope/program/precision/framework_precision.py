@@ -59,7 +59,7 @@ def framework_precision(index: Index, settings: SettingsTree, run: Execution) ->
         if not any(word in text for word in ("Trainer", "TrainingArguments", "Config", WRAPPER, "deepspeed")):
             continue
         for_deepspeed = "deepspeed" in text
-        for node in all_nodes(module.source.tree):
+        for node in all_nodes(module.source.tree, ast.Call, ast.Dict):
             cast = _of_deepspeed(node) if for_deepspeed else None
             if cast is not None:
                 return FrameworkPrecision(Autocast(frozenset({cast})), cast, Site(module.source, node))

@@ -209,10 +209,9 @@ def _averages(cls: Class) -> bool:
         return True
     if not any(f"{name}(" in cls.source.text for name in BLENDING):
         return False
-    blends = any(isinstance(n, ast.Attribute) and n.attr in BLENDING for n in all_nodes(cls.node))
-    return blends and any(
-        isinstance(node, ast.Attribute) and {"shadow", "ema", "averaged"} & set(words(node.attr))
-        for node in all_nodes(cls.node)
+    taken = {node.attr for node in all_nodes(cls.node, ast.Attribute)}
+    return not BLENDING.isdisjoint(taken) and any(
+        not {"shadow", "ema", "averaged"}.isdisjoint(words(name)) for name in taken
     )
 
 

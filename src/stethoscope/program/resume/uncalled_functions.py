@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
@@ -26,7 +25,7 @@ def is_uncalled(function: Function, index: Index) -> bool:
     ):
         return False
     written = sum(one.name == function.name for one in index.functions)
-    return _words(index)[function.name] <= written
+    return _times_spoken(index, function.name) <= written
 
 
 def is_out_of_reach(spot: Spot, code: Mentions) -> bool:
@@ -46,10 +45,16 @@ def _functions(index: Index) -> dict[int, Function]:
     return {id(function.node): function for function in index.functions}
 
 
+def _times_spoken(index: Index, name: str) -> int:
+    """How often a word stands in the sources, whatever it means there."""
+    known = _spoken(index)
+    if name not in known:
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        known[name] = sum(len(word.findall(source.text)) for source in index.program if name in source.text)
+    return known[name]
+
+
 @remembered
-def _words(index: Index) -> Counter[str]:
-    """How often each word stands in the sources, whatever it means there."""
-    counted: Counter[str] = Counter()
-    for source in index.program:
-        counted.update(re.findall(r"\w+", source.text))
-    return counted
+def _spoken(index: Index) -> dict[str, int]:
+    """The words that were counted so far."""
+    return {}
