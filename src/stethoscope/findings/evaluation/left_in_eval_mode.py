@@ -218,8 +218,11 @@ def _gone_round(forward: Event, way: ShortCut | None) -> Iterator[Scope]:
 
 def _is_kept_on_purpose(walk: Walk, switch: Move) -> bool:
     """Whether a part is switched to training right behind: `net.eval()` and `net.fc.train()`."""
+    start = walk.position.get(id(switch.event))
+    if start is None:  # the switch was met on another walk
+        return False
     for move in walk.moves:
-        if walk.place(move.event) <= walk.place(switch.event):
+        if walk.position.get(id(move.event), -1) <= start:
             continue
         if move.kind is Kind.FORWARD and are_related(switch.subject, called_network(move)):
             return False
