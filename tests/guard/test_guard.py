@@ -331,3 +331,11 @@ def test_the_record_is_read_like_any_log(tmp_path: Path) -> None:
     assert len(series["loss"]) == 80
     assert math.isnan(series["loss"].values[40])
     assert series["skipped"].values.sum() == 1.0
+
+
+def test_steps_that_cannot_be_seen_are_told_once() -> None:
+    net = nn.Linear(2, 1)
+    with Guard(net, torch.optim.SGD(net.parameters(), 0.1)) as guard:
+        for _ in range(1100):
+            guard.loss(torch.zeros(()))
+    assert _kinds(guard).count(Kind.OBSERVES_ONLY) == 1

@@ -335,11 +335,27 @@ class Guard:
     def _begin(self, model: nn.Module | None, optimizers: Sequence[Optimizer]) -> None:
         """Look at how things hang together before the first step."""
         self._session.complete = self._stepped
+        self._session.unseen = self._tell_unseen
         self._session.evaluating = self.settle if self._buffers else lambda: None
         left_out = structure.left_out(model, optimizers) if model is not None else None
         for happening in (left_out, self._waits()):
             if happening is not None:
                 self._court.tell(happening)
+
+    def _tell_unseen(self, why: str) -> None:
+        """Say once that steps go past Guard."""
+        if any(one.kind is Kind.OBSERVES_ONLY for one in self._court.happenings):
+            return
+        self._court.tell(
+            Happening(
+                Kind.OBSERVES_ONLY,
+                self._session.step,
+                Severity.WARNING,
+                why,
+                "Guard cannot stand between their gradients and the weights: bad steps are not skipped.",
+                "compile or capture the forward and backward pass only, and leave optimizer.step() outside.",
+            )
+        )
 
     def _waits(self) -> Happening | None:
         """That a GPU is waited for at each step, because an optimizer cannot skip by itself."""

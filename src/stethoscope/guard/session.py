@@ -28,6 +28,7 @@ from stethoscope.guard.stepping import Stepping, Update, Way, divide
 
 LOSS = "loss"
 INPUT = "input"
+MOST_BATCHES = 512  # of one step; more, and its steps are not seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Session:
         self.spike_level: float = math.inf  # ... to this
         self.rate_factor: Callable[[int], float] = lambda step: 1.0
         self.complete: Callable[[], None] = lambda: None  # called when a step is over
+        self.unseen: Callable[[str], None] = lambda why: None  # called when steps cannot be seen
         self.evaluating: Callable[[], None] = lambda: None  # called when the model is about to be evaluated
         self.before_step: list[Callable[[Update], None]] = []
         self.after_step: list[Callable[[Update], None]] = []
@@ -111,6 +113,8 @@ class Session:
     def loss(self, loss: Amount, parts: Mapping[str, Amount] | None) -> None:
         """Take the loss of one batch, and its parts."""
         self._row.batches += 1
+        if self._row.batches == MOST_BATCHES:
+            self.unseen(f"{MOST_BATCHES} losses were given, and none of the optimizers has stepped since.")
         self._add(LOSS, loss)
         for name, amount in (parts or {}).items():
             self._add(f"{LOSS}/{name}", amount)
@@ -171,6 +175,10 @@ class Session:
             look(update)
         if len(self._row.stepped) == len(self._steppings):
             self._close()
+
+    def captured(self) -> None:
+        """A step is recorded into a CUDA graph: its replays never come by here."""
+        self.unseen("Steps are recorded into a CUDA graph.")
 
     def skipped_by_scaler(self, update: Update) -> None:
         """The scaler did not call the optimizer at all."""

@@ -42,6 +42,9 @@ class Listener(Protocol):
     def after(self, update: Update) -> None:
         """The weights have been changed, or not."""
 
+    def captured(self) -> None:
+        """A step is being recorded into a CUDA graph, and cannot be looked at."""
+
     def failed(self, problem: Exception) -> None:
         """Something went wrong in here; training goes on."""
 
@@ -130,7 +133,10 @@ class Stepping:
     def _look_at(self) -> None:
         heard = self._ear.quick(self._first.grad if self._first is not None else None)
         grads = heard.grads if heard is not None else gradients(self.optimizer)
-        if not grads or is_capturing(grads[0]):
+        if not grads:
+            return
+        if is_capturing(grads[0]):
+            self._listener.captured()
             return
         if heard is None:
             heard = self._ear.full(grads)
