@@ -136,7 +136,7 @@ def test_links_and_folders_that_were_not_followed_are_named(run_folder: Path) ->
     (run_folder / ".git").mkdir()
     told = run(run_folder)[1]
     assert "data: a link out of the folder; not followed" in told
-    assert "Not looked into: 1 folder of no run (.git)." in told
+    assert "Not looked into: 1 folder without logs (.git)." in told
 
 
 # --- exit status and mistakes

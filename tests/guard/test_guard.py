@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard import Guard, Kind, Policy, Severity, Threshold
+from stethoscope.guard.session import Session
 from tests.guard.loops import OPTIMIZERS, nan_at, train
 
 
@@ -339,3 +340,18 @@ def test_steps_that_cannot_be_seen_are_told_once() -> None:
         for _ in range(1100):
             guard.loss(torch.zeros(()))
     assert _kinds(guard).count(Kind.OBSERVES_ONLY) == 1
+
+
+@pytest.mark.parametrize("optimizer", ["adamw fused", "adamw foreach"])
+def test_a_device_that_is_not_waited_for_is_judged_a_window_later(
+    monkeypatch: pytest.MonkeyPatch, optimizer: str
+) -> None:
+    # As on a GPU, but for the copies, which are made at once.
+    monkeypatch.setattr(Session, "lags", property(lambda self: True))
+    bare = train(False, optimizer, steps=80)
+    assert train(True, optimizer, steps=80).losses == bare.losses
+    watched = train(True, optimizer, steps=80, spoil=nan_at(30), keep=frozenset({30, 31}))
+    assert _same(watched.before[30], watched.before[31])
+    assert Kind.NON_FINITE_INPUT in _kinds(watched.guard)
+    assert watched.guard is not None
+    assert watched.guard.failure is None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -254,9 +255,7 @@ class Guard:
 
     def _take_up(self, observations: Sequence[Observation]) -> None:
         """Judge steps that have arrived; among ranks, when the losses of all of them are known."""
-        for one in observations:
-            if self._buffers and not math.isfinite(one.values.get("grad_norm", 0.0)):
-                self._buffers.mend(one.step)
+        observations = [one if _is_finite(one) else self._looked_into(one) for one in observations]
         if not self._ranks.alone:
             self._waiting += observations
         elif observations:
@@ -272,6 +271,13 @@ class Guard:
             happening = watch.happening(self._session.step)
             if happening is not None:
                 self._court.tell(happening)
+
+    def _looked_into(self, bad: Observation) -> Observation:
+        """Mend what a bad step left behind, and look at what it was given, unless that was done before it."""
+        if self._buffers:
+            self._buffers.mend(bad.step)
+        given = None if "input" in bad.values else self._investigation.inputs(bad.step)
+        return bad if given is None else replace(bad, values={**bad.values, "input": given})
 
     def _agree(self) -> None:
         """Judge with the losses of all ranks, put answers to the vote, and do what the last vote says.
@@ -385,6 +391,11 @@ class Guard:
             self._failure,
             exc_info=problem,
         )
+
+
+def _is_finite(one: Observation) -> bool:
+    """Whether the loss and the gradient of a step were numbers."""
+    return all(math.isfinite(one.values.get(name, 0.0)) for name in ("loss", "grad_norm"))
 
 
 def _voted(votes: Mapping[str, bool], step: int, happenings: Sequence[Happening]) -> Happening:

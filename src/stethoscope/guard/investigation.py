@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from stethoscope.errors import UnwritableFile
 from stethoscope.guard import black_box, culprit
+from stethoscope.guard.finite import all_finite
 from stethoscope.guard.happening import Happening, Kind, Severity
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Policy
@@ -59,6 +61,17 @@ class Investigation:
         """Remember which samples a batch of this step was made of."""
         if samples is not None:
             self._samples.append((step, samples))
+
+    def inputs(self, step: int) -> float | None:
+        """What `Observation` calls "input", of a step that is known to be bad; None where it is not known."""
+        calls = self._recall.calls(step) if self._recall is not None else ()
+        if not calls or any(call.changed for call in calls):
+            return None
+        given = (value for call in calls for value in (*call.args, *call.kwargs.values()))
+        floats = [value for value in given if isinstance(value, Tensor) and value.is_floating_point()]
+        if not floats:
+            return None
+        return 0.0 if bool(all_finite(floats)) else math.nan
 
     def bad_gradients(self, step: int) -> None:
         """Look at the gradients of a step that is known to be bad, while they are still there."""

@@ -69,10 +69,15 @@ class Clock:
 
 
 class InputSense:
-    """Looks at what a model is called with while it trains: a sum of each floating-point input."""
+    """Looks at what a model is called with while it trains: a sum of each floating-point input.
 
-    def __init__(self, model: nn.Module, evaluating: Callable[[], None]) -> None:
+    Where `sums` is off it only tells of evaluations: on a GPU one more kernel per step shows, and the inputs
+    of a bad step are remembered and can be looked at behind it.
+    """
+
+    def __init__(self, model: nn.Module, evaluating: Callable[[], None], sums: bool) -> None:
         self.sums: list[Tensor] = []
+        self._is_summing = sums
         self._evaluating = evaluating
         self._handles = [
             module.register_forward_pre_hook(self._look, with_kwargs=True)
@@ -95,7 +100,7 @@ class InputSense:
         if not (module.training and torch.is_grad_enabled()):
             self._evaluating()
             return
-        if len(self.sums) >= MOST_INPUTS:
+        if not self._is_summing or len(self.sums) >= MOST_INPUTS:
             return
         for value in (*args, *kwargs.values()):
             if (

@@ -75,7 +75,7 @@ class Session:
             Stepping(number, one, self, policy.protects) for number, one in enumerate(optimizers)
         ]
         self._scaler = _watched(scaler, self._steppings, self.skipped_by_scaler, policy)
-        self._inputs = InputSense(model, self._evaluate) if model is not None else None
+        self._inputs = InputSense(model, self._evaluate, not self.lags) if model is not None else None
         self._ratio = UpdateRatio()
         self._clock = Clock()
         self._row = Row()

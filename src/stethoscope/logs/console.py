@@ -30,7 +30,8 @@ _ENDS = frozenset(
             EventKind.COLLECTIVE_TIMEOUT,
             EventKind.DATA_WORKER_DIED,
         ),
-        *(EventKind.DISK_FULL, EventKind.TRACEBACK, EventKind.STOPPED_BY_USER, EventKind.FINISHED),
+        *(EventKind.DISK_FULL, EventKind.TRACEBACK, EventKind.FINISHED),
+        *(EventKind.STOPPED_BY_USER, EventKind.STOPPED_BY_GUARD),
     }
 )
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ FORMAT = "flight record events"
 DECISIVE = 0.9  # the lines are JSON, which another reader would take as well
 
 _BEGINNING = f'{{"{EVENTS_KEY}":'.encode()
+_STOPPED = re.compile(r"^Guard stopped the training at step \d+\. ")  # what the kind of the event says
 LONGEST_LINE = 1 << 24  # bytes; a longer one is passed over
 
 # What is an event of any log. Values that are not finite stand in the record itself, step by step, where they
@@ -32,7 +34,7 @@ EVENTS: Mapping[str, EventKind] = {
     "bad-checkpoint": EventKind.NON_FINITE,
     "non-finite-gradient": EventKind.OVERFLOW,
     "loss-scale-falling": EventKind.OVERFLOW,
-    "stopped": EventKind.TRACEBACK,
+    "stopped": EventKind.STOPPED_BY_GUARD,
     "finished": EventKind.FINISHED,
     "failed": EventKind.TRACEBACK,
 }
@@ -111,10 +113,20 @@ class FlightEvents:
             kind, step = EventKind.RESUMED, whole_number(facts, "resumed_at")
         if said["kind"] == "failed":
             kind = self._failure(message)
-        return Event(kind, message[:LONGEST_MESSAGE] or str(said["kind"]), self.file, self.lines, step)
+        if kind is EventKind.STOPPED_BY_GUARD:
+            message = _STOPPED.sub("", message)
+        return Event(kind, _in_short(message) or str(said["kind"]), self.file, self.lines, step)
 
     def _failure(self, message: str) -> EventKind:
         """What ended the program, by the words of the exception."""
         scanner = Scanner(self.file)
         scanner.see(1, message, None)
         return next((event.kind for event in scanner.events()), EventKind.TRACEBACK)
+
+
+def _in_short(message: str) -> str:
+    """The whole sentences at the beginning of a message, as many as fit; of one that is longer, its beginning."""
+    if len(message) <= LONGEST_MESSAGE:
+        return message
+    cut = message[:LONGEST_MESSAGE]
+    return cut[: cut.rfind(". ") + 1] or cut

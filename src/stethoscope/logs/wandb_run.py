@@ -47,6 +47,7 @@ _FAILURES = frozenset(
     {
         *(EventKind.TRACEBACK, EventKind.OUT_OF_MEMORY, EventKind.KILLED, EventKind.STOPPED_BY_USER),
         *(EventKind.COLLECTIVE_TIMEOUT, EventKind.DATA_WORKER_DIED, EventKind.DISK_FULL),
+        EventKind.STOPPED_BY_GUARD,
     }
 )
 

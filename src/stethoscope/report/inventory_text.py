@@ -118,7 +118,7 @@ def _not_looked_into(inventory: Inventory) -> Iterator[Line]:
         names = sorted({one_line(os.path.basename(folder), LONGEST_NAME) for folder in inventory.passed})
         many = count(len(inventory.passed), "folder")
         yield BLANK
-        yield Line(Text(f"Not looked into: {many} of no run ({', '.join(names)})."), hang=2)
+        yield Line(Text(f"Not looked into: {many} without logs ({', '.join(names)})."), hang=2)
 
 
 # --- one run ------------------------------------------------------------------------------------------

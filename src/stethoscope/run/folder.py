@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stethoscope.run.black_box import is_black_box
 from stethoscope.run.log import Unread
 
 MAX_DEPTH = 8
@@ -46,7 +47,8 @@ class Entry:
 class Folder:
     """The files below a folder, in order, its sub-folders, and what was passed over.
 
-    `unread` is what somebody may miss; `passed` are folders that never hold anything of a run.
+    `unread` is what somebody may miss; `passed` are folders that never hold a log, settings or source of a
+    run, such as Guard's black boxes.
     """
 
     files: tuple[Entry, ...] = ()
@@ -130,7 +132,7 @@ def _meet(entry: os.DirEntry[str], shown: str, depth: int, found: _Walk) -> None
         found.unread.append(Unread(shown, LINK_OUT))
         return
     if stat.S_ISDIR(status.st_mode):
-        if _walked(entry.name):
+        if _walked(entry.name) and not is_black_box(entry.path):
             found.folders.append(Path(entry.path))
             if depth > 0:
                 _visit(Path(entry.path), shown, depth - 1, found)

@@ -15,6 +15,7 @@ class EventKind(StrEnum):
     RESUMED = "resumed"
     FINISHED = "finished"
     STOPPED_BY_USER = "stopped by user"
+    STOPPED_BY_GUARD = "stopped by Guard"
     CHECKPOINT = "checkpoint saved"
     NON_FINITE = "non-finite message"
     OVERFLOW = "overflow message"

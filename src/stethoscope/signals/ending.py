@@ -22,6 +22,7 @@ _REASONS = (
     EventKind.DATA_WORKER_DIED,
     EventKind.COLLECTIVE_TIMEOUT,
     EventKind.STOPPED_BY_USER,
+    EventKind.STOPPED_BY_GUARD,
 )
 _FATAL = (*_REASONS, EventKind.TRACEBACK, EventKind.KILLED)
 
@@ -46,7 +47,7 @@ class Ending:
     """How a run ended, in a word and in a sentence, with the line that says so.
 
     `how` is finished, out of memory, killed, collective timeout, data worker died, disk full, traceback,
-    stopped by user, still running or unknown.
+    stopped by user, stopped by Guard, still running or unknown.
     """
 
     how: str

@@ -12,8 +12,8 @@ NaN is contagious: one NaN in the loss puts NaN into every gradient, one update 
 and nothing that follows can remove it. The first bad value is the only one that says where to look.
 
 ## When it is harmless
-A gradient norm of inf or NaN on a step that the loss scaler skipped is the scaler at work, as long as most
-steps have one that is finite. A metric can be
+A gradient norm of inf or NaN on a step that the loss scaler or Guard skipped is the scaler, or Guard, at
+work, as long as most steps have one that is finite. A metric can be
 undefined (no positives in a class), a PSNR is infinite for identical images, and tables with one column
 per signal leave holes where a signal was not measured. A few isolated values that did not spread left the
 weights intact.
@@ -39,7 +39,7 @@ from stethoscope.signals.announcements import Announcements
 from stethoscope.signals.every_series import EverySeries
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.mixed_precision import MixedPrecision
-from stethoscope.signals.skipped_steps import SkippedSteps
+from stethoscope.signals.skipped_steps import GUARD, SCALER, UNKNOWN, SkippedSteps
 
 RULE = Rule(code="NUM101", since="0.1", severity=Severity.CRITICAL)
 
@@ -48,6 +48,12 @@ MUCH = 1 / 3  # of the logged gradients; a scaler that finds its scale loses few
 FEW = 3  # evaluations in a row that are NaN
 LONG = 8  # so many bad values in a row are an episode, not an outlier
 DISGUISED = 3  # zeros beside NaN gradients; one or two may be a skipped first step
+# What is said of bad values at skipped steps, by who skipped them.
+SKIPPED = {
+    SCALER: "the scaler skipped those steps",
+    GUARD: "Guard skipped those steps",
+    UNKNOWN: "those steps were skipped",
+}
 # Quantities that do not describe the model: their NaN is a division by zero in the logger.
 CLOCKS = ("step_time", "throughput", "mem")
 BOOKKEEPING = ("step_time", "data_time", "throughput", "mem", "epoch", "best", "eta", "time")
@@ -92,7 +98,7 @@ def examine(
     total = loss.series.name if loss else "loss"
     fatal = sorted((one for one in bad if _is_fatal(one, every, total)), key=_order)
     if fatal:
-        yield _lasting(fatal, every, bool(disguised), precision)
+        yield _lasting(fatal, every, bool(disguised), precision, skipped)
     elif disguised is not None:
         yield disguised
     elif (said := _said(announcements)) is not None:
@@ -177,7 +183,13 @@ def _order(one: Bad) -> tuple[int, int]:
     return one.step, 1 if name == "loss" else 2 if _is_gradient(name) else 3
 
 
-def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool, precision: MixedPrecision) -> Finding:
+def _lasting(
+    fatal: list[Bad],
+    every: EverySeries,
+    disguised: bool,
+    precision: MixedPrecision,
+    skipped: SkippedSteps | None,
+) -> Finding:
     first = fatal[0]
     name, values = first.series.name, first.series.values
     onset = first.seen.onset or 0
@@ -189,6 +201,8 @@ def _lasting(fatal: list[Bad], every: EverySeries, disguised: bool, precision: M
         message += "; the other loss terms stay finite"
     elif others:
         message += f"; then {', '.join(others[:3])}"
+    if _skipped_by(first, skipped) == GUARD:
+        message += f"; {SKIPPED[GUARD]}"
     return Finding(
         tuple(one.series.where(one.step, int(one.series.steps[-1])) for one in fatal[:4]),
         message,
@@ -290,14 +304,15 @@ def _may_be_undefined(one: Bad) -> bool:
 
 def _sporadic(one: Bad, skipped: SkippedSteps | None) -> Finding:
     name = one.series.name
-    explained = _explained_by_skips(one, skipped)
+    by = _skipped_by(one, skipped)
+    explained = by is not None
     serious = _is_loss(name) and not explained and one.share > OFTEN and one.seen.longest >= LONG
     # Where so many steps had no gradient, most of what was meant to be trained was not.
     serious |= _is_gradient(name) and not explained and one.share > MUCH and one.seen.count >= LONG
     lost = f"{one.seen.count:,} of {len(one.series):,} logged steps"
     message = f"{name} is not finite at {lost} and recovers each time"
-    if explained:
-        message += "; the scaler skipped those steps"
+    if by is not None:
+        message += f"; {SKIPPED[by]}"
     return Finding(
         one.series.where(one.step, one.step),
         message,
@@ -307,7 +322,8 @@ def _sporadic(one: Bad, skipped: SkippedSteps | None) -> Finding:
             "count": one.seen.count,
             "pattern": "sporadic",
             "longest": one.seen.longest,
-            "skipped_by_scaler": explained,
+            "skipped_by_scaler": by == SCALER,
+            "skipped_by_guard": by == GUARD,
         },
         strength=min(1.0, 0.3 + one.share),
         onset=one.step,
@@ -315,17 +331,17 @@ def _sporadic(one: Bad, skipped: SkippedSteps | None) -> Finding:
     )
 
 
-def _explained_by_skips(one: Bad, skipped: SkippedSteps | None) -> bool:
-    """Whether most bad values stand within one logging interval of a skipped step."""
+def _skipped_by(one: Bad, skipped: SkippedSteps | None) -> str | None:
+    """Who skipped the steps that most bad values stand at, or are one logging interval away from."""
     if skipped is None or len(skipped.steps) == 0:
-        return False
+        return None
     steps = one.series.steps[~np.isfinite(one.series.values)]
     if len(steps) == 0:
-        return False
+        return None
     reach = max(1, one.series.cadence())
     after = np.searchsorted(skipped.steps, steps - reach)
     near = skipped.steps[np.minimum(after, len(skipped.steps) - 1)]
-    return bool(np.mean(np.abs(near - steps) <= reach) > 0.5)
+    return skipped.by if np.mean(np.abs(near - steps) <= reach) > 0.5 else None
 
 
 def _spelled(value: float) -> str:

@@ -30,6 +30,8 @@ def _sign(kind: EventKind, words: str, *patterns: str) -> _Sign:
 
 # In this order: a line that fits two kinds is the first. "Out of memory: Killed process" is memory.
 _SIGNS = (
+    # Before the others: it goes on with what Guard saw, such as a loss that is NaN.
+    _sign(EventKind.STOPPED_BY_GUARD, "guard stopped", r"\bGuard stopped the training at step \d"),
     _sign(
         EventKind.OUT_OF_MEMORY,
         "memory|bad_alloc|oom-kill|oom_kill|alloc_failed|resource_exhausted",
