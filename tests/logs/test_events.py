@@ -49,6 +49,10 @@ SAID = {
         "KeyboardInterrupt",
         "2025-12-18 10:23:52,180 INFO: User interrupted. Preparing to save",
     ],
+    EventKind.STOPPED_BY_GUARD: [
+        "stethoscope.errors.GuardStopped: Guard stopped the training at step 205. The loss is NaN at step 205.",
+        "ERROR:stethoscope.guard:step 206: Guard stopped the training at step 205. 6 steps in a row were skipped.",
+    ],
     EventKind.FINISHED: [
         "2024-01-01 00:00:00,000 INFO: End of training. Time consumed: 1 day, 0:00:00",
         "INFO: Save the latest model.",

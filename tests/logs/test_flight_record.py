@@ -249,6 +249,22 @@ def test_what_happened_is_an_event_with_its_line_and_step(tmp_path: Path) -> Non
     assert (log.series, log.started) == ((), 1785320102.5)
 
 
+def test_a_checkpoint_that_was_saved_is_an_event_with_its_step(tmp_path: Path) -> None:
+    log = events_of(tmp_path, '{"kind":"checkpoint-saved","step":500,"seen":"Saved model_500.pt."}')
+    saved = log.events[-1]
+    assert (saved.kind, saved.step, saved.message) == (EventKind.CHECKPOINT, 500, "Saved model_500.pt.")
+
+
+def test_a_stop_by_guard_says_why_in_whole_sentences(tmp_path: Path) -> None:
+    why, more = "6 steps in a row were skipped." + " Each of them is bad." * 12, " Before that: " + "x" * 99
+    said = f"Guard stopped the training at step 205. {why}{more}."
+    log = events_of(tmp_path, f'{{"kind":"stopped","step":206,"seen":"{said}"}}', '{"kind":"stopped"}')
+    first, second = log.events[-2:]
+    assert (first.kind, first.step) == (EventKind.STOPPED_BY_GUARD, 206)
+    assert first.message == why
+    assert (second.kind, second.message) == (EventKind.STOPPED_BY_GUARD, "stopped")
+
+
 def test_a_record_that_goes_on_from_a_checkpoint_says_where(tmp_path: Path) -> None:
     first = '{"flight_record":1,"kind":"started","wall":1785320102.5,"facts":{"resumed_at":500}}\n'
     log = read_log(written(tmp_path, first.encode(), "x.jsonl"))

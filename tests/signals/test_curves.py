@@ -90,6 +90,29 @@ def test_a_counter_and_a_falling_scale_both_tell_of_skips() -> None:
     assert isinstance(skipped_steps.measure(run(series("loss_scale", [1.0, 1.0]))), Missing)
 
 
+@pytest.mark.parametrize(
+    ("flag", "skipped"),
+    [
+        ([0, 0, 1, 1, 1], [2, 3, 4]),
+        ([1, 1, 1], [0, 1, 2]),
+        ([0, 1, 0, 1, 1], [1, 3, 4]),
+        ([0, 0, 0], []),
+        ([np.nan, 0, 1], [2]),
+        ([1], [0]),
+    ],
+)
+def test_a_flag_of_every_step_counts_wherever_it_is_one(flag: list[float], skipped: list[int]) -> None:
+    measured = skipped_steps.measure(run(series("skipped", flag)))
+    assert isinstance(measured, skipped_steps.SkippedSteps)
+    assert measured.steps.tolist() == skipped
+
+
+def test_a_count_of_all_skips_so_far_stays_at_one_after_the_first() -> None:
+    measured = skipped_steps.measure(run(series("skipped", [0, 1, 1, 1], gap=10)))
+    assert isinstance(measured, skipped_steps.SkippedSteps)
+    assert measured.steps.tolist() == [10]
+
+
 def test_restarts_are_the_starts_of_later_segments() -> None:
     pieces = (Segment(0, 50, "a.log"), Segment(40, 99, "b.log"))
     measured = restarts.measure(run(series("loss", [1.0] * 100), segments=pieces))

@@ -41,6 +41,7 @@ def ended(a_run: Run) -> str:
         EventKind.DISK_FULL,
         EventKind.TRACEBACK,
         EventKind.STOPPED_BY_USER,
+        EventKind.STOPPED_BY_GUARD,
         EventKind.FINISHED,
     ],
 )

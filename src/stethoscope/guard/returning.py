@@ -16,11 +16,14 @@ from stethoscope.guard.policy import Policy
 from stethoscope.guard.rewinding import SlowedState, after_rewind, factor
 from stethoscope.guard.snapshots import Parts, Snapshot, Snapshots
 
-KEPT = 6  # snapshots, where memory allows
+KEPT = 8  # snapshots, where memory allows
 # Steps between two snapshots of so many bytes: copying them must not show.
-CADENCES = ((64 << 20, 100), (1 << 30, 200))
+CADENCES = ((64 << 20, 50), (1 << 30, 200))
 SELDOM = 500
-LEAST_BACK = 100  # steps before the onset: what spoils a run begins before it shows
+# Steps to go back before an onset, as what spoils a run begins before it shows; of a young run a share of it.
+LEAST_BACK = 100
+LEAST_SHARE = 0.1
+LEAST_RAMP = 100  # steps; a young run gets its learning rate back sooner
 
 
 class Returning:
@@ -73,16 +76,15 @@ class Returning:
         if good is None or self._snapshots is None:
             return _cannot("There is no good snapshot to go back to.", step)
         left = self._snapshots.restore(good)
-        self._slowed = after_rewind(self._slowed, step, self._policy.rewound_rate, self._policy.ramp_steps)
+        ramp = min(self._policy.ramp_steps, max(LEAST_RAMP, step))
+        self._slowed = after_rewind(self._slowed, step, self._policy.rewound_rate, ramp)
         return Happening(
             Kind.REWOUND,
             step,
             Severity.WARNING,
             f"Went back to the weights, optimizer and schedule of step {good.step}.",
             f"The data go on from here; the learning rate is {self._slowed.rate:g} times the loop's own"
-            + (
-                " for good." if self._slowed.for_good else f" and back after {self._policy.ramp_steps} steps."
-            ),
+            + (" for good." if self._slowed.for_good else f" and back after {ramp} steps."),
             facts={"to_step": good.step, "onset": onset, "not_restored": list(left)},
             onset=onset,
         )
@@ -92,7 +94,8 @@ class Returning:
         if self._snapshots is None:
             return None
         steps = [step for step in self._snapshots.good_steps() if common is None or step in common]
-        early = [step for step in steps if step <= onset - LEAST_BACK] or [s for s in steps if s <= onset]
+        back = min(LEAST_BACK, LEAST_SHARE * onset)
+        early = [step for step in steps if step <= onset - back] or [s for s in steps if s <= onset]
         return self._snapshots.at(max(early)) if early else None
 
     def state_dict(self) -> dict[str, Any]:

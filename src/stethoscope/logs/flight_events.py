@@ -125,7 +125,7 @@ class FlightEvents:
 
 
 def _in_short(message: str) -> str:
-    """The whole sentences at the beginning of a message, as many as fit; of one that is longer, its beginning."""
+    """As many whole sentences of a message as fit; where not even the first does, its beginning."""
     if len(message) <= LONGEST_MESSAGE:
         return message
     cut = message[:LONGEST_MESSAGE]

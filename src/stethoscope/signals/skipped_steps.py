@@ -40,7 +40,7 @@ def measure(run: Run) -> SkippedSteps | Missing:
 
 
 def _counted(series: Series) -> Steps:
-    """The steps at which a counter rises; a flag and a counter per window count wherever they are not zero."""
+    """The steps at which a counter rises; a flag or a counter per window counts wherever it is not zero."""
     finite = series.finite()
     change = np.diff(finite.values)
     if _is_flag(finite) or np.any(change < 0.0):
