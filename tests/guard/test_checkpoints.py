@@ -228,3 +228,13 @@ def test_the_last_good_checkpoint_is_the_latest_that_is_whole_and_finite(tmp_pat
     assert last_good(tmp_path, "step-1*") == tmp_path / "step-1.pt"
     assert last_good(tmp_path, "*.ckpt") is None
     assert last_good(tmp_path / "nowhere") is None
+
+
+def test_what_was_written_beside_is_no_checkpoint_to_go_back_to(tmp_path: Path) -> None:
+    from stethoscope.run.checkpoint_files import checkpoints_in
+    from stethoscope.run.folder import walk
+
+    for name in ("model_step250.pt", "model_step300.bad.pt"):
+        (tmp_path / name).write_bytes(b"weights")
+    found = checkpoints_in(walk(tmp_path, str(tmp_path)).files, tmp_path)
+    assert [one.step for one in found] == [250]

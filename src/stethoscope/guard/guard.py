@@ -160,8 +160,8 @@ class Guard:
         Says whether `path` holds this state.
         """
         happening = checkpoints.save(state, Path(path), step=self._session.step, excused=self._excused)
-        if happening is not None:
-            self._court.tell(happening)
+        saved = Happening(Kind.CHECKPOINT_SAVED, self.step, Severity.NOTE, f"Saved {path}.")
+        self._court.tell(happening or saved)
         return happening is None
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     LEARNING_RATE_ZERO = "learning-rate-zero"
     GRADIENTS_NOT_CLEARED = "gradients-not-cleared"
     PARAMETERS_LEFT_OUT = "parameters-left-out"
+    CHECKPOINT_SAVED = "checkpoint-saved"
     BAD_CHECKPOINT = "bad-checkpoint"
     REWOUND = "rewound"
     STOPPED = "stopped"

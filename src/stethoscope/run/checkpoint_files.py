@@ -20,8 +20,9 @@ _SPOKEN = re.compile(
     r"|(?:^|[_.-])(?:best|last|latest|final|epoch|ep|step|iter|iteration|kimg|global_?step)",
     re.IGNORECASE,
 )
+# "last.bad.pt" is what Guard wrote beside a good checkpoint, because it is not finite.
 _NOT_A_CHECKPOINT = re.compile(
-    r"training_args|tokenizer|dataset|vocab|(?:^|[_.-])(?:train|val|test|data)[_.-]?\d*\.", re.I
+    r"training_args|tokenizer|dataset|vocab|(?:^|[_.-])(?:train|val|test|data)[_.-]?\d*\.|\.bad\.\w+$", re.I
 )
 # A count of steps, after the word that says so; else the last number of a name that is not a version.
 _STEPS = re.compile(r"(?:global_?step|steps?|iters?|iterations?|it|updates?)[_=-]?(\d[\d_,]*)", re.IGNORECASE)
