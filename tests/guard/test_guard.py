@@ -355,3 +355,15 @@ def test_a_device_that_is_not_waited_for_is_judged_a_window_later(
     assert Kind.NON_FINITE_INPUT in _kinds(watched.guard)
     assert watched.guard is not None
     assert watched.guard.failure is None
+
+
+@pytest.mark.parametrize("optimizer", ["adamw fused", "adamw foreach"])
+def test_a_loss_that_is_not_finite_does_not_lower_the_scale(optimizer: str) -> None:
+    def spoil(step: int, x: Tensor) -> Tensor:
+        return x * 1e30 if step >= 8 and step % 2 else x  # finite, but its square is not
+
+    watched = train(True, optimizer, scaled=True, steps=40, spoil=spoil)
+    assert watched.scale == 2048.0  # one growth before, as the healthy steps never fill an interval again
+    alone = train(False, optimizer, scaled=True, steps=40, spoil=spoil)
+    assert alone.scale is not None
+    assert alone.scale < 1.0

@@ -259,8 +259,7 @@ class Guard:
         if not self._ranks.alone:
             self._waiting += observations
         elif observations:
-            self._answer(self._court.hear(observations))
-            self._set_spike_bar()
+            self._answer(self._judged(observations))
 
     def _set_spike_bar(self) -> None:
         self._session.spike_bar = judging.spike_bar(self._court.judgement)
@@ -271,6 +270,15 @@ class Guard:
             happening = watch.happening(self._session.step)
             if happening is not None:
                 self._court.tell(happening)
+
+    def _judged(self, observations: Sequence[Observation]) -> Happening | None:
+        """Let the court judge, and set what depends on its judgement."""
+        # A scaler lowers its scale at every skip. Where the loss itself was not finite that cures nothing, as
+        # the forward pass never sees the scale, and step by step it would lead to a scale of zero.
+        self._session.undo_backoffs(sum(map(_is_forward_overflow, observations)))
+        asked = self._court.hear(observations)
+        self._set_spike_bar()
+        return asked
 
     def _looked_into(self, bad: Observation) -> Observation:
         """Mend what a bad step left behind, and look at what it was given, unless that was done before it."""
@@ -304,8 +312,7 @@ class Guard:
         means = {first + at: loss for at, loss in enumerate(losses)}
         due = [one for one in self._waiting if one.step < until]
         self._waiting = [one for one in self._waiting if one.step >= until]
-        asked = self._court.hear(shared(due, means))
-        self._set_spike_bar()
+        asked = self._judged(shared(due, means))
         if asked is not None:
             self._votes = {asked.answer.value: True}
 
@@ -396,6 +403,11 @@ class Guard:
 def _is_finite(one: Observation) -> bool:
     """Whether the loss and the gradient of a step were numbers."""
     return all(math.isfinite(one.values.get(name, 0.0)) for name in ("loss", "grad_norm"))
+
+
+def _is_forward_overflow(one: Observation) -> bool:
+    """Whether a scaler skipped a step because its loss was not finite."""
+    return one.skipped and "loss_scale" in one.values and not math.isfinite(one.values.get("loss", 0.0))
 
 
 def _voted(votes: Mapping[str, bool], step: int, happenings: Sequence[Happening]) -> Happening:

@@ -69,6 +69,12 @@ class ScalerWatch:
             self.scale.clamp_(min=self._floor)
         return result
 
+    def undo_backoffs(self, count: int) -> None:
+        """Raise the scale by as many steps as it was lowered without cause."""
+        backoff = float(self.scaler.get_backoff_factor())
+        if self.scale is not None and backoff > 0.0:
+            self.scale.mul_(backoff**-count)
+
     def _tell_of_skip(self, stepping: Stepping) -> None:
         grads = gradients(stepping.optimizer)
         if not grads:

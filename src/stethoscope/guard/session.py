@@ -186,6 +186,11 @@ class Session:
             self._close()
         self.after(update)
 
+    def undo_backoffs(self, count: int) -> None:
+        """Raise the loss scale again after so many steps whose loss itself was not finite."""
+        if count and self._scaler is not None and self._scaler.is_enabled and self.policy.protects:
+            self._scaler.undo_backoffs(count)
+
     # --- rows
 
     def arrived(self) -> list[Observation]:

@@ -108,6 +108,9 @@ def _bad(seen: Observation, chain: tuple[str, ...], count: int, since: int) -> H
     first = chain[0]
     facts: dict[str, object] = {"which": first, "chain": list(chain), f"within_{SPAN}_steps": count}
     answer = Answer.STOP if count >= MOST else Answer.REWIND if count >= SEVERAL else Answer.NONE
+    if "loss_scale" in seen.values and chain[0] != "input":
+        # The scaler skips such steps with or without Guard, and the batches between them are learned from.
+        answer = Answer.NONE
     said = f"{_named(first, seen.values)} at step {seen.step:,}{_followed(chain)}."
     if count > 1:
         said += f" That is the {_ordinal(count)} such step within {SPAN} steps."

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from stethoscope.detectors.scaler import SEARCH_STEPS
 from stethoscope.guard.happening import Answer, Happening, Kind, Severity
-from stethoscope.guard.judges.non_finite import is_overflow
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Policy
 
@@ -43,7 +42,7 @@ def update(
         if state.in_a_row or state.overflows or scaled != state.scaled:
             return Skips(0, 0, state.recent, scaled), ()
         return state, ()
-    if is_overflow(seen.values):
+    if "loss_scale" in seen.values:
         state = Skips(state.in_a_row, state.overflows + 1, state.recent, scaled)
         searching = scaled is not None and clock - scaled <= SEARCH_STEPS
         if state.overflows < MOST_OVERFLOWS or searching:
