@@ -209,14 +209,14 @@ def test_a_nan_batch_is_kept_from_two_optimizers(tmp_path: Path) -> None:
     model, callback = Alternating(), GuardCallback()
     fit(tmp_path, model, batches(bad=3), callback)
     assert all(parameter.isfinite().all() for parameter in model.parameters())
-    assert Kind.NON_FINITE_LOSS in kinds(callback)
+    assert Kind.NON_FINITE_INPUT in kinds(callback)
 
 
 def test_observing_leaves_the_weights_to_their_fate(tmp_path: Path) -> None:
     model, callback = Regression(), GuardCallback(mode="observe")
     fit(tmp_path, model, batches(bad=3), callback)
     assert not all(parameter.isfinite().all() for parameter in model.parameters())
-    assert Kind.NON_FINITE_LOSS in kinds(callback)
+    assert Kind.NON_FINITE_INPUT in kinds(callback)
 
 
 def test_losses_are_recorded_as_the_module_computed_them(tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_a_trainer_of_pytorch_lightning_takes_the_callback(tmp_path: Path) -> No
     model = Module()
     one.fit(model, batches(bad=3))
     assert all(parameter.isfinite().all() for parameter in model.parameters())
-    assert Kind.NON_FINITE_LOSS in kinds(callback)
+    assert Kind.NON_FINITE_INPUT in kinds(callback)
 
 
 def test_nan_on_one_of_two_ranks_is_kept_from_both(tmp_path: Path) -> None:
