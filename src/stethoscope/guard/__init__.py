@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from stethoscope.errors import GuardStopped, MissingExtra
 
-try:
-    import torch  # noqa: F401
-except ModuleNotFoundError as problem:
-    raise MissingExtra("Guard needs torch: pip install 'stethoscope[torch]'") from problem
+if find_spec("torch") is None:
+    raise MissingExtra("Guard needs torch: pip install 'stethoscope[torch]'")
 
 from stethoscope.guard.guard import Guard
 from stethoscope.guard.happening import Happening, Kind, Severity

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import torch
@@ -32,10 +32,11 @@ _heard: list[Heard] = []  # at most one for each optimizer of a step
 MOST_HEARD = 8
 
 
+@cache
 def listen() -> None:
     """Begin to listen; further calls change nothing."""
     computes = getattr(clip_grad, _COMPUTES, None)
-    if computes is None or hasattr(computes, "_is_heard"):
+    if computes is None:
         return
 
     @wraps(computes)
@@ -46,7 +47,6 @@ def listen() -> None:
             del _heard[:-MOST_HEARD]
         return norm
 
-    heard._is_heard = True  # type: ignore[attr-defined]
     setattr(clip_grad, _COMPUTES, heard)
 
 
