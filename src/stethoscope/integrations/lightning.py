@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from stethoscope.errors import GuardStopped
-from stethoscope.guard.court import LOGGER
 from stethoscope.guard.guard import Guard
+from stethoscope.integrations.beginnings import made, restored
 
 try:
     from lightning.pytorch import Callback
@@ -63,7 +63,7 @@ class GuardCallback(Callback):
         self._close(trainer)
         directory = self._directory if self._directory is not None else trainer.log_dir
         schedules = [config.scheduler for config in trainer.lr_scheduler_configs]
-        self.guard = _made(
+        self.guard = made(
             pl_module,
             list(trainer.optimizers),
             scaler=_scaler(trainer),
@@ -74,7 +74,7 @@ class GuardCallback(Callback):
         )
         if self.guard is None:
             return
-        _restored(self.guard, self._loaded)
+        restored(self.guard, self._loaded)
         self._loaded = {}
         self._waits = _Waits(trainer.profiler, self.guard)
         self._checkpoints = _GoodCheckpoints(trainer.strategy.checkpoint_io, self.guard)
@@ -180,25 +180,6 @@ class _GoodCheckpoints:
     def teardown(self) -> None:
         """Nothing more will be written."""
         self.inner.teardown()
-
-
-def _made(model: nn.Module, optimizers: Sequence[Any], **options: Any) -> Guard | None:
-    """A Guard, or None where it cannot work here; arguments that make no sense still raise."""
-    try:
-        return Guard(model, optimizers, **options)
-    except (TypeError, ValueError):
-        raise
-    except Exception as problem:
-        LOGGER.error("Guard cannot work here; the training goes on without it. %s", problem, exc_info=problem)
-        return None
-
-
-def _restored(guard: Guard, state: Mapping[str, Any]) -> None:
-    try:
-        if state:
-            guard.load_state_dict(state)
-    except Exception as problem:
-        LOGGER.warning("Guard begins anew: what it had learned could not be restored. %s", problem)
 
 
 def _stop(trainer: Any, stopped: GuardStopped) -> None:

@@ -23,8 +23,8 @@ from transformers import TrainerCallback
 from transformers.trainer_callback import ExportableState
 
 from stethoscope.errors import GuardStopped
-from stethoscope.guard.court import LOGGER
 from stethoscope.guard.guard import Guard
+from stethoscope.integrations.beginnings import made, restored
 
 
 class GuardCallback(TrainerCallback, ExportableState):
@@ -49,7 +49,7 @@ class GuardCallback(TrainerCallback, ExportableState):
         self._close()
         self._stopped = self._loss = None
         optimizer = parts["optimizer"]
-        self.guard = _made(
+        self.guard = made(
             parts["model"],
             optimizer,
             scaler=getattr(optimizer, "scaler", None),
@@ -59,7 +59,7 @@ class GuardCallback(TrainerCallback, ExportableState):
             **self._options,
         )
         if self.guard is not None:
-            _restored(self.guard, _learned(state))
+            restored(self.guard, _learned(state))
             self._ear = _Ear(self._hear)
         self._waiting_since = time.perf_counter()
 
@@ -156,17 +156,6 @@ class _Ear:
             Accelerator.backward = self._backward
 
 
-def _made(model: nn.Module, optimizer: Any, **options: Any) -> Guard | None:
-    """A Guard, or None where it cannot work here; arguments that make no sense still raise."""
-    try:
-        return Guard(model, optimizer, **options)
-    except (TypeError, ValueError):
-        raise
-    except Exception as problem:
-        LOGGER.error("Guard cannot work here; the training goes on without it. %s", problem, exc_info=problem)
-        return None
-
-
 def _learned(state: Any) -> Mapping[str, Any]:
     """What a checkpoint holds of the Guard, where the training goes on from one."""
     if (
@@ -177,14 +166,6 @@ def _learned(state: Any) -> Mapping[str, Any]:
     last = entry[-1] if isinstance(entry, list) else entry
     learned: Mapping[str, Any] = last.get("attributes", {}).get("learned", {})
     return learned
-
-
-def _restored(guard: Guard, learned: Mapping[str, Any]) -> None:
-    try:
-        if learned:
-            guard.load_state_dict(learned)
-    except Exception as problem:
-        LOGGER.warning("Guard begins anew: what it had learned could not be restored. %s", problem)
 
 
 def _fits_json(value: Any) -> bool:
