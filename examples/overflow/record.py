@@ -1,6 +1,6 @@
 """Train the network of net.py until a step is not finite, and write its black box beside this file.
 
-    python examples/overflow/record.py
+python examples/overflow/record.py
 """
 
 from pathlib import Path
@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from net import build
 
-from stethoscope.guard import black_box
-from stethoscope.guard.culprit import bad_gradients, find_among
-from stethoscope.guard.recall import Recall
+from stethoscope.guard.boxes import black_box
+from stethoscope.guard.culprit.culprit import bad_gradients, find_among
+from stethoscope.guard.culprit.recall import Recall
 
 torch.manual_seed(0)
 model, loss, optimizer = build()  # the learning rate is far too high, so that the values grow fast

@@ -11,12 +11,12 @@ import torch
 from rich.console import Console
 
 from stethoscope.diagnose import Diagnosis, diagnose
-from stethoscope.guard import black_box
+from stethoscope.guard.boxes import black_box
 from stethoscope.guard.court import Court
 from stethoscope.guard.happening import Happening, Kind, Severity
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Policy
-from stethoscope.guard.recorder import Recorder
+from stethoscope.guard.record.recorder import Recorder
 from stethoscope.inventory import take_stock
 from stethoscope.read import read
 from stethoscope.report.text_report import render

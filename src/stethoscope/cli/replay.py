@@ -86,7 +86,7 @@ def _must_have_torch() -> None:
 
 
 def _replayed(blackbox: str, build: str, half: str | None, device: str) -> dict[str, Any]:
-    from stethoscope.guard.replaying import read_for, replay
+    from stethoscope.guard.boxes.replaying import read_for, replay
 
     function = _function(build)
     box = read_for(device, blackbox)

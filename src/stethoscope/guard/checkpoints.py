@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from stethoscope.errors import UnwritableFile
-from stethoscope.guard.finite import MOST_NAMED, Bad, bad_in_state, named_tensors
 from stethoscope.guard.happening import Happening, Kind, Severity
+from stethoscope.guard.sensing.finite import MOST_NAMED, Bad, bad_in_state, named_tensors
 
 SAFETENSORS = ".safetensors"
 BAD = ".bad"  # stands in the name before the suffix

@@ -20,21 +20,23 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
-from stethoscope.guard import checkpoints, investigation, judging, structure
-from stethoscope.guard.buffers import KeptBuffers
+from stethoscope.guard import checkpoints, judging
 from stethoscope.guard.court import LOGGER, Court, Witness, shared
-from stethoscope.guard.finite import infinite_by_design
-from stethoscope.guard.forwarding import forwarder
+from stethoscope.guard.culprit import investigation
 from stethoscope.guard.happening import Answer, Happening, Kind, Severity
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Mode, Policy, Threshold
 from stethoscope.guard.ranks import Poll, common, earliest, poll, ranks
-from stethoscope.guard.recorder import Recorder
-from stethoscope.guard.returning import Returning
-from stethoscope.guard.scaler_watch import inner
-from stethoscope.guard.senses import Amount
+from stethoscope.guard.record.forwarding import forwarder
+from stethoscope.guard.record.recorder import Recorder
+from stethoscope.guard.rewind.returning import Returning
+from stethoscope.guard.sensing import structure
+from stethoscope.guard.sensing.buffers import KeptBuffers
+from stethoscope.guard.sensing.finite import infinite_by_design
+from stethoscope.guard.sensing.scaler_watch import inner
+from stethoscope.guard.sensing.senses import Amount
+from stethoscope.guard.sensing.stepping import Update, Way
 from stethoscope.guard.session import Session
-from stethoscope.guard.stepping import Update, Way
 
 STATE = 1  # version of `state_dict`
 

@@ -20,11 +20,11 @@ from torch.optim import Optimizer
 from stethoscope.errors import GuardStopped
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Policy
-from stethoscope.guard.rewinding import Rate, give_back, slow_down
-from stethoscope.guard.ring import Ring, Window
-from stethoscope.guard.scaler_watch import ScalerWatch
-from stethoscope.guard.senses import Amount, Clock, InputSense, Row, UpdateRatio
-from stethoscope.guard.stepping import Stepping, Update, Way, divide
+from stethoscope.guard.rewind.rewinding import Rate, give_back, slow_down
+from stethoscope.guard.sensing.ring import Ring, Window
+from stethoscope.guard.sensing.scaler_watch import ScalerWatch
+from stethoscope.guard.sensing.senses import Amount, Clock, InputSense, Row, UpdateRatio
+from stethoscope.guard.sensing.stepping import Stepping, Update, Way, divide
 
 LOSS = "loss"
 INPUT = "input"

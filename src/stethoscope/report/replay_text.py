@@ -22,7 +22,7 @@ WORTH_TELLING = 0.001  # of the limit of a number format
 
 
 def render(told: Mapping[str, Any], console: Console) -> str:
-    """The report of what `stethoscope.guard.replaying.Replay.facts` tells."""
+    """The report of what `stethoscope.guard.boxes.replaying.Replay.facts` tells."""
     return printed(_lines(told), console)
 
 

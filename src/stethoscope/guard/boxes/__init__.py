@@ -1,0 +1,1 @@
+"""A bad step as files that can run nothing, and its repetition."""

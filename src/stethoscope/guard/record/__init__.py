@@ -1,0 +1,1 @@
+"""What was observed and what happened, written beside the run and handed on."""
