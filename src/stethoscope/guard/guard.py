@@ -85,6 +85,7 @@ class Guard:
         self._buffers = KeptBuffers([one for one in (model, *averages) if one is not None])
         self._buffers.keep(0)
         self._is_unsettled = False
+        self._went_back_at = 0  # the step before which all weights are gone
         self._cleared = [structure.ClearedGradients(one) for one in optimizers]
         self._excused = frozenset() if model is None else infinite_by_design(model)
         self._returning = Returning(model, optimizers, scaler, schedule, ema, chosen)
@@ -173,7 +174,7 @@ class Guard:
         self._closed = True
         try:
             if self._failure is None:
-                self._court.hear([*self._waiting, *self._session.flush()])
+                self._court.hear(self._since_going_back([*self._waiting, *self._session.flush()]))
         except Exception as problem:
             self._fail(problem)
         finally:
@@ -275,12 +276,20 @@ class Guard:
 
     def _judged(self, observations: Sequence[Observation]) -> Happening | None:
         """Let the court judge, and set what depends on its judgement."""
+        observations = self._since_going_back(observations)
         # A scaler lowers its scale at every skip. Where the loss itself was not finite that cures nothing, as
         # the forward pass never sees the scale, and step by step it would lead to a scale of zero.
         self._session.undo_backoffs(sum(map(_is_forward_overflow, observations)))
         asked = self._court.hear(observations)
         self._set_spike_bar()
         return asked
+
+    def _since_going_back(self, observations: Sequence[Observation]) -> Sequence[Observation]:
+        """Leave out steps that were on their way when the run went back: they are written down only."""
+        gone = [one for one in observations if one.step < self._went_back_at]
+        for witness in self._court.witnesses if gone else ():
+            witness.rows(gone)
+        return observations[len(gone) :]
 
     def _looked_into(self, bad: Observation) -> Observation:
         """Mend what a bad step left behind, and look at what it was given, unless that was done before it."""
@@ -330,6 +339,7 @@ class Guard:
             told = self._returning.go_back(step, self._session.step, shared_steps)
             self._court.tell(told)
             if told.kind is Kind.REWOUND:
+                self._went_back_at = self._session.step
                 self._court.judgement = judging.after_rewind(self._court.judgement)
         elif asked.answer is Answer.STOP:
             self._stop(asked)
