@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from stethoscope.errors import UnwritableFile
-from stethoscope.guard.checkpoints import checked, last_good, save
+from stethoscope.guard.checkpoints import Saved, last_good, save
 from stethoscope.guard.happening import Kind, Severity
 
 GOOD = {"model": {"weight": torch.arange(4.0)}, "step": 7, "best": math.inf}
@@ -198,36 +198,16 @@ def test_the_parts_of_other_machines_and_living_processes_are_left_alone(tmp_pat
     assert names(tmp_path) == sorted([*others, "last.pt"])
 
 
-def test_a_look_into_a_checkpoint_says_finite_bad_or_why_not(tmp_path: Path) -> None:
-    torch.save(GOOD, tmp_path / "good.pt")
-    torch.save(GOOD, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
-    torch.save(broken(), tmp_path / "sick.pt")
-    torch.save({"step": 3}, tmp_path / "empty.pt")
-    torch.save({"weight": torch.ones(2), "path": Path("/")}, tmp_path / "objects.pt")
-    (tmp_path / "torn.pt").write_bytes((tmp_path / "good.pt").read_bytes()[:-200])
-    assert checked(tmp_path / "good.pt").finite is True
-    assert checked(tmp_path / "old.pt").finite is True
-    assert checked(tmp_path / "sick.pt").finite is False
-    assert checked(tmp_path / "sick.pt").bad[0].name == "model.weight"
-    assert checked(tmp_path / "empty.pt").why == "it holds no tensors"
-    for name in ("objects.pt", "torn.pt", "nowhere.pt"):
-        look = checked(tmp_path / name)
-        assert look.finite is None
-        assert look.why
-
-
-def test_the_last_good_checkpoint_is_the_latest_that_is_whole_and_finite(tmp_path: Path) -> None:
-    made = [("step-1.pt", GOOD), ("step-2.pt", {**GOOD, "step": 2}), ("step-3.pt", broken())]
-    for number, (name, state) in enumerate(made):
-        torch.save(state, tmp_path / name)
-        os.utime(tmp_path / name, (1000 + number, 1000 + number))
-    save(broken(), tmp_path / "step-4.pt")
-    (tmp_path / "step-5.pt").write_bytes(b"PK\x03\x04 torn")
-    (tmp_path / "notes.txt").write_text("no checkpoint")
-    assert last_good(tmp_path) == tmp_path / "step-2.pt"
-    assert last_good(tmp_path, "step-1*") == tmp_path / "step-1.pt"
-    assert last_good(tmp_path, "*.ckpt") is None
-    assert last_good(tmp_path / "nowhere") is None
+def test_the_last_good_checkpoint_is_the_latest_from_before_that_is_still_there(tmp_path: Path) -> None:
+    saved = [Saved(tmp_path / f"step-{step}.pt", step) for step in (10, 20, 30, 40)]
+    for one in saved:
+        save(GOOD, one.path)
+    assert last_good(saved, 35) == saved[2]
+    assert last_good(saved, 30) == saved[2]
+    saved[2].path.unlink()  # as a loop does that keeps the last few
+    assert last_good(saved, 35) == saved[1]
+    assert last_good(saved, 9) is None
+    assert last_good([], 35) is None
 
 
 def test_what_was_written_beside_is_no_checkpoint_to_go_back_to(tmp_path: Path) -> None:

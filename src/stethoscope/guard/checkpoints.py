@@ -1,8 +1,8 @@
 """Checkpoints that are whole, or not written at all; one that is not finite never takes the place of another.
 
 A state is written to a file beside its destination and takes the name in one move, so that a full disk or a
-killed process leaves what was there. Reading never runs what a file says: only tensors and plain values are
-taken from it.
+killed process leaves what was there. Of a state that is spread over ranks each one looks at its share, and
+where one share is not finite, none is written.
 """
 
 from __future__ import annotations
@@ -25,30 +25,40 @@ from stethoscope.guard.sensing.finite import MOST_NAMED, Bad, bad_in_state, name
 SAFETENSORS = ".safetensors"
 BAD = ".bad"  # stands in the name before the suffix
 PART = ".part"  # what is being written
-SUFFIXES = frozenset({".pt", ".pth", ".ckpt", ".bin", ".tar", ".pkl", SAFETENSORS})
+ELSEWHERE = "The share of the checkpoint that another rank holds is not finite; its record names the tensors."
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What a look into a checkpoint gave: `finite` is None where it could not be looked into, and `why`."""
+class Saved:
+    """A checkpoint that was finite when it was written, before the update of `step`."""
 
     path: Path
-    finite: bool | None
-    bad: tuple[Bad, ...] = ()
-    why: str = ""
+    step: int
+
+
+def alone(is_good: bool) -> bool:
+    """What is done where there is nobody to agree with."""
+    return is_good
 
 
 def save(
-    state: Any, path: Path, *, step: int = 0, keep_bad: bool = True, excused: Collection[str] = ()
+    state: Any,
+    path: Path,
+    *,
+    step: int = 0,
+    keep_bad: bool = True,
+    excused: Collection[str] = (),
+    agree: Callable[[bool], bool] = alone,
 ) -> Happening | None:
     """Write a state to `path`, whole or not at all, and tell where it is not finite; None where all is well.
 
     A state that is not finite leaves `path` as it is: it is written beside it as `<name>.bad<suffix>`, or not
-    at all without `keep_bad`. `excused` are names of tensors that may hold infinities, as masks do. Raises
-    UnwritableFile where the file cannot be written; what was there is there still.
+    at all without `keep_bad`. `excused` are names of tensors that may hold infinities, as masks do. `agree`
+    says whether all ranks found their share finite. Raises UnwritableFile where the file cannot be written;
+    what was there is there still.
     """
     bad = bad_in_state(state, excused=excused)
-    if not bad:
+    if agree(not bad):
         _write_whole(state, path)
         return None
     beside = _beside(path) if keep_bad else None
@@ -62,39 +72,34 @@ def save(
 
 
 def refused(
-    state: Any, path: Path, *, step: int = 0, excused: Collection[str] = (), is_told_only: bool = False
+    state: Any,
+    path: Path,
+    *,
+    step: int = 0,
+    excused: Collection[str] = (),
+    is_told_only: bool = False,
+    agree: Callable[[bool], bool] = alone,
 ) -> Happening | None:
     """What to tell of a state that must not be written to `path`, because it is not finite; else None.
 
-    `is_told_only` says that it is written all the same.
+    `is_told_only` says that it is written all the same; `agree` is that of `save`.
     """
     bad = bad_in_state(state, excused=excused)
-    told = _told(bad, path, None, step, "") if bad else None
+    told = None if agree(not bad) else _told(bad, path, None, step, "")
     if told is None or not is_told_only:
         return told
     return replace(told, means="A run that goes on from it is lost. It was written all the same.")
 
 
-def checked(path: Path, *, excused: Collection[str] = ()) -> Checked:
-    """Look into a checkpoint: whether all its tensors are finite, or why that could not be seen."""
-    try:
-        state = _read(path)
-    except Exception as problem:  # torn, of another format, or with objects that only its own code can make
-        reason = str(problem).strip().splitlines()
-        return Checked(
-            path, None, why=f"{type(problem).__name__}: {reason[0] if reason else 'no reason given'}"
-        )
-    if next(named_tensors(state), None) is None:
-        return Checked(path, None, why="it holds no tensors")
-    bad = tuple(bad_in_state(state, excused=excused))
-    return Checked(path, not bad, bad)
+def last_good(saved: Iterable[Saved], step: int) -> Saved | None:
+    """The last checkpoint that holds nothing of a step or what came after it, and that is still there."""
+    before = [one for one in saved if one.step <= step and one.path.exists()]
+    return max(before, key=lambda one: one.step, default=None)
 
 
-def last_good(folder: Path, pattern: str = "*", *, excused: Collection[str] = ()) -> Path | None:
-    """The latest checkpoint in a folder that is whole and finite; None where none is known to be."""
-    return next(
-        (path for path in _latest_first(folder, pattern) if checked(path, excused=excused).finite), None
-    )
+def is_spread(state: Any) -> bool:
+    """Whether a state holds tensors of which this rank has a share only."""
+    return any(hasattr(tensor, "to_local") for _, tensor in named_tensors(state))
 
 
 def _beside(path: Path) -> Path:
@@ -211,7 +216,7 @@ def _told(bad: Iterable[Bad], path: Path, beside: Path | None, step: int, troubl
         Kind.BAD_CHECKPOINT,
         step,
         Severity.CRITICAL,
-        f"{count} of the checkpoint's tensors {verb} not finite: {names}.",
+        f"{count} of the checkpoint's tensors {verb} not finite: {names}." if found else ELSEWHERE,
         f"A run that goes on from it is lost, so {is_there}. {where}{trouble}",
         "go on from the last good checkpoint, and look for the step at which these tensors went bad.",
         facts={
@@ -220,25 +225,3 @@ def _told(bad: Iterable[Bad], path: Path, beside: Path | None, step: int, troubl
             "bad": [{"name": one.name, "kind": one.kind, "number": one.number} for one in found],
         },
     )
-
-
-def _read(path: Path) -> Any:
-    if path.suffix == SAFETENSORS:
-        from safetensors.torch import load_file
-
-        return load_file(path)
-    try:
-        # Mapped, so that a file larger than the memory can be looked into.
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except RuntimeError:  # the old format cannot be mapped
-        return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def _latest_first(folder: Path, pattern: str) -> list[Path]:
-    found = [
-        path
-        for path in folder.glob(pattern)
-        if path.suffix in SUFFIXES and not path.name.startswith(".") and not path.stem.endswith(BAD)
-    ]
-    times = {path: path.stat().st_mtime_ns for path in found if path.is_file()}
-    return sorted(times, key=lambda path: (times[path], path.name), reverse=True)

@@ -11,8 +11,10 @@ for batch in guard.batches(loader):
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,12 +23,13 @@ from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard import checkpoints, judging
+from stethoscope.guard.checkpoints import Saved
 from stethoscope.guard.court import LOGGER, Court, Witness, shared
 from stethoscope.guard.culprit import investigation
 from stethoscope.guard.happening import Answer, Happening, Kind, Severity
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Mode, Policy, Threshold
-from stethoscope.guard.ranks import Poll, common, earliest, poll, ranks
+from stethoscope.guard.ranks import Poll, all_agree, common, earliest, poll, ranks
 from stethoscope.guard.record.forwarding import forwarder
 from stethoscope.guard.record.recorder import Recorder
 from stethoscope.guard.rewind.returning import Returning
@@ -39,6 +42,7 @@ from stethoscope.guard.sensing.stepping import Update, Way
 from stethoscope.guard.session import Session
 
 STATE = 1  # version of `state_dict`
+MOST_SAVED = 64  # checkpoints that are remembered, to name the last good one
 
 
 class Guard:
@@ -88,6 +92,7 @@ class Guard:
         self._went_back_at = 0  # the step before which all weights are gone
         self._cleared = [structure.ClearedGradients(one) for one in optimizers]
         self._excused = frozenset() if model is None else infinite_by_design(model)
+        self._saved: deque[Saved] = deque(maxlen=MOST_SAVED)
         self._returning = Returning(model, optimizers, scaler, schedule, ema, chosen)
         self._investigation = investigation.Investigation(
             model, optimizers, directory, None if self._ranks.alone else self._ranks.rank, chosen
@@ -144,28 +149,47 @@ class Guard:
                 self._fail(problem)
 
     def allows(self, state: Any, path: str | Path) -> bool:
-        """Say whether a state may be written to `path`: it is finite, or Guard only observes."""
+        """Say whether a state may be written to `path`: it is finite, or Guard only observes.
+
+        Where the state is spread over ranks, all of them must ask, and get one answer.
+        """
         is_told_only = not self.policy.protects
         try:
             happening = checkpoints.refused(
-                state, Path(path), step=self.step, excused=self._excused, is_told_only=is_told_only
+                state,
+                Path(path),
+                step=self.step,
+                excused=self._excused,
+                is_told_only=is_told_only,
+                agree=self._agreement(state),
             )
         except Exception as problem:
             self._fail(problem)
             return True
         if happening is not None:
             self._court.tell(happening)
+        else:
+            self._saved.append(Saved(Path(path), self.step))
         return happening is None or is_told_only
 
     def save(self, state: Any, path: str | Path) -> bool:
         """Write a checkpoint with `torch.save`, whole or not at all; one that is not finite replaces nothing.
 
-        Says whether `path` holds this state.
+        Says whether `path` holds this state. Where it is spread over ranks, all of them must save.
         """
-        happening = checkpoints.save(state, Path(path), step=self._session.step, excused=self._excused)
+        happening = checkpoints.save(
+            state, Path(path), step=self.step, excused=self._excused, agree=self._agreement(state)
+        )
+        if happening is None:
+            self._saved.append(Saved(Path(path), self.step))
         saved = Happening(Kind.CHECKPOINT_SAVED, self.step, Severity.NOTE, f"Saved {path}.")
         self._court.tell(happening or saved)
         return happening is None
+
+    def _agreement(self, state: Any) -> Callable[[bool], bool]:
+        if self._ranks.alone or not checkpoints.is_spread(state):
+            return checkpoints.alone
+        return partial(all_agree, ranks=self._ranks)
 
     def close(self) -> None:
         """Judge what is left, end the record, and take all hooks off."""
@@ -336,7 +360,8 @@ class Guard:
             if not self._ranks.alone:
                 step = earliest(step, self._ranks) or 0
                 shared_steps = common(self._returning.good_steps(), self._ranks)
-            told = self._returning.go_back(step, self._session.step, shared_steps)
+            saved = checkpoints.last_good(self._saved, step)
+            told = self._returning.go_back(step, self._session.step, shared_steps, saved)
             self._court.tell(told)
             if told.kind is Kind.REWOUND:
                 self._went_back_at = self._session.step

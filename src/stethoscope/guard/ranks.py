@@ -65,6 +65,13 @@ def poll(losses: Sequence[float], votes: Mapping[str, bool], ranks: Ranks) -> Po
     return Poll(whole, ranks.size, dist.all_reduce(whole, group=ranks.group, async_op=True))
 
 
+def all_agree(here: bool, ranks: Ranks) -> bool:
+    """Whether all ranks say yes; every rank must ask."""
+    votes = torch.tensor(float(here))
+    dist.all_reduce(votes, op=dist.ReduceOp.MIN, group=ranks.group)
+    return bool(votes)
+
+
 def common(steps: Collection[int], ranks: Ranks) -> frozenset[int]:
     """The steps that all ranks have, of the few that each has."""
     own = sorted(steps)[-MOST_COMMON:]

@@ -11,6 +11,7 @@ from typing import Any
 from torch import nn
 from torch.optim import Optimizer
 
+from stethoscope.guard.checkpoints import Saved
 from stethoscope.guard.happening import Happening, Kind, Severity
 from stethoscope.guard.policy import Policy
 from stethoscope.guard.rewind.rewinding import SlowedState, after_rewind, factor
@@ -67,14 +68,20 @@ class Returning:
         """The steps that this process could go back to."""
         return () if self._snapshots is None else self._snapshots.good_steps()
 
-    def go_back(self, onset: int, step: int, common: Collection[int] | None = None) -> Happening:
+    def go_back(
+        self,
+        onset: int,
+        step: int,
+        common: Collection[int] | None = None,
+        saved: Saved | None = None,
+    ) -> Happening:
         """Go back to the last good snapshot before an onset, or say why not.
 
-        `common` are the steps that all ranks can go back to.
+        `common` are the steps that all ranks can go back to; `saved` is the last checkpoint from before.
         """
         good = self._target(onset, common)
         if good is None or self._snapshots is None:
-            return _cannot("There is no good snapshot to go back to.", step)
+            return _could_not(onset, step, saved)
         left = self._snapshots.restore(good)
         ramp = min(self._policy.ramp_steps, max(LEAST_RAMP, step))
         self._slowed = after_rewind(self._slowed, step, self._policy.rewound_rate, ramp)
@@ -112,5 +119,34 @@ def _cadence(size: int) -> int:
     return next((steps for most, steps in CADENCES if size <= most), SELDOM)
 
 
-def _cannot(why: str, step: int = 0) -> Happening:
-    return Happening(Kind.CANNOT_REWIND, step, Severity.WARNING, why, "The run goes on as it is.")
+def _cannot(why: str) -> Happening:
+    """Said beforehand, while there is time to do something about it."""
+    return Happening(
+        Kind.CANNOT_REWIND,
+        0,
+        Severity.WARNING,
+        why,
+        "No snapshots are taken: where the run blows up, Guard names the last good checkpoint instead.",
+        "raise snapshot_bytes in Guard's Policy if the host has the memory; save checkpoints by guard.save.",
+    )
+
+
+def _could_not(onset: int, step: int, saved: Saved | None) -> Happening:
+    facts: dict[str, object] = {} if saved is None else {"checkpoint": str(saved.path), "to_step": saved.step}
+    known = (
+        "No checkpoint from before is known."
+        if saved is None
+        else f"The last good checkpoint is {saved.path}: it was finite, and is of step {saved.step}."
+    )
+    return Happening(
+        Kind.CANNOT_REWIND,
+        step,
+        Severity.WARNING,
+        f"There is no good snapshot from before step {onset} to go back to. {known}",
+        "The run goes on as it is.",
+        "stop the run, and go on from a checkpoint from before that step with a lower learning rate."
+        if saved is None
+        else f"stop the run, and go on from {saved.path.name} with a lower learning rate.",
+        facts=facts,
+        onset=onset,
+    )

@@ -61,25 +61,12 @@ def first_bad(
     return found
 
 
-def first_bad_path(state: Any) -> str | None:
-    """Where in a nested state the first tensor is that is not finite; None where all are.
-
-    Plain numbers are not looked at: a best loss of infinity is how many a training begins. Nor are tensors
-    that look like a mask or a score that is still to come.
-    """
-    bad = bad_in_state(state, most=1)
-    return bad[0].name if bad else None
-
-
-def is_finite_state(state: Any) -> bool:
-    """Whether all tensors of a nested state are finite."""
-    return first_bad_path(state) is None
-
-
 def bad_in_state(state: Any, most: int = MOST_NAMED, excused: Iterable[str] = ()) -> list[Bad]:
     """The first tensors of a nested state that are not finite and should be.
 
-    `excused` are names, or the ends of names, of tensors that may hold what they like.
+    Plain numbers are not looked at: a best loss of infinity is how many a training begins. Nor are tensors
+    that look like a mask or a score that is still to come. `excused` are names, or the ends of names, of
+    tensors that may hold what they like.
     """
     ends = tuple(excused)
     looked_at = [(name, one) for name, one in named_tensors(state) if not _is_excused(name, ends)]
