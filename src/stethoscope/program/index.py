@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, blocks
 from stethoscope.run import Program, Source, Where
 
 LONGEST_CHAIN = 16  # re-exports followed before a name is given up
@@ -331,8 +331,8 @@ def _statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.popleft()
         yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting.extend(getattr(node, block, ()))
+        for block in blocks(node):
+            waiting.extend(block)
 
 
 def _note_import(
@@ -405,8 +405,8 @@ def _nested(body: list[ast.stmt]) -> Iterator[FunctionNode | ast.ClassDef]:
         if isinstance(node, FunctionNode | ast.ClassDef):
             yield node
             continue
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting.extend(getattr(node, block, ()))
+        for block in blocks(node):
+            waiting.extend(block)
 
 
 def _registries(

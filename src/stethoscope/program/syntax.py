@@ -26,10 +26,13 @@ _KEPT = _DEFINITIONS | {ast.Module}
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
+def _kinds() -> Iterator[type[ast.AST]]:
+    return (kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST))
+
+
 def _fields() -> dict[type[ast.AST], tuple[str, ...]]:
     """The fields of each kind of node that hold other nodes."""
-    kinds = (kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST))
-    found = {kind: tuple(name for name in kind._fields if name not in _LEAVES) for kind in kinds}
+    found = {kind: tuple(name for name in kind._fields if name not in _LEAVES) for kind in _kinds()}
     # Here names that are texts elsewhere hold nodes.
     found[ast.Import] = found[ast.ImportFrom] = ("names",)
     found[ast.Constant] = found[ast.MatchSingleton] = ()
@@ -37,6 +40,11 @@ def _fields() -> dict[type[ast.AST], tuple[str, ...]]:
 
 
 _FIELDS = _fields()
+_BLOCKS_OF = {
+    kind: tuple(name for name in _BLOCKS if name in kind._fields)
+    for kind in _kinds()
+    if not issubclass(kind, ast.expr)  # the body of a lambda is no block
+}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -51,6 +59,11 @@ def children(node: ast.AST) -> list[ast.AST]:
     return [child for child in found if child is not None] if node.__class__ in _WITH_HOLES else found
 
 
+def blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
+    """The blocks of statements directly inside a statement; handlers and cases count as statements."""
+    return (getattr(node, name) for name in _BLOCKS_OF.get(node.__class__, ()))
+
+
 def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     """The functions and classes below a node at any depth; no expression is entered."""
     waiting = deque([tree])
@@ -58,9 +71,8 @@ def definitions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDe
         node = waiting.popleft()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node
-        for block in _BLOCKS:
-            if node.__class__ is not ast.Lambda:  # its body is an expression
-                waiting.extend(getattr(node, block, ()))
+        for block in blocks(node):
+            waiting.extend(block)
 
 
 @overload
@@ -100,8 +112,21 @@ def _found(
     if () not in kept:
         kept[()] = find(tree)
     if kinds not in kept:
-        kept[kinds] = [node for node in kept[()] if node.__class__ in kinds]
+        kept[kinds] = _of_kinds(kept[()], vars(tree).setdefault(f"{name}_by_kind", {}), kinds)
     return kept[kinds]
+
+
+def _of_kinds(
+    nodes: list[ast.AST], by_kind: dict[type[ast.AST], list[ast.AST]], kinds: tuple[type[ast.AST], ...]
+) -> list[ast.AST]:
+    """The nodes of some kinds in their order; `by_kind` is filled when it is first needed."""
+    if not by_kind:
+        for node in nodes:
+            by_kind.setdefault(node.__class__, []).append(node)
+    there = [by_kind[kind] for kind in kinds if kind in by_kind]
+    if len(there) > 1:
+        return [node for node in nodes if node.__class__ in kinds]
+    return there[0] if there else []
 
 
 def _in_order(tree: ast.AST) -> list[ast.AST]:
