@@ -15,7 +15,7 @@ from stethoscope.program.settings.outvoted_options import merges, typed
 from stethoscope.program.settings.overwritten_settings import Overwritten
 from stethoscope.program.settings.setting_reads import path_of
 from stethoscope.program.settings.settings_origins import given_kind, origin_of, statement_of
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import all_nodes, walk
 from stethoscope.run import Source
 
 _SWITCHES = {"store_true": False, "store_false": True}
@@ -63,7 +63,7 @@ def _replaced(flags: Mapping[str, ast.expr], code: Mentions) -> Iterator[Overwri
                 continue
             for name in typed(then, set(flags), source, code):
                 yield Overwritten((name,), statement_of(node, code), then, source, "loaded", flags[name])
-        for loop in (node for node in walk(source.tree) if isinstance(node, ast.For)):
+        for loop in all_nodes(source.tree, ast.For):
             yield from _poured(loop, flags, source, code)
 
 

@@ -20,7 +20,7 @@ from stethoscope.program.settings.setting_reads import is_told
 from stethoscope.program.settings.settings_objects import PARSING
 from stethoscope.program.settings.settings_origins import last_given
 from stethoscope.program.settings.undone_parameters import Undone
-from stethoscope.program.syntax import walk
+from stethoscope.program.syntax import all_nodes, walk
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
@@ -89,11 +89,16 @@ def _changed(statement: ast.stmt) -> str:
 def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements that always run; what stands in a condition or loop is one statement."""
     for statement in body:
-        is_main = isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+        is_main = isinstance(statement, ast.If) and _asks_for_name(statement.test)
         if isinstance(statement, ast.With) or is_main:
             yield from _in_order(statement.body)  # type: ignore[attr-defined]
         else:
             yield statement
+
+
+def _asks_for_name(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`."""
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in walk(test))
 
 
 def _settings_made(statement: ast.stmt) -> str | None:
@@ -172,7 +177,7 @@ def _defaults_win(source: Source, code: Mentions) -> Iterator[Undone]:
     """`{**given, **defaults}`: every field has a default, so nothing that was given remains."""
     if "**" not in source.text and "update" not in source.text and "|" not in source.text:
         return
-    for node in walk(source.tree, ast.Dict, ast.Call, ast.BinOp):
+    for node in all_nodes(source.tree, ast.Dict, ast.Call, ast.BinOp):
         for first, then in _merged(node):
             if not _is_all_defaults(then, source, code) or _is_all_defaults(first, source, code):
                 continue

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.index import Class, External, Index, Module, dotted, index
 from stethoscope.program.settings.declared_options import field_names, is_record_class
-from stethoscope.program.syntax import FunctionNode, children, walk
+from stethoscope.program.settings.mentions import mentions
+from stethoscope.program.syntax import FunctionNode, all_nodes, walk
 from stethoscope.run import Program, Source, Where
 
 # A test that asks which version there is, before a call that only some versions take.
@@ -22,9 +23,7 @@ _CATCHES_IT = re.compile(r"\b(?:TypeError|Exception|BaseException)\b")
 _METHODS = frozenset({"train", "val"})
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_CIRCUMSTANCES = frozenset({*_FUNCTIONS, ast.Try, ast.If, ast.IfExp})
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_LEAVES = frozenset({ast.Name, ast.Constant})
 
 Around = tuple[FunctionNode | ast.Lambda, ...]  # the functions that a node stands in
 
@@ -69,8 +68,10 @@ def outside_calls(program: Program) -> tuple[OutsideCall, ...]:
 
 
 def _calls(source: Source, known: Index) -> Iterator[OutsideCall]:
-    going = _Walk(source, known, known.module_of(source))
-    yield from going.through(source.tree)
+    going = _Walk(source, known, known.module_of(source), mentions(known).parents)
+    calls = [node for node in all_nodes(source.tree, ast.Call) if node.keywords]
+    for node in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+        yield from going.call(node)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,22 +85,15 @@ class _Circumstances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walk:
-    """One file that is gone through with the circumstances of each call."""
+    """One file whose calls are gone through, with the parents of its nodes."""
 
     source: Source
     known: Index
     home: Module
+    parents: Mapping[int, ast.AST]
 
-    def through(self, tree: ast.Module) -> Iterator[OutsideCall]:
-        waiting: list[tuple[ast.AST, _Circumstances]] = [(tree, _Circumstances())]
-        while waiting:
-            node, now = waiting.pop()
-            if isinstance(node, ast.Call) and node.keywords:
-                yield from self.call(node, now)
-            waiting += _below(node, now)[::-1]
-
-    def call(self, node: ast.Call, now: _Circumstances) -> Iterator[OutsideCall]:
-        callee = node.func
+    def call(self, node: ast.Call) -> Iterator[OutsideCall]:
+        callee, now = node.func, self.circumstances(node)
         if self.outside(callee, now.functions) == "functools.partial" and node.args:
             callee = node.args[0]
         name, own = self.outside(callee, now.functions), frozenset[str]()
@@ -110,6 +104,19 @@ class _Walk:
             name = f"{maker}().{callee.attr}" if maker is not None else None
         if name is not None:
             yield OutsideCall(name, node, self.source, own, now.caught, now.for_some_versions)
+
+    def circumstances(self, node: ast.AST) -> _Circumstances:
+        functions: list[FunctionNode | ast.Lambda] = []
+        caught = for_some_versions = False
+        while (above := self.parents.get(id(node))) is not None:
+            if isinstance(above, _FUNCTIONS):
+                functions.append(above)
+            elif isinstance(above, ast.Try):
+                caught = caught or _is_caught(node, above)
+            elif isinstance(above, ast.If | ast.IfExp):
+                for_some_versions = for_some_versions or _asks_for_version(above.test)
+            node = above
+        return _Circumstances(tuple(functions), caught, for_some_versions)
 
     def outside(self, node: ast.expr, around: Around) -> str | None:
         """The full name of something from outside; None for what is ours, local or unknown."""
@@ -145,18 +152,9 @@ class _Walk:
         return makers.pop() if len(makers) == 1 else None
 
 
-def _below(node: ast.AST, now: _Circumstances) -> list[tuple[ast.AST, _Circumstances]]:
-    """What stands directly in a node and may hold a call, each with its circumstances."""
-    if node.__class__ in _CIRCUMSTANCES:
-        if isinstance(node, _FUNCTIONS):
-            now = replace(now, functions=(*now.functions, node))
-        elif isinstance(node, ast.Try) and any(map(_goes_on, node.handlers)):
-            caught = replace(now, caught=True)
-            tried = [(part, caught) for part in (*node.body, *node.handlers)]
-            return [*tried, *((part, now) for part in (*node.orelse, *node.finalbody))]
-        elif isinstance(node, ast.If | ast.IfExp) and _asks_for_version(node.test):
-            now = replace(now, for_some_versions=True)
-    return [(child, now) for child in children(node) if child.__class__ not in _LEAVES]
+def _is_caught(part: ast.AST, attempt: ast.Try) -> bool:
+    """Whether the source goes on where this part of a `try` fails."""
+    return part in (*attempt.body, *attempt.handlers) and any(map(_goes_on, attempt.handlers))
 
 
 def _goes_on(handler: ast.ExceptHandler) -> bool:
@@ -165,6 +163,7 @@ def _goes_on(handler: ast.ExceptHandler) -> bool:
     return bool(catches) and not any(isinstance(node, ast.Raise) for node in handler.body)
 
 
+@lru_cache(maxsize=4096)
 def _asks_for_version(test: ast.expr) -> bool:
     """Whether a condition names what only some versions have; by its names, as writing it out is slow."""
     for node in walk(test):
@@ -178,7 +177,7 @@ def _asks_for_version(test: ast.expr) -> bool:
 def _assigned(tree: ast.Module) -> dict[str, tuple[ast.expr, ...]]:
     """Every value that a name gets anywhere in a file; bound in another way, it has an unknown one too."""
     found: dict[str, list[ast.expr]] = {}
-    for node in walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
@@ -206,7 +205,7 @@ def _is_local(name: str, around: Around) -> bool:
 def _bound(node: FunctionNode | ast.Lambda) -> frozenset[str]:
     """The names that are local to a function: parameters and what it assigns, imports left out."""
     names = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
-    for part in walk(node, ast.Name, *_DEFINITIONS):
+    for part in all_nodes(node, ast.Name, *_DEFINITIONS):
         if isinstance(part, ast.Name):
             names.update({part.id} if isinstance(part.ctx, ast.Store) else ())
         elif isinstance(part, _DEFINITIONS) and part is not node:

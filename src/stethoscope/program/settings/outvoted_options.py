@@ -17,7 +17,7 @@ from stethoscope.program.settings.program_settings import is_holder
 from stethoscope.program.settings.setting_reads import is_told
 from stethoscope.program.settings.settings_objects import PARSING
 from stethoscope.program.settings.settings_origins import given_kind, last_given, statement_of
-from stethoscope.program.syntax import FunctionNode, walk
+from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.run import Source
 
 
@@ -124,7 +124,7 @@ def _flags_without_default(code: Mentions) -> dict[Source, set[str]]:
 
 def merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """Every pair of mappings of which the second wins, and where they are put together."""
-    for node in walk(tree, ast.Dict, ast.Call, ast.BinOp):
+    for node in all_nodes(tree, ast.Dict, ast.Call, ast.BinOp):
         match node:
             case ast.Call(func=ast.Attribute(value=into, attr="update"), args=[then], keywords=[]):
                 first = last_given(into, source, code) if isinstance(into, ast.Name) else into
