@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
@@ -67,9 +68,12 @@ def lost_counts(index: Index) -> tuple[LostCount, ...]:
 
 
 def _counts_up(source: Source) -> bool:
-    text = source.text
-    blends = any(f"{name}(" in text for name in BLENDING) or "ema(" in text
-    return blends and "+= 1" in text
+    return "+= 1" in source.text and (_blends(source) or "ema(" in source.text)
+
+
+@lru_cache(maxsize=64)
+def _blends(source: Source) -> bool:
+    return any(f"{name}(" in source.text for name in BLENDING)
 
 
 # --- what is put back
@@ -207,7 +211,7 @@ def _of_classes(
 def _averages(cls: Class) -> bool:
     if AVERAGING & set(words(cls.name)):
         return True
-    if not any(f"{name}(" in cls.source.text for name in BLENDING):
+    if not _blends(cls.source):
         return False
     taken = {node.attr for node in all_nodes(cls.node, ast.Attribute)}
     return not BLENDING.isdisjoint(taken) and any(

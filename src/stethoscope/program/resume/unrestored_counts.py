@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from stethoscope.program.index import Index, dotted
@@ -38,21 +38,31 @@ def unrestored_counts(index: Index) -> tuple[LostCount, ...]:
     restored = [site for source in sources for site in _restored(source)]
     if not restored:
         return ()
+    blending = [source for source in sources if _speaks_of(source, BLENDING)]
+    asked = dict.fromkeys(
+        slot
+        for source in blending
+        for function in all_nodes(source.tree, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(function, FunctionNode)
+        for slot in _gone_by(function)
+    )
     stores = _Stores()
-    for source in sources:
-        _collect(source, stores)
-    found: dict[Slot, LostCount] = {}
-    for source in sources:
-        if not _speaks_of(source, BLENDING):
-            continue
-        for function in all_nodes(source.tree):
-            if isinstance(function, FunctionNode):
-                for slot in _gone_by(function):
-                    counted = stores.raised.get(slot)
-                    is_lost = slot in stores.begun and slot not in stores.given
-                    if counted is not None and is_lost and not _is_filled(counted):
-                        found.setdefault(slot, LostCount(restored[0], counted, slot[1], ""))
-    return tuple(found.values())
+    for source in _naming(asked, sources):
+        _collect_counts(source, stores)
+    counts = {slot: stores.raised[slot] for slot in asked if slot in stores.begun and slot in stores.raised}
+    for source in _naming(counts, sources):
+        _collect_given(source, stores)
+    return tuple(
+        LostCount(restored[0], counted, slot[1], "")
+        for slot, counted in counts.items()
+        if slot not in stores.given and not _is_filled(counted)
+    )
+
+
+def _naming(slots: Iterable[Slot], sources: Sequence[Source]) -> list[Source]:
+    """The files in which any of these slots is named."""
+    names = {name for _, name in slots}
+    return [source for source in sources if any(name in source.text for name in names)]
 
 
 def _speaks_of(source: Source, names: frozenset[str]) -> bool:
@@ -176,20 +186,25 @@ def _slot(node: ast.AST) -> Slot | None:
 
 @dataclass(slots=True, eq=False)
 class _Stores:
-    """Slots that begin with a written number, those that are counted up, and those that are given others."""
+    """Slots that begin with a written number, those that are counted up, and those that are given others.
+
+    `plain` are the targets that get a written number or are counted up.
+    """
 
     begun: set[Slot] = field(default_factory=set)
     raised: dict[Slot, Site] = field(default_factory=dict)
     given: set[Slot] = field(default_factory=set)
+    plain: set[int] = field(default_factory=set)
 
 
 SHARING = (ast.Nonlocal, ast.Global)
-STORING = (ast.AugAssign, ast.Assign, ast.AnnAssign, ast.Dict, ast.Call)
+STORING = (ast.AugAssign, ast.Assign, ast.AnnAssign, ast.Dict)
 STORED = (ast.Name, ast.Attribute, ast.Subscript, ast.Starred, ast.List, ast.Tuple)
 
 
-def _collect(source: Source, stores: _Stores) -> None:
-    plain: set[int] = set()  # targets that get a written number or are counted up
+def _collect_counts(source: Source, stores: _Stores) -> None:
+    """Note what begins with a written number and what is counted up."""
+    plain = stores.plain
     declared = all_nodes(source.tree, *SHARING)
     shared = {name for node in declared if isinstance(node, SHARING) for name in node.names}
     for node in all_nodes(source.tree, *STORING):
@@ -218,10 +233,14 @@ def _collect(source: Source, stores: _Stores) -> None:
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     is_number = isinstance(value, ast.Constant)
                     stores.begun.update({("entry", key.value)} if is_number else ())
-        elif isinstance(node, ast.Call):
-            stores.given.update(_given_by(node))
+
+
+def _collect_given(source: Source, stores: _Stores) -> None:
+    """Note what is given anything else."""
+    for call in all_nodes(source.tree, ast.Call):
+        stores.given.update(_given_by(call))
     for node in all_nodes(source.tree, *STORED):
-        if isinstance(getattr(node, "ctx", None), ast.Store) and id(node) not in plain:
+        if isinstance(getattr(node, "ctx", None), ast.Store) and id(node) not in stores.plain:
             slot = _slot(node)
             if slot is not None:
                 stores.given.add(slot)
