@@ -34,12 +34,15 @@ class Setting:
     @property
     def dotted(self) -> str:
         """The key as people write it: `train.losses.0.type`."""
-        return ".".join(str(part) for part in self.key)
+        return ".".join(map(str, self.key))
 
     @property
     def leaf(self) -> str:
         """The last named part of the key: `lr` for `train.optim_g.lr`."""
-        return next((part for part in reversed(self.key) if isinstance(part, str)), "")
+        for part in reversed(self.key):
+            if isinstance(part, str):
+                return part
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,13 +260,18 @@ def _is_number_of_training(one: _Wanted) -> bool:
 
 def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSetting | Where | None:
     """The setting if nothing acts on it, the place where it gets lost, or None where it is used."""
-    usages = [_usage(place, places, uses) for place in places]
-    if any(usage.use is Use.USED for usage in usages):
-        return None
-    lost = next((usage.where for usage in usages if usage.use is Use.ESCAPED), None)
+    usages: dict[tuple[object, ...], Usage] = {}
+    for place in places:
+        # The entries of a list have all of this in common.
+        asked = (id(place.option), place.sections, place.beside)
+        if asked not in usages:
+            usages[asked] = _usage(place, places, uses)
+            if usages[asked].use is Use.USED:
+                return None
+    lost = next((usage.where for usage in usages.values() if usage.use is Use.ESCAPED), None)
     if lost is not None:
         return lost
-    mentions = tuple(dict.fromkeys(place for usage in usages for place in usage.mentions))
+    mentions = tuple(dict.fromkeys(place for usage in usages.values() for place in usage.mentions))
     in_file = [place for place in places if place.option is None]
     first = (in_file or places)[0]
     is_dropped = isinstance(first.value, float) and _is_handed_on(name, mentions, uses)
