@@ -34,6 +34,7 @@ from stethoscope.program.precision.tensor_types import (
 )
 from stethoscope.program.settings.declared_options import field_names
 from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.walk.budget import budget
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.frames import Frame
 from stethoscope.program.walk.networks import networks
@@ -97,6 +98,7 @@ class Flow:
         self.reached: dict[ast.expr, set[Function]] = {}  # the functions that each call leads to
         self.left = 0
         self._rest = STEPS
+        self._object_steps = budget(run.index, OBJECT_STEPS)
         self._known: dict[object, Held] = {}
         self.depth = 0
         self._buffers: dict[Class, frozenset[str]] = {}
@@ -196,7 +198,7 @@ class Flow:
 
     def attribute(self, base: Value, name: str, site: Site) -> Value | None:
         """An attribute of an object, None where that takes too long."""
-        self.run.steps = OBJECT_STEPS
+        self.run.steps = self._object_steps
         try:
             self._look_into(base)
             return self.settled(self.run.attribute(base, name, site))
@@ -207,7 +209,7 @@ class Flow:
         """The object that a function of the repository builds: `self.head = mlp(64, 128, 10)`."""
         if not isinstance(value, Delayed):
             return value
-        self.run.steps = OBJECT_STEPS
+        self.run.steps = self._object_steps
         try:
             return self.run.force(value)
         except (Exhausted, RecursionError):
@@ -218,7 +220,7 @@ class Flow:
             return
         self._looked_into.add(base)
         for other in self.others:
-            other.steps = OBJECT_STEPS
+            other.steps = self._object_steps
             other.initialise(base)
 
     def buffers(self, cls: Class) -> frozenset[str]:
@@ -239,7 +241,7 @@ class Flow:
 
     def evaluate(self, node: ast.expr, module: Module) -> Value | None:
         """What an expression of names from a module's top level stands for."""
-        self.run.steps = OBJECT_STEPS
+        self.run.steps = self._object_steps
         try:
             return self.run.evaluate(node, Frame(module, {}))
         except (Exhausted, RecursionError):
@@ -296,7 +298,7 @@ class Flow:
                     self.note_reached(node, option)
 
     def _construct(self, cls: Class, args: Sequence[Held]) -> Value | None:
-        self.run.steps = OBJECT_STEPS
+        self.run.steps = self._object_steps
         try:
             return self.run.construct(cls, [held.value or Leaf("argument") for held in args], {}, open_=True)
         except (Exhausted, RecursionError):

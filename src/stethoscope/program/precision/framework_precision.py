@@ -8,7 +8,7 @@ one (`TrainingArguments(fp16=True)`) or in the settings.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stethoscope.program.index import Class, Function, Index, Module, dotted
@@ -184,24 +184,33 @@ def evaluated(node: ast.expr, module: Module, run: Execution, names: dict[str, V
 
 def made_somewhere(index: Index, run: Execution, cls: Class) -> Instance | None:
     """An object of a class as the program makes it: `Task(Net(), rate)`, where no walk comes by."""
-    for module in index.modules.values():
+    for module, node in _makings(index).get(cls, ()):
         if cls.name not in module.source.text:
             continue
         nodes = all_nodes(module.source.tree)
-        for node in all_nodes(module.source.tree, ast.Call):
-            if index.resolve(module, dotted(node.func) or "") is not cls:
-                continue
-            given = (*node.args, *(word.value for word in node.keywords))
-            makers = {
-                one.id: made[0]
-                for one in given
-                if isinstance(one, ast.Name) and (made := list(assigned(nodes, one.id)))
-            }
-            names = {name: evaluated(maker, module, run) for name, maker in makers.items()}
-            made_here = evaluated(node, module, run, names)
-            if isinstance(made_here, Instance):
-                return made_here
+        given = (*node.args, *(word.value for word in node.keywords))
+        makers = {
+            one.id: made[0]
+            for one in given
+            if isinstance(one, ast.Name) and (made := list(assigned(nodes, one.id)))
+        }
+        names = {name: evaluated(maker, module, run) for name, maker in makers.items()}
+        made_here = evaluated(node, module, run, names)
+        if isinstance(made_here, Instance):
+            return made_here
     return None
+
+
+@remembered
+def _makings(index: Index) -> Mapping[Class, Sequence[tuple[Module, ast.Call]]]:
+    """Every call of a class of the program, in the order of the files."""
+    found: dict[Class, list[tuple[Module, ast.Call]]] = {}
+    for module in index.modules.values():
+        for node in all_nodes(module.source.tree, ast.Call):
+            made = index.resolve(module, dotted(node.func) or "")
+            if isinstance(made, Class):
+                found.setdefault(made, []).append((module, node))
+    return found
 
 
 # What a framework calls
