@@ -51,10 +51,10 @@ def pipelines(index: Index) -> tuple[Pipeline, ...]:
 
 
 def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
-    parents = {child: node for node in all_nodes(module.source.tree) for child in children(node)}
-    for node in all_nodes(module.source.tree, ast.Call):
-        if _last(node) not in CHAINS:
-            continue
+    chains = [node for node in all_nodes(module.source.tree, ast.Call) if _last(node) in CHAINS]
+    nodes = all_nodes(module.source.tree) if chains else ()
+    parents = {child: node for node in nodes for child in children(node)}
+    for node in chains:
         purpose = _purpose(node, parents)
         steps = _steps(index, module, node)
         if not purpose or steps is None:

@@ -6,7 +6,7 @@ A learning rate, a decay of an average and what is only printed or logged are no
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.evaluation.evaluations import names_in
@@ -117,7 +117,7 @@ def is_other_ramp(target: ast.expr) -> bool:
     return any(word in OTHER_RAMPS for word in named[-1:]) or bool({"lr", "ema", "momentum"} & set(named))
 
 
-def progress_names(nodes: list[ast.AST]) -> set[str]:
+def progress_names(nodes: Sequence[ast.AST]) -> set[str]:
     """The names of epochs and steps that loops count: their variables, and what is counted up by one."""
     found: set[str] = set()
     for node in nodes:

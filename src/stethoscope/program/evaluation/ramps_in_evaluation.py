@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,13 +64,15 @@ def ramps_in_evaluation(index: Index) -> tuple[Following, ...]:
     for function in index.functions:
         if function not in training and is_test(function.source):
             continue
-        nodes = list(all_nodes(function.node)) if function in training else own_nodes(function.node)
         told = frozenset(filter(PROGRESS.match, function.parameters))
-        for ramp in search.set_in(list(nodes), function.source, told):
-            found.setdefault(ramp.site.where, _following(EvaluationEntry(function), ramp))
+        nodes_of = all_nodes if function in training else own_nodes
+        if told or _speaks_of_progress(nodes_of(function.node, ast.For, ast.AugAssign, ast.Attribute)):
+            for ramp in search.set_in(list(nodes_of(function.node)), function.source, told):
+                found.setdefault(ramp.site.where, _following(EvaluationEntry(function), ramp))
     for module in index.modules.values():
-        if "backward" in module.source.text:
-            for ramp in search.set_in(list(_own(module)), module.source):
+        own = list(_own(module)) if "backward" in module.source.text else []
+        if _speaks_of_progress(own):
+            for ramp in search.set_in(own, module.source):
                 found.setdefault(ramp.site.where, _following(EvaluationEntry(module), ramp))
     return tuple(found.values())
 
@@ -87,6 +89,11 @@ def _following(entry: EvaluationEntry, ramp: _Ramp) -> Following:
     spoken = start.spoken if isinstance(start, Function) else start.name
     text = ramp.site.text.partition("\n")[0][:80]
     return Following(spoken, text, ramp.progress, ramp.site.where, ramp.reached_at.where)
+
+
+def _speaks_of_progress(nodes: Sequence[ast.AST]) -> bool:
+    asked = (node.attr for node in nodes if isinstance(node, ast.Attribute))
+    return any(map(PROGRESS.match, asked)) or bool(progress_names(nodes))
 
 
 def _own(module: Module) -> Iterator[ast.AST]:
@@ -221,9 +228,6 @@ class _Search:
         """The ramps of a training loop, or of a hook that is told the progress, that held-out data are set
         to: `val_set.set_level(level)`."""
         known = told | progress_names(nodes)
-        asked = (node.attr for node in nodes if isinstance(node, ast.Attribute))
-        if not known and not any(map(PROGRESS.match, asked)):
-            return
         spoken = only_spoken(nodes, known)
         live = [node for node in nodes if id(node) not in spoken]
         ramps = [*ramps_among(live, known, frozenset()), *self._called_ramps(live, known)]

@@ -15,7 +15,7 @@ from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.measured_sides import LIKE_CALLS, NEGATIVE, POSITIVE, Measures, role_named
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import FunctionNode, own_nodes
 from stethoscope.program.walk.values import Site
 
 # Functions that keep the order of their first argument.
@@ -29,6 +29,7 @@ KEEPING = frozenset({
 LOSS_WORDS = frozenset(
     {"loss", "losses", "cost", "hinge", "objective", "criterion", "triplet", "ranking", "bpr"}
 )
+DIAGONALS = frozenset({"diagonal", "diag", "arange"})
 TRIPLET = ("triplet_margin_loss", "TripletMarginLoss", "triplet_margin_with_distance_loss")
 
 
@@ -55,9 +56,6 @@ class _Side:
     measure: int
 
 
-SPEAKING = (ast.Name, ast.arg, ast.Attribute, ast.keyword, ast.Constant)
-
-
 @remembered
 def turned_contrasts(index: Index) -> tuple[TurnedContrast, ...]:
     """Look through every function of a program that trains."""
@@ -65,22 +63,20 @@ def turned_contrasts(index: Index) -> tuple[TurnedContrast, ...]:
         return ()
     found: list[TurnedContrast] = []
     for function in index.functions:
-        if any(map(_speaks_of_pairs, own_nodes(function.node, *SPEAKING))):
+        if _speaks_of_pairs(function.node):
             found.extend(_in_function(index, function))
     return tuple(found)
 
 
-def _speaks_of_pairs(node: ast.AST) -> bool:
-    match node:
-        case ast.Name(id=name) | ast.arg(arg=name):
-            return role_named(name) != 0
-        case ast.Attribute(attr=attr):
-            return attr in {"diagonal", "diag", "arange"} or role_named(attr) != 0
-        case ast.keyword(arg=given):
-            return given == "distance_function"
-        case ast.Constant(value=str() as key):
-            return role_named(key) != 0 if key.isidentifier() else False
-    return False
+def _speaks_of_pairs(node: FunctionNode) -> bool:
+    """Whether anything in a function is called like a pair, or like what takes one out of a table."""
+    taken = {one.attr for one in own_nodes(node, ast.Attribute)}
+    given = {one.arg for one in own_nodes(node, ast.keyword)}
+    if not taken.isdisjoint(DIAGONALS) or "distance_function" in given:
+        return True
+    named = {one.id for one in own_nodes(node, ast.Name)} | {one.arg for one in own_nodes(node, ast.arg)}
+    texts = {one.value for one in own_nodes(node, ast.Constant) if isinstance(one.value, str)}
+    return any(map(role_named, taken | named | set(filter(str.isidentifier, texts))))
 
 
 def _in_function(index: Index, function: Function) -> Iterator[TurnedContrast]:
