@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.guard.launching import launched
 
 WORKER = r"""
 import hashlib, json, logging, math, os, signal, sys, time
@@ -69,84 +67,47 @@ os._exit(0)
 """
 
 
-def _launched(
-    fault: str, folder: Path, size: int, steps: int, timeout: float = 90.0
-) -> list[dict[str, object]]:
-    import json
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    surroundings = os.environ | {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(size),
-    }
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, fault, str(folder), str(steps)],
-            env=surroundings | {"RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(size)
-    ]
-    outcomes = []
-    try:
-        for process in processes:
-            out, problem = process.communicate(timeout=timeout)
-            if out.strip():
-                outcomes.append(json.loads(out.strip().splitlines()[-1]))
-            else:
-                outcomes.append({"status": process.returncode, "problem": problem[-2000:]})
-    finally:
-        for process in processes:
-            process.kill()
-    return outcomes
-
-
 @pytest.mark.parametrize(("fault", "size"), [("nan", 2), ("nan", 4), ("unfused", 2)])
 def test_a_bad_batch_on_one_rank_is_skipped_on_all(tmp_path: Path, fault: str, size: int) -> None:
-    outcomes = _launched(fault, tmp_path, size, 90)
+    outcomes = launched(WORKER, fault, tmp_path, 90, size=size)
     assert all(one.get("finite") for one in outcomes), outcomes
     assert len({one["weights"] for one in outcomes}) == 1
     assert all(one["failure"] is None and not one["stopped"] for one in outcomes)
-    assert "non-finite-input" in outcomes[1]["kinds"]  # type: ignore[operator]
+    assert "non-finite-input" in outcomes[1]["kinds"]
 
 
 def test_a_healthy_run_is_bit_identical_among_ranks(tmp_path: Path) -> None:
-    bare, watched = (_launched(fault, tmp_path / fault, 2, 60) for fault in ("none", "healthy"))
+    bare, watched = (launched(WORKER, fault, tmp_path / fault, 60) for fault in ("none", "healthy"))
     assert {one["weights"] for one in bare} == {one["weights"] for one in watched}
 
 
 def test_all_ranks_stop_at_the_same_step(tmp_path: Path) -> None:
-    outcomes = _launched("always", tmp_path, 2, 200)
+    outcomes = launched(WORKER, "always", tmp_path, 200)
     assert all(one.get("stopped") and one["finite"] for one in outcomes), outcomes
     assert len({one["step"] for one in outcomes}) == 1
     assert len({one["weights"] for one in outcomes}) == 1
 
 
 def test_all_ranks_go_back_to_the_same_step(tmp_path: Path) -> None:
-    outcomes = _launched("rate", tmp_path, 2, 400)
-    assert all("rewound" in one.get("kinds", ()) for one in outcomes), outcomes  # type: ignore[operator]
+    outcomes = launched(WORKER, "rate", tmp_path, 400)
+    assert all("rewound" in one.get("kinds", ()) for one in outcomes), outcomes
     assert len({one["weights"] for one in outcomes}) == 1
 
 
 def test_a_slow_rank_holds_nobody_up_for_good(tmp_path: Path) -> None:
-    outcomes = _launched("slow", tmp_path, 2, 60)
+    outcomes = launched(WORKER, "slow", tmp_path, 60)
     assert all(one.get("failure", "") is None for one in outcomes), outcomes
 
 
 def test_a_rank_whose_guard_fails_keeps_the_others_going(tmp_path: Path) -> None:
-    outcomes = _launched("broken", tmp_path, 2, 120)
+    outcomes = launched(WORKER, "broken", tmp_path, 120)
     assert all(one.get("finite") for one in outcomes), outcomes
     assert len({one["weights"] for one in outcomes}) == 1
     assert outcomes[1]["failure"] is not None
 
 
 def test_a_killed_rank_does_not_hang_the_others(tmp_path: Path) -> None:
-    outcomes = _launched("killed", tmp_path, 2, 120)
+    outcomes = launched(WORKER, "killed", tmp_path, 120)
     assert outcomes[1]["status"] == -signal.SIGKILL
     # The loop's own collective fails, as it would without Guard.
     assert outcomes[0].get("status") not in {None, 0}

@@ -23,6 +23,7 @@ from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard import checkpoints, judging
+from stethoscope.guard.aside import Aside
 from stethoscope.guard.checkpoints import Saved
 from stethoscope.guard.court import LOGGER, Court, Witness, shared
 from stethoscope.guard.culprit import investigation
@@ -39,9 +40,13 @@ from stethoscope.guard.sensing.finite import infinite_by_design
 from stethoscope.guard.sensing.scaler_watch import inner
 from stethoscope.guard.sensing.senses import Amount
 from stethoscope.guard.sensing.stepping import Update, Way
-from stethoscope.guard.session import Session
+from stethoscope.guard.session import Session, Travelling
 
+Judged = tuple[list[Observation], list[Happening] | None]  # None: not judged yet, one of them is bad
 STATE = 1  # version of `state_dict`
+ELSEWHERE = (
+    "This rank's own loss was finite at that step: it was another's that was not, whose record says more."
+)
 MOST_SAVED = 64  # checkpoints that are remembered, to name the last good one
 
 
@@ -81,13 +86,16 @@ class Guard:
         self._waiting: list[Observation] = []  # what the ranks have not shared yet
         self._poll: tuple[int, Poll] | None = None  # under way, and the first step that it is about
         self._votes: dict[str, bool] = {}
-        self._session = Session(model, optimizers, scaler, chosen, self._fail)
-        self._court = Court(
-            chosen, _witnesses(directory, forward_to, self._ranks.rank), self._ranks.rank == 0
-        )
+        self._spoiled_elsewhere: set[int] = set()  # steps whose loss was not finite, though this rank's was
         averages = [one for one in (ema, getattr(ema, "module", None)) if isinstance(one, nn.Module)]
         self._buffers = KeptBuffers([one for one in (model, *averages) if one is not None])
         self._buffers.keep(0)
+        evaluating = self.settle if self._buffers else None
+        self._session = Session(model, optimizers, scaler, chosen, self._fail, evaluating)
+        self._aside: Aside[Judged] = Aside()
+        self._court = Court(
+            chosen, _witnesses(directory, forward_to, self._ranks.rank), self._ranks.rank == 0
+        )
         self._is_unsettled = False
         self._went_back_at = 0  # the step before which all weights are gone
         self._cleared = [structure.ClearedGradients(one) for one in optimizers]
@@ -99,8 +107,8 @@ class Guard:
         )
         self._court.investigate = self._investigate
         self._session.rate_factor = self._returning.rate_factor
-        self._session.after_step.append(self._watch)
-        self._session.before_step.append(self._before)
+        self._session.after_step = self._watch
+        self._session.before_step = self._before
         self._begin(model, optimizers)
 
     # --- what a loop calls
@@ -120,6 +128,7 @@ class Guard:
             try:
                 self._session.loss(loss, parts)
                 self._investigation.samples(self._session.step, samples)
+                self._aside.begin()
             except Exception as problem:
                 self._fail(problem)
         return loss
@@ -142,6 +151,7 @@ class Guard:
         if self._failure is None and self._is_unsettled:
             self._is_unsettled = False
             try:
+                self._take_aside()
                 self._take_up(self._session.flush())
             except GuardStopped:
                 raise
@@ -202,6 +212,7 @@ class Guard:
         except Exception as problem:
             self._fail(problem)
         finally:
+            self._aside.close()
             self._session.remove()
             self._investigation.remove()
             for watch in self._cleared:
@@ -235,6 +246,9 @@ class Guard:
 
     def state_dict(self) -> dict[str, Any]:
         """What Guard has learned, as plain values."""
+        judged = self._aside.take()  # what is being judged is part of it, and is told at the next step
+        if judged is not None:
+            self._aside.put(lambda: judged)
         return {
             "version": STATE,
             "step": self._session.step,
@@ -269,16 +283,49 @@ class Guard:
         """Judge what has arrived; the session calls this when a step is complete."""
         self._investigation.begin_step(self._session.step)
         self._is_unsettled = True
-        if self._session.lags and self._session.step % self.policy.window:
+        if self._aside.is_done:
+            self._take_aside()
+        is_window = self._session.step % self.policy.window == 0
+        if self._session.lags and not is_window:
             return
         if self._failure is None:
             self._tell_of_gradients()
         if self._failure is None:
-            if self._buffers and self._session.step % self.policy.window == 0:
+            if self._buffers and is_window:
                 self._buffers.keep(self._session.step)
-            self._take_up(self._session.arrived())
-        if not self._ranks.alone and self._session.step % self.policy.window == 0:
+            self._judge_arrived()
+        if not self._ranks.alone and is_window:
             self._agree()
+
+    def _judge_arrived(self) -> None:
+        """Judge the steps whose numbers are there; those of a device beside the next backward pass."""
+        if not self._session.lags or not self._ranks.alone:
+            self._take_up(self._session.arrived())
+            return
+        self._take_aside()
+        windows = self._session.due()
+        if windows:
+            self._aside.put(lambda: self._judged_aside(windows))
+
+    def _judged_aside(self, windows: Sequence[Travelling]) -> Judged:
+        """Judge good steps; those among which one is bad are left to the loop, which can look into it."""
+        observations = [one for window in windows for one in window.observations()]
+        if not all(map(_is_finite, observations)):
+            return observations, None
+        return observations, self._court.judge(observations)
+
+    def _take_aside(self) -> None:
+        """Take up what was judged aside."""
+        judged = self._aside.take()
+        if judged is None:
+            return
+        observations, happened = judged
+        if happened is None:
+            self._take_up(observations)
+        else:
+            asked = self._court.announce(observations, happened)
+            self._set_spike_bar()
+            self._answer(asked)
 
     def _take_up(self, observations: Sequence[Observation]) -> None:
         """Judge steps that have arrived; among ranks, when the losses of all of them are known."""
@@ -346,6 +393,9 @@ class Guard:
         until = first + self.policy.window
         means = {first + at: loss for at, loss in enumerate(losses)}
         due = [one for one in self._waiting if one.step < until]
+        self._spoiled_elsewhere = {
+            one.step for one in due if _is_finite_loss(one) and not math.isfinite(means.get(one.step, 0.0))
+        }
         self._waiting = [one for one in self._waiting if one.step >= until]
         asked = self._judged(shared(due, means))
         if asked is not None:
@@ -379,6 +429,9 @@ class Guard:
         self._on_stop(stopped)
 
     def _investigate(self, happening: Happening) -> None:
+        if happening.kind is Kind.NON_FINITE_LOSS and happening.step in self._spoiled_elsewhere:
+            self._court.tell(Happening(Kind.CULPRIT, happening.step, Severity.WARNING, ELSEWHERE))
+            return
         for found in self._investigation.of(happening, self._court.recent):
             self._court.tell(found)
 
@@ -386,7 +439,6 @@ class Guard:
         """Look at how things hang together before the first step."""
         self._session.complete = self._stepped
         self._session.unseen = self._tell_unseen
-        self._session.evaluating = self.settle if self._buffers else lambda: None
         left_out = structure.left_out(model, optimizers) if model is not None else None
         for happening in (left_out, self._waits()):
             if happening is not None:
@@ -440,6 +492,10 @@ class Guard:
 def _is_finite(one: Observation) -> bool:
     """Whether the loss and the gradient of a step were numbers."""
     return all(math.isfinite(one.values.get(name, 0.0)) for name in ("loss", "grad_norm"))
+
+
+def _is_finite_loss(one: Observation) -> bool:
+    return math.isfinite(one.values.get("loss", 0.0))
 
 
 def _is_forward_overflow(one: Observation) -> bool:
