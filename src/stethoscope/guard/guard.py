@@ -35,6 +35,7 @@ from stethoscope.guard.record.recorder import Recorder
 from stethoscope.guard.rewind.returning import Returning
 from stethoscope.guard.sensing import structure
 from stethoscope.guard.sensing.buffers import KeptBuffers
+from stethoscope.guard.sensing.compiled_steps import CompiledSteps
 from stethoscope.guard.sensing.finite import infinite_by_design
 from stethoscope.guard.sensing.scaler_watch import inner
 from stethoscope.guard.sensing.senses import Amount
@@ -94,6 +95,7 @@ class Guard:
         self._buffers.keep(0)
         self._is_unsettled = False
         self._went_back_at = 0  # the step before which all weights are gone
+        self._compiled = CompiledSteps(optimizers)
         self._cleared = [structure.ClearedGradients(one) for one in optimizers]
         self._excused = frozenset() if model is None else infinite_by_design(model)
         self._saved: deque[Saved] = deque(maxlen=MOST_SAVED)
@@ -122,6 +124,9 @@ class Guard:
         """
         if self._failure is None:
             try:
+                if self._compiled.seen:
+                    self._compiled.seen = False
+                    self._tell_unseen("Steps of an optimizer run inside compiled code.")
                 self._session.loss(loss, parts)
                 self._investigation.samples(self._session.step, samples)
             except Exception as problem:
@@ -208,6 +213,7 @@ class Guard:
         finally:
             self._session.remove()
             self._investigation.remove()
+            self._compiled.remove()
             for watch in self._cleared:
                 watch.remove()
             self._court.close()
