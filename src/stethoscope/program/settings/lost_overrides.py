@@ -14,13 +14,14 @@ from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.mentions import Mentions, called
+from stethoscope.program.settings.outvoted_options import mergings
 from stethoscope.program.settings.overwritten_settings import Overwritten
 from stethoscope.program.settings.program_settings import is_holder
 from stethoscope.program.settings.setting_reads import is_told
 from stethoscope.program.settings.settings_objects import PARSING
 from stethoscope.program.settings.settings_origins import last_given
 from stethoscope.program.settings.undone_parameters import Undone
-from stethoscope.program.syntax import all_nodes, walk
+from stethoscope.program.syntax import walk
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
@@ -177,12 +178,12 @@ def _defaults_win(source: Source, code: Mentions) -> Iterator[Undone]:
     """`{**given, **defaults}`: every field has a default, so nothing that was given remains."""
     if "**" not in source.text and "update" not in source.text and "|" not in source.text:
         return
-    for node in all_nodes(source.tree, ast.Dict, ast.Call, ast.BinOp):
+    for node in mergings(source.tree):
         for first, then in _merged(node):
             if not _is_all_defaults(then, source, code) or _is_all_defaults(first, source, code):
                 continue
             is_given = isinstance(first, ast.Name) and not _is_empty(last_given(first, source, code))
-            if isinstance(first, ast.Name) and is_given and isinstance(node, ast.expr):
+            if isinstance(first, ast.Name) and is_given:
                 statement = _statement(node, code)
                 told = f"{ast.unparse(then)} takes the place of {first.id}: it has a default for every field"
                 replaced = Overwritten((first.id,), statement, then, source, "loaded", told=told)

@@ -20,6 +20,8 @@ from stethoscope.program.settings.settings_origins import given_kind, last_given
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.run import Source
 
+MERGING = frozenset({"update", "merge", "dict"})  # calls that put mappings together
+
 
 @remembered
 def outvoted_options(code: Mentions) -> tuple[Overwritten, ...]:
@@ -122,9 +124,17 @@ def _flags_without_default(code: Mentions) -> dict[Source, set[str]]:
     return found
 
 
+def mergings(tree: ast.AST) -> Iterator[ast.expr]:
+    """The expressions that may put mappings together: tables, operators, and calls of what does."""
+    for node in all_nodes(tree, ast.Dict, ast.Call, ast.BinOp):
+        name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        if not isinstance(node, ast.Call) or name in MERGING:
+            yield node
+
+
 def merges(tree: ast.AST, source: Source, code: Mentions) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     """Every pair of mappings of which the second wins, and where they are put together."""
-    for node in all_nodes(tree, ast.Dict, ast.Call, ast.BinOp):
+    for node in mergings(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=into, attr="update"), args=[then], keywords=[]):
                 first = last_given(into, source, code) if isinstance(into, ast.Name) else into

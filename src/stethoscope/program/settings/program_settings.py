@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from stethoscope.program.index import Class, Function, dotted, index
 from stethoscope.program.remembered import remembered
@@ -151,6 +151,7 @@ class Holder:
     taken: frozenset[str]
 
 
+@lru_cache(maxsize=65_536)
 def is_holder(name: str) -> bool:
     """Whether something is called like a settings object."""
     return name.lower() in HOLDERS or bool(HOLDS_OPTIONS.search(name))

@@ -24,9 +24,9 @@ _NOT = frozenset({
 
 def read(spelling: Spelling) -> Amount | None:
     """The name of a loss, or the weight of a term."""
-    section = any(_LOSS.fullmatch(word) for word in spelling.around)
     if spelling.words & _NOT or not spelling.is_for_training:
         return None
+    section = any(map(_LOSS.fullmatch, spelling.around))
     if isinstance(spelling.value, str):
         names = spelling.leaf in {"type", "name", "target"} and section
         alone = _LOSS.fullmatch(spelling.leaf) or spelling.leaf in {"loss_type", "loss_fn", "loss_name"}

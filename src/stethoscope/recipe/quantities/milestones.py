@@ -21,8 +21,10 @@ _NAMES = re.compile(
 
 def read(spelling: Spelling) -> Amount | None:
     """A rising list of positive numbers."""
+    if not _NAMES.fullmatch(spelling.leaf) or not spelling.is_for_training:
+        return None
     numbers = as_numbers(_listed(spelling.value))
-    if not numbers or not _NAMES.fullmatch(spelling.leaf) or not spelling.is_for_training:
+    if not numbers:
         return None
     rising = all(a < b for a, b in pairwise(numbers))
     if numbers[0] <= 0 or not rising:

@@ -29,5 +29,5 @@ def read(spelling: Spelling) -> Amount | None:
     if not isinstance(spelling.value, str) or not spelling.is_for_training:
         return None
     named = _NAMES.fullmatch(spelling.leaf) or (spelling.leaf in _KIND and spelling.around & _SECTIONS)
-    known = _KNOWN.search(spelling.value)
-    return Amount(spelling.value.rpartition(".")[2]) if named and known else None
+    is_known = named and _KNOWN.search(spelling.value)
+    return Amount(spelling.value.rpartition(".")[2]) if is_known else None

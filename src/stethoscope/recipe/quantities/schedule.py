@@ -32,5 +32,5 @@ def read(spelling: Spelling) -> Amount | None:
     if (spelling.words | spelling.around) & _OF_NOISE:
         return None
     named = _NAMES.fullmatch(spelling.leaf) or (spelling.leaf in _KIND and spelling.around & _SECTIONS)
-    known = _KNOWN.search(spelling.value)
-    return Amount(spelling.value.rpartition(".")[2]) if named and known else None
+    is_known = named and _KNOWN.search(spelling.value)
+    return Amount(spelling.value.rpartition(".")[2]) if is_known else None
