@@ -38,6 +38,8 @@ class Function:
     @property
     def decorators(self) -> tuple[str, ...]:
         """The decorators as dotted names, arguments left out."""
+        if not self.node.decorator_list:
+            return ()
         calls = (node.func if isinstance(node, ast.Call) else node for node in self.node.decorator_list)
         return tuple(filter(None, map(dotted, calls)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
@@ -112,17 +112,20 @@ def _found(
     if () not in kept:
         kept[()] = find(tree)
     if kinds not in kept:
-        kept[kinds] = _of_kinds(kept[()], vars(tree).setdefault(f"{name}_by_kind", {}), kinds)
+        by_kind = vars(tree).setdefault(f"{name}_by_kind", defaultdict(list))
+        kept[kinds] = _of_kinds(kept[()], by_kind, kinds)
     return kept[kinds]
 
 
 def _of_kinds(
-    nodes: list[ast.AST], by_kind: dict[type[ast.AST], list[ast.AST]], kinds: tuple[type[ast.AST], ...]
+    nodes: list[ast.AST],
+    by_kind: defaultdict[type[ast.AST], list[ast.AST]],
+    kinds: tuple[type[ast.AST], ...],
 ) -> list[ast.AST]:
     """The nodes of some kinds in their order; `by_kind` is filled when it is first needed."""
     if not by_kind:
         for node in nodes:
-            by_kind.setdefault(node.__class__, []).append(node)
+            by_kind[node.__class__].append(node)
     there = [by_kind[kind] for kind in kinds if kind in by_kind]
     if len(there) > 1:
         return [node for node in nodes if node.__class__ in kinds]
@@ -161,6 +164,8 @@ def _own(node: FunctionNode) -> list[ast.AST]:
     while waiting:
         current = waiting.pop()
         found.append(current)
-        if _FIELDS[current.__class__]:
+        if _BLOCKS_OF.get(current.__class__):  # nothing else holds definitions
             waiting += [child for child in children(current) if child.__class__ not in _DEFINITIONS]
+        elif _FIELDS[current.__class__]:
+            waiting += children(current)
     return found

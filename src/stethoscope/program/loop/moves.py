@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from stethoscope.program.index import Function, dotted
 from stethoscope.program.loop.gradient_edits import changed_by
@@ -79,8 +80,9 @@ WAITING = frozenset({"item", "cpu", "numpy", "tolist"})
 BACKWARD = frozenset({"backward", "manual_backward", "backward_pass"})
 
 
+@lru_cache(maxsize=32)
 def moves(run: Execution, events: tuple[Event, ...]) -> tuple[Move, ...]:
-    """The moves among events, in order."""
+    """The moves among events, in order; asking twice costs once."""
     return tuple(move for event in _as_they_happen(run, events) for move in _moves(run, event))
 
 
