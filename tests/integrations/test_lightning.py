@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader
 from stethoscope.guard.happening import Kind
 from stethoscope.guard.policy import Policy, Threshold
 
-from .recorded import recorded
+from .recorded import announced, recorded
 
 L = pytest.importorskip("lightning.pytorch")
 
@@ -238,6 +238,11 @@ def test_the_gradient_norm_is_the_one_before_clipping(tmp_path: Path) -> None:
     fit(tmp_path, Listening(), batches(), GuardCallback(), gradient_clip_val=0.01)
     assert min(norms) > 0.01
     assert recorded(tmp_path, "grad_norm") == pytest.approx(norms)
+
+
+def test_the_record_says_how_many_steps_there_are_to_be(tmp_path: Path) -> None:
+    fit(tmp_path, Regression(), batches(), GuardCallback(), accumulate_grad_batches=3)
+    assert announced(tmp_path) == len(recorded(tmp_path, "loss"))
 
 
 def test_waits_for_data_and_parts_of_the_loss_are_recorded(tmp_path: Path) -> None:

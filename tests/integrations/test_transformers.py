@@ -16,7 +16,7 @@ from torch.utils.data import SequentialSampler
 from stethoscope.guard.happening import Kind
 from stethoscope.guard.policy import Policy
 
-from .recorded import recorded
+from .recorded import announced, recorded
 
 pytest.importorskip("transformers")
 
@@ -171,6 +171,11 @@ def test_the_gradient_norm_is_the_one_before_clipping(tmp_path: Path) -> None:
     logged = [entry["grad_norm"] for entry in trainer.state.log_history if "grad_norm" in entry]
     assert min(logged) > 0.01
     assert recorded(tmp_path, "grad_norm") == pytest.approx(logged)
+
+
+def test_the_record_says_how_many_steps_there_are_to_be(tmp_path: Path) -> None:
+    fit(tmp_path, Regression(), samples(), GuardCallback())
+    assert announced(tmp_path) == STEPS
 
 
 def test_waits_for_data_are_recorded(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ class Guard:
 
     `optimizer` may be several. `scaler`, `schedule` and `ema` are what the loop uses of them; they are needed
     to see the loss scale and to go back. `directory` is where the flight record and black boxes are written;
-    without one nothing is written. Wherever Guard did not act, training is bit-identical to one without it.
+    without one nothing is written. `total_steps` is how many the run is to take, for those who read the
+    record. Wherever Guard did not act, training is bit-identical to one without it.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Guard:
         thresholds: Mapping[str, Threshold] | None = None,
         forward_to: str | Sequence[str] = (),
         policy: Policy | None = None,
+        total_steps: int | None = None,
         on_stop: Callable[[GuardStopped], None] | None = None,
     ) -> None:
         optimizers = [inner(one) for one in (optimizer if isinstance(optimizer, Sequence) else [optimizer])]
@@ -88,7 +90,7 @@ class Guard:
         self._spoiled_elsewhere: set[int] = set()  # steps whose loss was not finite, though this rank's was
         self._session = Session(model, optimizers, scaler, chosen, self._fail)
         self._court = Court(
-            chosen, _witnesses(directory, forward_to, self._ranks.rank), self._ranks.rank == 0
+            chosen, _witnesses(directory, forward_to, self._ranks.rank, total_steps), self._ranks.rank == 0
         )
         averages = [one for one in (ema, getattr(ema, "module", None)) if isinstance(one, nn.Module)]
         self._buffers = KeptBuffers([one for one in (model, *averages) if one is not None])
@@ -104,6 +106,7 @@ class Guard:
             model, optimizers, directory, None if self._ranks.alone else self._ranks.rank, chosen
         )
         self._court.investigate = self._investigate
+        self._investigation.tell = self._court.tell
         self._session.rate_factor = self._returning.rate_factor
         self._session.after_step.append(self._watch)
         self._session.before_step.append(self._before)
@@ -259,6 +262,9 @@ class Guard:
         self._session.step = int(state["step"])
         self._court.judgement = judging.from_state(state["judgement"])
         self._returning.load_state_dict(state["returning"])
+        if self.step:
+            went_on = f"Goes on at step {self.step} with what was learned before."
+            self._court.tell(Happening(Kind.RESUMED, self.step, Severity.NOTE, went_on))
 
     # --- what happens at every step
 
@@ -395,7 +401,8 @@ class Guard:
         if happening.kind is Kind.NON_FINITE_LOSS and happening.step in self._spoiled_elsewhere:
             self._court.tell(Happening(Kind.CULPRIT, happening.step, Severity.WARNING, ELSEWHERE))
             return
-        for found in self._investigation.of(happening, self._court.recent):
+        saved = checkpoints.last_good(self._saved, happening.step)
+        for found in self._investigation.of(happening, self._court.recent, saved):
             self._court.tell(found)
 
     def _begin(self, model: nn.Module | None, optimizers: Sequence[Optimizer]) -> None:
@@ -482,9 +489,12 @@ def _voted(votes: Mapping[str, bool], step: int, happenings: Sequence[Happening]
     )
 
 
-def _witnesses(directory: str | Path | None, forward_to: str | Sequence[str], rank: int) -> list[Witness]:
+def _witnesses(
+    directory: str | Path | None, forward_to: str | Sequence[str], rank: int, total_steps: int | None
+) -> list[Witness]:
     named = [forward_to] if isinstance(forward_to, str) else list(forward_to)
-    witnesses: list[Witness] = [Recorder(Path(directory), rank)] if directory is not None else []
+    facts = {} if total_steps is None else {"total_steps": total_steps}
+    witnesses: list[Witness] = [Recorder(Path(directory), rank, facts)] if directory is not None else []
     if rank == 0:
         witnesses += [forwarder(name, Path(directory or ".")) for name in named]
     return witnesses

@@ -10,6 +10,7 @@ checkpoints that the Trainer writes are seen without further lines. What a modul
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -70,7 +71,7 @@ class GuardCallback(Callback):
             schedule=schedules or None,
             directory=directory,
             on_stop=lambda stopped: _stop(trainer, stopped),
-            **self._options,
+            **{"total_steps": _total_steps(trainer, pl_module), **self._options},
         )
         if self.guard is None:
             return
@@ -187,6 +188,12 @@ def _stop(trainer: Any, stopped: GuardStopped) -> None:
     before_epoch = trainer.current_epoch < (trainer.min_epochs or 0)
     if before_epoch or trainer.global_step < (trainer.min_steps or 0):
         raise stopped  # the Trainer would go on until then, unprotected
+
+
+def _total_steps(trainer: Any, module: Any) -> int | None:
+    """How many steps the Trainer will take; not known where it runs on or the module steps by hand."""
+    total = trainer.estimated_stepping_batches if module.automatic_optimization else math.inf
+    return int(total) if math.isfinite(total) else None
 
 
 def _scaler(trainer: Any) -> Any:

@@ -56,7 +56,7 @@ class GuardCallback(TrainerCallback, ExportableState):
             schedule=parts["lr_scheduler"],
             directory=self._directory if self._directory is not None else args.output_dir,
             on_stop=self._stop,
-            **self._options,
+            **{"total_steps": state.max_steps or None, **self._options},
         )
         if self.guard is not None:
             restored(self.guard, _learned(state))

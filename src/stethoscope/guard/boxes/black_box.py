@@ -247,7 +247,7 @@ def _written(
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _must_fit(directory, sum(shelf.bytes for shelf in shelves.values()))
-        if checkpoint is not None:
+        if checkpoint is not None and story["left_out"]:
             size = os.path.getsize(checkpoint)
             story["checkpoint"] = asdict(Checkpoint(os.fspath(checkpoint), sha256(checkpoint), size))
         part.mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 
 from stethoscope.errors import UnwritableFile
 from stethoscope.guard.boxes import black_box
+from stethoscope.guard.checkpoints import Saved
 from stethoscope.guard.culprit import culprit
 from stethoscope.guard.culprit.recall import Recall
 from stethoscope.guard.happening import Happening, Kind, Severity
@@ -41,7 +42,8 @@ class Investigation:
         self._directory = None if directory is None else Path(directory)
         self._rank = rank
         self._policy = policy
-        self._recall = Recall(model) if model is not None else None
+        self.tell: Callable[[Happening], None] = lambda happening: None
+        self._recall = Recall(model, tell=self._tell_trouble) if model is not None else None
         self._samples: deque[tuple[int, Sequence[Any]]] = deque(maxlen=SAMPLES_OF)
         self._gradients: dict[int, tuple[culprit.GradientSize, ...]] = {}
         self._boxes = 0
@@ -79,8 +81,13 @@ class Investigation:
         if self._model is not None and len(self._gradients) < MOST_BOXES:
             self._gradients[step] = culprit.bad_gradients(self._model.named_parameters())
 
-    def of(self, happening: Happening, recent: Sequence[Observation]) -> Iterator[Happening]:
-        """Who is to blame for what happened, and where its black box lies."""
+    def of(
+        self, happening: Happening, recent: Sequence[Observation], saved: Saved | None = None
+    ) -> Iterator[Happening]:
+        """Who is to blame for what happened, and where its black box lies.
+
+        `saved` is the last good checkpoint: it stands in for weights that are too large for a box.
+        """
         if happening.kind not in BAD or happening.severity is Severity.NOTE or self._model is None:
             return
         if self._boxes >= MOST_BOXES:
@@ -103,12 +110,16 @@ class Investigation:
             named = ", ".join(f"{one.name} ({one.shown})" for one in gradients[:3])
             yield Happening(Kind.CULPRIT, step, Severity.WARNING, f"The first bad gradients: {named}.")
         if self._directory is not None:
-            yield self._boxed(step, call, found, gradients, recent, samples, is_exact)
+            yield self._boxed(step, call, found, gradients, recent, samples, is_exact, saved)
 
     def remove(self) -> None:
         """Remember nothing more."""
         if self._recall is not None:
             self._recall.close()
+
+    def _tell_trouble(self, trouble: str) -> None:
+        means = "Who spoiled a bad step will not be found by repeating its call."
+        self.tell(Happening(Kind.CALLS_FORGOTTEN, self.step, Severity.NOTE, trouble, means))
 
     def _boxed(
         self,
@@ -119,6 +130,7 @@ class Investigation:
         recent: Sequence[Observation],
         samples: Sequence[Any] | None,
         is_exact: bool,
+        saved: Saved | None,
     ) -> Happening:
         at_step = next((one for one in recent if one.step == step), None)
         assert self._directory is not None
@@ -134,6 +146,7 @@ class Investigation:
                 observations=tuple(recent),
                 loss_scale=None if at_step is None else at_step.values.get("loss_scale"),
                 samples=samples,
+                checkpoint=saved.path if saved is not None and saved.path.is_file() else None,
                 rank=self._rank,
                 parameters_from_step=None if is_exact else self.step,
                 exact=is_exact,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -65,11 +66,17 @@ class Recall:
     """Remembers the last calls of a model, within a number of bytes, until it is closed.
 
     Set `step` and `batch` as the loop goes on. Where something goes wrong, nothing more is remembered and
-    `trouble` says why; the model's own call is never disturbed.
+    `trouble` says why, which `tell` is told; the model's own call is never disturbed.
     """
 
-    def __init__(self, model: nn.Module, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        most_bytes: int = MOST_BYTES,
+        tell: Callable[[str], None] = lambda trouble: None,
+    ) -> None:
         self.step = 0
+        self._tell = tell
         self.batch: Any = None
         self.trouble = ""
         self.most_bytes = most_bytes
@@ -104,8 +111,10 @@ class Recall:
             try:
                 self._remember(name, args, kwargs)
             except Exception as problem:
-                self.trouble = f"calls of the model are not remembered: {type(problem).__name__}: {problem}"
+                self.trouble = f"Calls of the model are not remembered: {type(problem).__name__}: {problem}"
                 self.close()
+                with suppress(Exception):
+                    self._tell(self.trouble)
 
         return module.register_forward_pre_hook(remember, prepend=True, with_kwargs=True)
 
