@@ -31,9 +31,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+from torch.nn.utils import clip_grad
 
 from stethoscope.guard.guard import Guard
 
+NORM = "_get_total_norm"  # of clip_grad; Guard listens to it
+SCALER_CALLS = ("step", "update")
 GOALS = {"gpt": 0.3, "sr": 1.0, "cpu": 3.0}  # per cent, upper bound
 
 
@@ -251,30 +254,27 @@ class Switched:
         self.step()
 
 
-def _hooks(task: Task) -> list[tuple[Any, Any]]:
-    """All hooks that Guard may add to, each with what it holds."""
+def _hooks(task: Task) -> list[tuple[Any, dict[str, Any]]]:
+    """Everything that Guard may put itself into, each with what it holds."""
     optimizer: Any = task.optimizer
-    held = [optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks]
-    held += [module._forward_pre_hooks for module in task.model.modules()]
-    held += [module._forward_pre_hooks_with_kwargs for module in task.model.modules()]
+    whole = [optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks]
+    for module in task.model.modules():
+        whole += [module._forward_pre_hooks, module._forward_pre_hooks_with_kwargs]
+    held = [(one, dict(one)) for one in whole]
+    held.append((vars(clip_grad), {NORM: vars(clip_grad)[NORM]}))
     if task.scaler is not None:
-        held.append(vars(task.scaler))
-        return [
-            (one, {k: v for k, v in one.items() if k in ("step", "update")} if one is held[-1] else dict(one))
-            for one in held
-        ]
-    return [(one, dict(one)) for one in held]
+        held.append((vars(task.scaler), {k: v for k, v in vars(task.scaler).items() if k in SCALER_CALLS}))
+    return held
 
 
-def _set_hooks(task: Task, wanted: list[tuple[Any, Any]]) -> None:
+def _set_hooks(task: Task, wanted: list[tuple[Any, dict[str, Any]]]) -> None:
     for holder, content in wanted:
         if task.scaler is not None and holder is vars(task.scaler):
-            for name in ("step", "update"):
+            for name in SCALER_CALLS:
                 holder.pop(name, None)
-            holder.update(content)
-        else:
+        elif holder is not vars(clip_grad):
             holder.clear()
-            holder.update(content)
+        holder.update(content)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard import checkpoints, judging
+from stethoscope.guard.aside import Aside
 from stethoscope.guard.checkpoints import Saved
 from stethoscope.guard.court import LOGGER, Court, Witness, shared
 from stethoscope.guard.culprit import investigation
@@ -40,8 +41,9 @@ from stethoscope.guard.sensing.finite import infinite_by_design
 from stethoscope.guard.sensing.scaler_watch import inner
 from stethoscope.guard.sensing.senses import Amount
 from stethoscope.guard.sensing.stepping import Update, Way
-from stethoscope.guard.session import Session
+from stethoscope.guard.session import Session, Travelling
 
+Judged = tuple[list[Observation], list[Happening] | None]  # None: not judged yet, one of them is bad
 STATE = 1  # version of `state_dict`
 ELSEWHERE = (
     "This rank's own loss was finite at that step: it was another's that was not, whose record says more."
@@ -88,13 +90,15 @@ class Guard:
         self._poll: tuple[int, Poll] | None = None  # under way, and the first step that it is about
         self._votes: dict[str, bool] = {}
         self._spoiled_elsewhere: set[int] = set()  # steps whose loss was not finite, though this rank's was
-        self._session = Session(model, optimizers, scaler, chosen, self._fail)
-        self._court = Court(
-            chosen, _witnesses(directory, forward_to, self._ranks.rank, total_steps), self._ranks.rank == 0
-        )
         averages = [one for one in (ema, getattr(ema, "module", None)) if isinstance(one, nn.Module)]
         self._buffers = KeptBuffers([one for one in (model, *averages) if one is not None])
         self._buffers.keep(0)
+        evaluating = self.settle if self._buffers else None
+        self._session = Session(model, optimizers, scaler, chosen, self._fail, evaluating)
+        self._aside: Aside[Judged] = Aside()
+        self._court = Court(
+            chosen, _witnesses(directory, forward_to, self._ranks.rank, total_steps), self._ranks.rank == 0
+        )
         self._is_unsettled = False
         self._went_back_at = 0  # the step before which all weights are gone
         self._compiled = CompiledSteps(optimizers)
@@ -108,8 +112,8 @@ class Guard:
         self._court.investigate = self._investigate
         self._investigation.tell = self._court.tell
         self._session.rate_factor = self._returning.rate_factor
-        self._session.after_step.append(self._watch)
-        self._session.before_step.append(self._before)
+        self._session.after_step = self._watch
+        self._session.before_step = self._before
         self._begin(model, optimizers)
 
     # --- what a loop calls
@@ -132,6 +136,7 @@ class Guard:
                     self._tell_unseen("Steps of an optimizer run inside compiled code.")
                 self._session.loss(loss, parts)
                 self._investigation.samples(self._session.step, samples)
+                self._aside.begin()
             except Exception as problem:
                 self._fail(problem)
         return loss
@@ -154,6 +159,7 @@ class Guard:
         if self._failure is None and self._is_unsettled:
             self._is_unsettled = False
             try:
+                self._take_aside()
                 self._take_up(self._session.flush())
             except GuardStopped:
                 raise
@@ -214,6 +220,7 @@ class Guard:
         except Exception as problem:
             self._fail(problem)
         finally:
+            self._aside.close()
             self._session.remove()
             self._investigation.remove()
             self._compiled.remove()
@@ -248,6 +255,9 @@ class Guard:
 
     def state_dict(self) -> dict[str, Any]:
         """What Guard has learned, as plain values."""
+        judged = self._aside.take()  # what is being judged is part of it, and is told at the next step
+        if judged is not None:
+            self._aside.put(lambda: judged)
         return {
             "version": STATE,
             "step": self._session.step,
@@ -285,16 +295,49 @@ class Guard:
         """Judge what has arrived; the session calls this when a step is complete."""
         self._investigation.begin_step(self._session.step)
         self._is_unsettled = True
-        if self._session.lags and self._session.step % self.policy.window:
+        if self._aside.is_done:
+            self._take_aside()
+        is_window = self._session.step % self.policy.window == 0
+        if self._session.lags and not is_window:
             return
         if self._failure is None:
             self._tell_of_gradients()
         if self._failure is None:
-            if self._buffers and self._session.step % self.policy.window == 0:
+            if self._buffers and is_window:
                 self._buffers.keep(self._session.step)
-            self._take_up(self._session.arrived())
-        if not self._ranks.alone and self._session.step % self.policy.window == 0:
+            self._judge_arrived()
+        if not self._ranks.alone and is_window:
             self._agree()
+
+    def _judge_arrived(self) -> None:
+        """Judge the steps whose numbers are there; those of a device beside the next backward pass."""
+        if not self._session.lags or not self._ranks.alone:
+            self._take_up(self._session.arrived())
+            return
+        self._take_aside()
+        windows = self._session.due()
+        if windows:
+            self._aside.put(lambda: self._judged_aside(windows))
+
+    def _judged_aside(self, windows: Sequence[Travelling]) -> Judged:
+        """Judge good steps; where one is bad or gone they are left to the loop, which looks into it."""
+        observations = [one for window in windows for one in window.observations()]
+        if observations[0].step < self._went_back_at or not all(map(_is_finite, observations)):
+            return observations, None
+        return observations, self._court.judge(observations)
+
+    def _take_aside(self) -> None:
+        """Take up what was judged aside."""
+        judged = self._aside.take()
+        if judged is None:
+            return
+        observations, happened = judged
+        if happened is None:
+            self._take_up(observations)
+        else:
+            asked = self._court.announce(observations, happened)
+            self._set_spike_bar()
+            self._answer(asked)
 
     def _take_up(self, observations: Sequence[Observation]) -> None:
         """Judge steps that have arrived; among ranks, when the losses of all of them are known."""
@@ -409,7 +452,6 @@ class Guard:
         """Look at how things hang together before the first step."""
         self._session.complete = self._stepped
         self._session.unseen = self._tell_unseen
-        self._session.evaluating = self.settle if self._buffers else lambda: None
         left_out = structure.left_out(model, optimizers) if model is not None else None
         for happening in (left_out, self._waits()):
             if happening is not None:

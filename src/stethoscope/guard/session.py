@@ -1,7 +1,7 @@
 """The hot path: what is done at every step, without waiting for the device.
 
-Each step of the optimizers becomes one row on the device. A window of rows at a time travels to the host,
-where it becomes observations; on a CPU a window is one step, and nothing lags.
+Each step of the optimizers becomes one row of numbers on the device. A window of rows at a time travels to
+the host, where it becomes observations; on a CPU all numbers are at hand, and nothing lags.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from stethoscope.guard.policy import Policy
 from stethoscope.guard.rewind.rewinding import Rate, give_back, slow_down
 from stethoscope.guard.sensing.ring import Ring, Window
 from stethoscope.guard.sensing.scaler_watch import ScalerWatch
-from stethoscope.guard.sensing.senses import Amount, Clock, InputSense, Row, UpdateRatio
+from stethoscope.guard.sensing.senses import Amount, Clock, InputSense, Row, UpdateRatio, on_device, on_host
 from stethoscope.guard.sensing.stepping import Stepping, Update, Way, divide
 
 LOSS = "loss"
-INPUT = "input"
+RATIO = "update_ratio"
 MOST_BATCHES = 512  # of one step; more, and its steps are not seen
 
 
@@ -40,10 +40,19 @@ class Known:
     values: Mapping[str, float]
 
 
-@dataclass(slots=True, eq=False)
-class _Travelling:
+@dataclass(frozen=True, slots=True, eq=False)
+class Travelling:
+    """A window of steps on its way to the host, and what the host knows of them already."""
+
     window: Window
     known: list[Known]
+
+    def observations(self) -> list[Observation]:
+        """The steps, with all that is known of them."""
+        return [
+            Observation(known.step, known.wall, {**known.values, **seen})
+            for seen, known in zip(self.window.rows(), self.known, strict=True)
+        ]
 
 
 class Session:
@@ -56,6 +65,7 @@ class Session:
         scaler: Any,
         policy: Policy,
         failed: Callable[[Exception], None],
+        evaluating: Callable[[], None] | None = None,
     ) -> None:
         self.policy = policy
         self.step = 0
@@ -67,25 +77,24 @@ class Session:
         self.rate_factor: Callable[[int], float] = lambda step: 1.0
         self.complete: Callable[[], None] = lambda: None  # called when a step is over
         self.unseen: Callable[[str], None] = lambda why: None  # called when steps cannot be seen
-        self.evaluating: Callable[[], None] = lambda: None  # called when the model is about to be evaluated
-        self.before_step: list[Callable[[Update], None]] = []
-        self.after_step: list[Callable[[Update], None]] = []
+        self.before_step: Callable[[Update], None] = lambda update: None
+        self.after_step: Callable[[Update], None] = lambda update: None
         self._parameters = [p for one in optimizers for group in one.param_groups for p in group["params"]]
         self._steppings = [
             Stepping(number, one, self, policy.protects) for number, one in enumerate(optimizers)
         ]
         self._scaler = _watched(scaler, self._steppings, self.skipped_by_scaler, policy)
-        self._inputs = InputSense(model, self._evaluate, not self.lags) if model is not None else None
+        self._evaluating = evaluating  # called when the model is about to be evaluated
+        is_looking = model is not None and (evaluating is not None or not self.lags)
+        self._inputs = InputSense(model, self._evaluate, not self.lags) if model and is_looking else None
         self._ratio = UpdateRatio()
         self._clock = Clock()
         self._row = Row()
         self._losses: set[str] = set()
-        self._length = policy.window if self.lags else 1
         self._ring: Ring | None = None
         self._known: list[Known] = []
-        self._travelling: deque[_Travelling] = deque()
-        self._zero = torch.zeros((), device=self.device)
-        self._unknown = torch.full((), math.nan, device=self.device)
+        self._travelling: deque[Travelling] = deque()
+        self._arrived: list[Observation] = []  # of a CPU, which needs no journey
         self._rates: list[Rate] = []
         self.is_sensing = True
 
@@ -121,7 +130,10 @@ class Session:
 
     def _add(self, name: str, amount: Amount) -> None:
         self._losses.add(name)
-        self._row.add_loss(name, self._here(amount) if isinstance(amount, Tensor) else amount)
+        self._row.add_loss(name, self._number(amount))
+
+    def _number(self, amount: Amount) -> Tensor | float:
+        return on_device(amount, self.device) if self.lags else on_host(amount)
 
     def waited(self, seconds: float) -> None:
         """Count a wait for data."""
@@ -141,8 +153,10 @@ class Session:
             yield batch
 
     def _evaluate(self) -> None:
+        if self._evaluating is None:
+            return
         try:
-            self.evaluating()
+            self._evaluating()
         except GuardStopped:
             raise
         except Exception as problem:
@@ -160,8 +174,7 @@ class Session:
             self._ratio.before(self.step, self._parameters)
         if self.policy.clip_spikes and self.policy.protects:
             self._cut(update)
-        for look in self.before_step:
-            look(update)
+        self.before_step(update)
         factor = self.rate_factor(self.step)
         if factor != 1.0:
             self._rates = slow_down(update.optimizer, factor)
@@ -171,8 +184,7 @@ class Session:
         if self._rates:
             give_back(self._rates)
         self._note(update)
-        for look in self.after_step:
-            look(update)
+        self.after_step(update)
         if len(self._row.stepped) == len(self._steppings):
             self._close()
 
@@ -195,36 +207,50 @@ class Session:
 
     def arrived(self) -> list[Observation]:
         """The steps that can be judged by now."""
-        found: list[Observation] = []
-        while self._travelling and (not self.lags or self._is_due(self._travelling[0])):
-            found += _observations(self._travelling.popleft())
+        found, self._arrived = self._arrived, []
+        for one in self.due():
+            found += one.observations()
+        return found
+
+    def due(self) -> list[Travelling]:
+        """The windows whose numbers are on the host by now."""
+        found: list[Travelling] = []
+        while self._travelling and self._is_due(self._travelling[0]):
+            found.append(self._travelling.popleft())
         return found
 
     def flush(self) -> list[Observation]:
         """All steps that are not judged yet; this waits for the device."""
         self._send()
-        found = [one for window in self._travelling for one in _observations(window)]
+        found, self._arrived = self._arrived, []
+        for one in self._travelling:
+            found += one.observations()
         self._travelling.clear()
         return found
 
     def _note(self, update: Update) -> None:
-        self._row.stepped.add(update.number)
-        if not self.is_sensing or update.norm is None or update.bad is None:
+        row = self._row
+        row.stepped.add(update.number)
+        if not self.is_sensing:
             return
         name = "grad_norm" if update.number == 0 else f"grad_norm/{update.number}"
-        self._row.seen[name] = self._here(update.norm)
+        row.put(name, self._number(update.norm))
         is_skipped = self.policy.protects or update.way is Way.SCALER
-        skipped = self._here(update.bad) if is_skipped else self._zero
-        before = self._row.seen.get("skipped")
-        self._row.seen["skipped"] = skipped if before is None else torch.maximum(before, skipped)
-        ratio = self._ratio.after() if update.number == 0 else None
+        if update.known_bad is not None or update.bad is None:
+            row.skip(float(is_skipped and bool(update.known_bad)))
+        else:
+            row.skip(self._number(update.bad) if is_skipped else 0.0)
         if update.number == 0:
-            self._row.seen["update_ratio"] = self._unknown if ratio is None else self._here(ratio)
-            rate = update.optimizer.param_groups[0]["lr"]
-            if isinstance(rate, Tensor):
-                self._row.seen["lr"] = self._here(rate)
-            else:
-                self._row.known["lr"] = float(rate)
+            self._note_change(row, update)
+
+    def _note_change(self, row: Row, update: Update) -> None:
+        """Put down how large the change of the weights was, and at which learning rate."""
+        ratio = self._ratio.after()
+        if ratio is not None:
+            row.put(RATIO, self._number(ratio))
+        elif self.lags:
+            row.seen[RATIO] = None
+        row.put("lr", self._number(update.optimizer.param_groups[0]["lr"]))
 
     def _close(self) -> None:
         """Write the row of a step, and send the window that it fills."""
@@ -240,25 +266,33 @@ class Session:
 
     def _write(self, row: Row) -> None:
         if row.batches > 1:
-            row.averaged(self._losses)
-        for number, total in enumerate(self._inputs.take() if self._inputs is not None else ()):
-            row.seen[f"{INPUT}/{number}"] = self._here(total)
-        if self._scaler is not None and self._scaler.is_enabled and self._scaler.scale is not None:
-            row.seen["loss_scale"] = self._here(self._scaler.scale)
+            row.average(self._losses)
+        given = self._inputs.take() if self._inputs is not None else None
+        if given is not None:
+            row.known["input"] = given
+        scale = self._scaler.seen() if self._scaler is not None and self._scaler.is_enabled else None
+        if scale is not None:
+            row.put("loss_scale", self._number(scale))
         row.known.update(self._clock.lap())
+        if row.seen:
+            self._put(row)
+        else:
+            self._arrived.append(Observation(self.step, time.time(), row.known))
+
+    def _put(self, row: Row) -> None:
         columns = tuple(row.seen)
         if self._ring is None or self._ring.columns != columns:
             self._send()
-            self._ring = Ring(self.device, columns, self._length)
-        self._ring.put(list(row.seen.values()))
+            self._ring = Ring(self.device, columns, self.policy.window)
+        self._ring.put(tuple(row.seen.values()))
         self._known.append(Known(self.step, time.time(), row.known))
 
     def _send(self) -> None:
         if self._ring is not None and self._ring.filled:
-            self._travelling.append(_Travelling(self._ring.send(), self._known))
+            self._travelling.append(Travelling(self._ring.send(), self._known))
             self._known = []
 
-    def _is_due(self, travelling: _Travelling) -> bool:
+    def _is_due(self, travelling: Travelling) -> bool:
         """Whether a whole window has passed since: by then the copy is done, and nothing waits."""
         return self.step >= travelling.known[-1].step + 1 + self.policy.window
 
@@ -266,43 +300,11 @@ class Session:
 
     def _cut(self, update: Update) -> None:
         """Divide gradients whose norm stands above the bar, so that it is the usual one; others by one."""
-        if math.isinf(self.spike_bar) or math.isinf(self.spike_level) or update.norm is None:
+        if math.isinf(self.spike_bar) or math.isinf(self.spike_level):
             return
         over = update.norm / self.spike_level
         is_spike = (update.norm > self.spike_bar) & (over < math.inf)
         divide(update, torch.where(is_spike, over, 1.0))
-
-    # --- tensors
-
-    def _here(self, tensor: Tensor) -> Tensor:
-        """A number as float32 on the one device that rows are kept on, without the graph behind it."""
-        if tensor.requires_grad:
-            tensor = tensor.detach()
-        if tensor.dim():
-            tensor = tensor.float().mean()
-        if tensor.dtype is not torch.float32 or tensor.device != self.device:
-            tensor = tensor.to(self.device, torch.float32, non_blocking=True)
-        return tensor
-
-
-def _observations(travelling: _Travelling) -> list[Observation]:
-    columns = travelling.window.columns
-    rows = travelling.window.rows()
-    return [
-        Observation(known.step, known.wall, _values(dict(zip(columns, row, strict=True)), known.values))
-        for row, known in zip(rows, travelling.known, strict=True)
-    ]
-
-
-def _values(seen: dict[str, float], known: Mapping[str, float]) -> dict[str, float]:
-    """All quantities of a step; the sums of inputs become one flag, and what was not measured is left out."""
-    values = {name: value for name, value in {**known, **seen}.items() if not name.startswith(f"{INPUT}/")}
-    inputs = [value for name, value in seen.items() if name.startswith(f"{INPUT}/")]
-    if inputs:
-        values[INPUT] = 0.0 if all(map(math.isfinite, inputs)) else math.nan
-    if math.isnan(values.get("update_ratio", 0.0)):
-        del values["update_ratio"]
-    return values
 
 
 def _device(model: nn.Module | None, optimizers: Sequence[Optimizer]) -> torch.device:

@@ -170,8 +170,8 @@ def test_every_way_of_clearing_is_known(name: str, first: bool, batches: int, by
 def test_gradients_that_are_never_cleared_are_told_once(batches: int) -> None:
     (told,) = watched(None, batches=batches)
     assert told.kind is Kind.GRADIENTS_NOT_CLEARED
-    assert told.step == 9
-    assert told.onset == 0
+    assert told.step == 10
+    assert told.onset == 1
     assert told.seen == "The gradients were not cleared before any of the last 9 steps."
 
 
@@ -308,6 +308,7 @@ def test_a_hook_that_fails_stops_the_watch_and_not_the_training() -> None:
     watch = ClearedGradients(torch.optim.SGD([weight], 0.1))
     with torch.inference_mode():
         weight.grad = torch.ones(2)  # counts no writes
+    watch.stepped()
     watch.stepped()
     assert watch.failure is not None
     weight.grad = None

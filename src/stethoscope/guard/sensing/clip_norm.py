@@ -28,13 +28,30 @@ class Heard:
     norm: Tensor
 
 
-_heard: list[Heard] = []  # at most one for each optimizer of a step
-MOST_HEARD = 8
+_heard: list[Heard] = []  # at most one for each listener: they keep gradients alive
+_listeners: list[object] = []
+
+
+def listen(listener: object) -> None:
+    """Begin to listen, until `leave`."""
+    _wrap_once()
+    _listeners.append(listener)
+
+
+def leave(listener: object) -> None:
+    """Stop to listen."""
+    if listener in _listeners:
+        _listeners.remove(listener)
+    forget()
+
+
+def forget() -> None:
+    """Let go of the gradients that were heard of."""
+    _heard.clear()
 
 
 @cache
-def listen() -> None:
-    """Begin to listen; further calls change nothing."""
+def _wrap_once() -> None:
     computes = getattr(clip_grad, _COMPUTES, None)
     if computes is None:
         return
@@ -42,17 +59,12 @@ def listen() -> None:
     @wraps(computes)
     def heard(tensors: Any, norm_type: float = EUCLIDEAN, *args: Any, **kwargs: Any) -> Tensor:
         norm: Tensor = computes(tensors, norm_type, *args, **kwargs)
-        if tensors.__class__ is list and tensors and norm_type == EUCLIDEAN:
+        if _listeners and tensors.__class__ is list and tensors and norm_type == EUCLIDEAN:
             _heard.append(Heard(tensors, norm))
-            del _heard[:-MOST_HEARD]
+            del _heard[: -len(_listeners)]
         return norm
 
     setattr(clip_grad, _COMPUTES, heard)
-
-
-def forget() -> None:
-    """Let go of the gradients that were heard of."""
-    _heard.clear()
 
 
 class Ear:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from stethoscope.guard.sensing.stepping import Stepping, Update, Way, gradients, is_capturing, looked_at
+from stethoscope.guard.sensing.clip_norm import total_norm
+from stethoscope.guard.sensing.stepping import Stepping, Update, Way, gradients, is_capturing, usable_norm
 
 
 class ScalerWatch:
@@ -29,6 +29,7 @@ class ScalerWatch:
         self._steppings = {id(stepping.optimizer): stepping for stepping in steppings}
         self._skipped = skipped
         self._floor = floor
+        self._seen: Tensor | None = None
         self._step, self._update = scaler.step, scaler.update
         scaler.step, scaler.update = self.step, self.update
 
@@ -62,11 +63,22 @@ class ScalerWatch:
             self._tell_of_skip(stepping)
         return result
 
+    def seen(self) -> Tensor | None:
+        """The scale of the step that is under way, as a number that the scaler will not write to."""
+        if self._seen is None and self.scale is not None:
+            self._seen = self.scale.clone()
+        return self._seen
+
     def update(self, *args: Any, **kwargs: Any) -> Any:
-        """What `scaler.update` does, and no scale below the floor: there it would erase small gradients."""
+        """What `scaler.update` does, and no scale below the floor: there it would erase small gradients.
+
+        The scaler goes on with a copy, so that what it leaves behind here can be read later.
+        """
         result = self._update(*args, **kwargs)
-        if self._floor is not None and self.scale is not None and not is_capturing(self.scale):
-            self.scale.clamp_(min=self._floor)
+        left = self.scale
+        if left is not None and not is_capturing(left):
+            self._seen = left
+            self.scaler._scale = left.clone() if self._floor is None else left.clamp(min=self._floor)
         return result
 
     def undo_backoffs(self, count: int) -> None:
@@ -74,15 +86,14 @@ class ScalerWatch:
         backoff = float(self.scaler.get_backoff_factor())
         if self.scale is not None and backoff > 0.0:
             self.scale.mul_(backoff**-count)
+            self._seen = None
 
     def _tell_of_skip(self, stepping: Stepping) -> None:
         grads = gradients(stepping.optimizer)
         if not grads:
             return
-        update = looked_at(stepping.number, stepping.optimizer, grads, Way.SCALER)
-        update.bad = torch.ones_like(update.norm) if update.norm is not None else None
-        update.known_bad = True
-        self._skipped(update)
+        norm = usable_norm(stepping.optimizer, total_norm(grads))
+        self._skipped(Update(stepping.number, stepping.optimizer, grads, Way.SCALER, norm, known_bad=True))
 
 
 def inner(optimizer: Any) -> Any:

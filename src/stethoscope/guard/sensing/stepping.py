@@ -10,9 +10,11 @@ A step whose gradients are not finite is skipped exactly: weights, moments and c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Protocol
 
 import torch
@@ -21,8 +23,11 @@ from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard.sensing import clip_norm
+from stethoscope.guard.sensing.step_counters import StepCounters
 
 Grads = list[Tensor]
+FOUND_INF = "found_inf"  # where fused optimizers look for a flag
+FLAGS = 64  # made at a time
 
 
 class Way(StrEnum):
@@ -53,20 +58,19 @@ class Listener(Protocol):
 class Update:
     """One step of one optimizer: its gradients, their norm, and whether it is skipped, all on the device.
 
-    `scale` divides the gradients inside a fused optimizer; None where they are as they will be used.
-    `known_bad` is set where the host knows.
+    `bad` is 1 where the norm is not finite. `known_bad` is set where the host knows; then there may be no
+    `bad`. `divided` says that a fused optimizer divides the gradients by a number on its way.
     """
 
     number: int
     optimizer: Optimizer
     grads: Grads
     way: Way
-    norm: Tensor | None = None
+    norm: Tensor
     bad: Tensor | None = None
-    scale: Tensor | None = None
     known_bad: bool | None = None
-    _hidden: list[tuple[Tensor, Tensor]] = field(default_factory=list)
-    _given: list[str] = field(default_factory=list)
+    divided: bool = False
+    hidden: list[tuple[Tensor, Tensor]] | None = None
 
 
 class Stepping:
@@ -78,12 +82,14 @@ class Stepping:
         self.way = way_of(optimizer)
         self._listener = listener
         self._skips = skips
+        self._flags = Flags()
+        self._counters = StepCounters(optimizer)
         self._update: Update | None = None
         self.by_scaler = False  # set while a scaler calls the optimizer
         self.stepped = False  # whether the optimizer was reached since this was last cleared
         self._ear = clip_norm.Ear()
         self._first: Tensor | None = None  # a parameter that had a gradient
-        clip_norm.listen()
+        clip_norm.listen(self)
         self._handles = [
             optimizer.register_step_pre_hook(self._before),
             optimizer.register_step_post_hook(self._after),
@@ -93,6 +99,8 @@ class Stepping:
         """Take the hooks off again."""
         for handle in self._handles:
             handle.remove()
+        clip_norm.leave(self)
+        self._counters.leave()
 
     def _before(
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -113,7 +121,7 @@ class Stepping:
 
     def _sensed(self, closure: Callable[[], Any]) -> Callable[[], Any]:
         def with_look() -> Any:
-            given_back(self._update)  # an optimizer may ask for its gradients more than once
+            self._give_back()  # an optimizer may ask for its gradients more than once
             result = closure()
             self._look()
             return result
@@ -121,45 +129,92 @@ class Stepping:
         return with_look
 
     def _look(self) -> None:
-        self._update = None
         try:
-            self._look_at()
+            self._update = self._looked_at()
+            if self._update is not None:
+                self._listener.before(self._update)
+                if self._skips:
+                    self._keep_from_weights(self._update)
         except GuardStopped:
             raise
         except Exception as problem:
-            given_back(self._update)
+            self._give_back()
             self._listener.failed(problem)
 
-    def _look_at(self) -> None:
+    def _looked_at(self) -> Update | None:
         heard = self._ear.quick(self._first.grad if self._first is not None else None)
         grads = heard.grads if heard is not None else gradients(self.optimizer)
         if not grads:
-            return
+            return None
         if is_capturing(grads[0]):
             self._listener.captured()
-            return
+            return None
         if heard is None:
             heard = self._ear.full(grads)
             self._first = first_with_gradient(self.optimizer)
-        way = Way.SCALER if self.by_scaler else self.way
-        norm = heard.norm if heard is not None else None
         clip_norm.forget()
-        self._update = looked_at(self.number, self.optimizer, grads, way, norm)
-        self._listener.before(self._update)
-        if self._skips:
-            kept_from_weights(self._update)
+        norm = usable_norm(self.optimizer, heard.norm if heard is not None else clip_norm.total_norm(grads))
+        return self._judged(Update(self.number, self.optimizer, grads, self.way, norm))
+
+    def _judged(self, update: Update) -> Update:
+        """Say who knows whether the norm is finite, without waiting for the device."""
+        update.bad = getattr(self.optimizer, FOUND_INF, None)
+        if self.by_scaler or update.bad is not None:
+            update.way = Way.SCALER
+            if update.bad is None:  # it calls an optimizer that cannot skip by itself in good steps only
+                update.known_bad = False
+        elif update.norm.device.type == "cpu":
+            update.way = Way.HOST
+            update.known_bad = not math.isfinite(update.norm.item())
+        elif self._skips:
+            update.bad = flagged(update.norm, self._flags.take(update.norm.device))
+        return update
+
+    def _keep_from_weights(self, update: Update) -> None:
+        """Let the optimizer skip this step where its gradients are not finite."""
+        if update.way is Way.DEVICE and update.bad is not None:
+            optimizer: Any = update.optimizer
+            optimizer.found_inf = update.bad
+            if not update.divided:
+                optimizer.grad_scale = None
+            self._counters.listen(update.bad)
+        elif update.way is Way.HOST:
+            if update.known_bad is None:
+                update.known_bad = bool(update.bad)  # this waits for the device
+            if update.known_bad:
+                update.hidden = hidden(update.optimizer)
+
+    def _give_back(self) -> None:
+        """Undo what was done to the optimizer for one step."""
+        update, self._update = self._update, None
+        if update is not None:
+            given_back(update)
+            self._counters.leave()
 
     def _after(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        update, self._update = self._update, None
+        update = self._update
         if update is None:
             return
         try:
-            given_back(update)
+            self._give_back()
             self._listener.after(update)
         except GuardStopped:
             raise
         except Exception as problem:
             self._listener.failed(problem)
+
+
+class Flags:
+    """Zeros on a device, handed out one by one and made many at a time."""
+
+    def __init__(self) -> None:
+        self._left: list[Tensor] = []
+
+    def take(self, device: torch.device) -> Tensor:
+        """A number of its own that is zero."""
+        if not self._left or self._left[-1].device != device:
+            self._left = list(torch.zeros(FLAGS, device=device).unbind(0))
+        return self._left.pop()
 
 
 def gradients(optimizer: Optimizer) -> Grads:
@@ -180,74 +235,54 @@ def way_of(optimizer: Optimizer) -> Way:
     return Way.DEVICE if fused and getattr(optimizer, "_step_supports_amp_scaling", False) else Way.HOST
 
 
-def looked_at(
-    number: int, optimizer: Optimizer, grads: Grads, way: Way, norm: Tensor | None = None
-) -> Update:
-    """The norm of the gradients as they will be used, and a flag that is 1 where it is not finite.
-
-    `norm` is theirs where somebody has computed it.
-    """
-    scale = getattr(optimizer, "grad_scale", None)
-    if norm is None:
-        norm = clip_norm.total_norm(grads)
-    if hasattr(norm, "full_tensor"):  # spread over ranks
+def usable_norm(optimizer: Optimizer, norm: Tensor) -> Tensor:
+    """The norm of the gradients as they will be used, as one float32 number without a graph."""
+    if type(norm) is not Tensor and hasattr(norm, "full_tensor"):  # spread over ranks
         norm = norm.full_tensor()
     if norm.requires_grad or norm.dtype is not torch.float32:
         norm = norm.detach().float()
-    if scale is not None:
-        norm = norm / scale
-    # Zero times anything finite is zero; times what is not, it is NaN: two small kernels, and no branch.
-    bad = torch.nan_to_num(norm * 0.0, nan=1.0)
-    return Update(number, optimizer, grads, way, norm, bad, scale)
+    scale = getattr(optimizer, "grad_scale", None)
+    return norm if scale is None else norm / scale
 
 
-def kept_from_weights(update: Update) -> None:
-    """Let the optimizer skip this step where its gradients are not finite."""
-    if update.bad is None or update.way is Way.SCALER:
-        return
-    optimizer: Any = update.optimizer
-    if update.way is Way.DEVICE:
-        if getattr(optimizer, "found_inf", None) is None:
-            _give(update, "found_inf", update.bad)
-            if not hasattr(optimizer, "grad_scale"):
-                _give(update, "grad_scale", None)
-        return
-    update.known_bad = bool(update.bad)  # on a GPU this waits; on a CPU the number is there
-    if update.known_bad:
-        hide(update)
+def flagged(norm: Tensor, flag: Tensor) -> Tensor:
+    """Set a zero to 1 where a norm is not finite: one kernel, and nothing waits."""
+    if norm.device.type != "cuda":
+        return torch.nan_to_num(norm * 0.0, nan=1.0)
+    torch._amp_foreach_non_finite_check_and_unscale_([norm], flag, _one(norm.device))
+    return flag
 
 
 def divide(update: Update, divisor: Tensor) -> None:
     """Let gradients be used divided by a number on the device; fused optimizers do it on their way."""
     optimizer: Any = update.optimizer
     if update.way is Way.DEVICE:
-        scale = getattr(optimizer, "grad_scale", None)
-        _give(update, "grad_scale", divisor if scale is None else divisor * scale)
+        optimizer.grad_scale = divisor
+        update.divided = True
     else:
         with torch.no_grad():
             torch._foreach_div_(update.grads, divisor)
 
 
-def hide(update: Update) -> None:
+def hidden(optimizer: Optimizer) -> list[tuple[Tensor, Tensor]]:
     """Take the gradients away from an optimizer for one step: it leaves parameters without one alone."""
-    for group in update.optimizer.param_groups:
+    taken: list[tuple[Tensor, Tensor]] = []
+    for group in optimizer.param_groups:
         for parameter in group["params"]:
             if parameter.grad is not None:
-                update._hidden.append((parameter, parameter.grad))
+                taken.append((parameter, parameter.grad))
                 parameter.grad = None
+    return taken
 
 
-def given_back(update: Update | None) -> None:
-    """Undo what was done to the optimizer for one step."""
-    if update is None:
-        return
-    for parameter, grad in update._hidden:
+def given_back(update: Update) -> None:
+    """Undo what was done to an optimizer for one step."""
+    for parameter, grad in update.hidden or ():
         parameter.grad = grad
-    update._hidden.clear()
-    for name in update._given:
-        if hasattr(update.optimizer, name):
-            delattr(update.optimizer, name)
-    update._given.clear()
+    update.hidden = None
+    if update.way is Way.DEVICE:
+        vars(update.optimizer).pop(FOUND_INF, None)
+        vars(update.optimizer).pop("grad_scale", None)
 
 
 def is_capturing(tensor: Tensor) -> bool:
@@ -255,7 +290,6 @@ def is_capturing(tensor: Tensor) -> bool:
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
-def _give(update: Update, name: str, value: Tensor | None) -> None:
-    if not hasattr(update.optimizer, name):
-        update._given.append(name)
-    setattr(update.optimizer, name, value)
+@cache
+def _one(device: torch.device) -> Tensor:
+    return torch.ones((), device=device)

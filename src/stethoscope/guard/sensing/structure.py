@@ -43,9 +43,10 @@ def left_out(
 class ClearedGradients:
     """Watches whether gradients are cleared between two steps of an optimizer, by its smallest parameter.
 
-    Behind a step it remembers the gradient and how often that has been written to. Each backward pass adds to
-    it once; if it is the same tensor afterwards and was written to once more, then nobody cleared it.
-    `happening` tells when no step of many in a row was preceded by a clearing, and then the watch is over.
+    Behind a step it remembers the gradient. One that was set to None is another tensor at the next step, and
+    nothing more is asked. Where it is the same one, each backward pass is listened to, which adds to it once:
+    if it was written to just once more, then nobody cleared it. `happening` tells when no step of many in a
+    row was preceded by a clearing, and then the watch is over.
     """
 
     def __init__(self, optimizer: Optimizer, steps_in_a_row: int = STEPS_IN_A_ROW) -> None:
@@ -59,13 +60,17 @@ class ClearedGradients:
         smallest: Any = _smallest(optimizer)  # its hooks have no types
         self._parameter = smallest
         self._handles: list[Any] = []
-        if smallest is not None:
-            self._handles.append(smallest.register_post_accumulate_grad_hook(self._added))
 
     def stepped(self) -> None:
         """Take notice of a step of the optimizer; called before anybody can clear the gradients behind it."""
         if self._parameter is None:
             return
+        grad = self._parameter.grad
+        if not self._handles:
+            if grad is None or grad is not self._grad:
+                self._grad = grad
+                return
+            self._handles.append(self._parameter.register_post_accumulate_grad_hook(self._added))
         if self._was_cleared:
             self._in_a_row = 0
         elif self._was_added_to:
@@ -74,7 +79,7 @@ class ClearedGradients:
                 self._handles.append(self._parameter.register_hook(self._look_closer))
         self._was_cleared = self._was_added_to = False
         try:
-            self._remember(self._parameter.grad)
+            self._remember(grad)
         except Exception as problem:  # what was made in inference mode counts no writes
             self._give_up(problem)
 
