@@ -272,6 +272,7 @@ class Guard:
         self._session.step = int(state["step"])
         self._court.judgement = judging.from_state(state["judgement"])
         self._returning.load_state_dict(state["returning"])
+        self._set_spike_bar()
         if self.step:
             went_on = f"Goes on at step {self.step} with what was learned before."
             self._court.tell(Happening(Kind.RESUMED, self.step, Severity.NOTE, went_on))
