@@ -140,7 +140,7 @@ class Forwarder:
             self.disabled = f"{type(problem).__name__}: {problem}"
             self._tell(
                 f"What Guard observes is not handed on to {self.name} any more ({self.disabled}). Training "
-                "and the flight record go on."
+                "goes on, and so does a flight record that can be written."
             )
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from stethoscope.guard.sensing.finite import MEASURED
+
 KEPT = 5  # copies, a window apart; a step is judged at most three windows later
 MOST_NUMBERS = 1 << 24  # larger buffers are tables, not statistics
 
@@ -23,15 +25,18 @@ class KeptBuffers:
     def __init__(self, modules: Iterable[nn.Module]) -> None:
         named = {id(b): b for module in modules for b in module.buffers()}
         self._changing = [b for b in named.values() if _is_statistic(b)]
+        self._lazy = [b for b in named.values() if nn.parameter.is_lazy(b)]
         self._is_narrowed = False
         self._copies: deque[tuple[int, list[Tensor]]] = deque(maxlen=KEPT)
 
     def __bool__(self) -> bool:
-        return bool(self._changing)
+        return bool(self._changing or self._lazy)
 
     @torch.no_grad()
     def keep(self, step: int) -> None:
         """Copy what changes; called before the forward pass of a step."""
+        if self._lazy:
+            self._take_in()
         if self._copies and not self._is_narrowed:
             self._narrow()
         if len(self._copies) == KEPT:
@@ -54,6 +59,14 @@ class KeptBuffers:
                     mended += 1
         return mended
 
+    def _take_in(self) -> None:
+        """Begin anew with the buffers that the first call of the model has made."""
+        made = [buffer for buffer in self._lazy if not nn.parameter.is_lazy(buffer)]
+        if made:
+            self._lazy = [buffer for buffer in self._lazy if nn.parameter.is_lazy(buffer)]
+            self._changing += [buffer for buffer in made if _is_statistic(buffer)]
+            self._copies.clear()
+
     def _narrow(self) -> None:
         """Keep only what the first window has changed: this waits for the device, once in a training."""
         self._is_narrowed = True
@@ -65,7 +78,8 @@ class KeptBuffers:
 
 def _is_statistic(buffer: Tensor) -> bool:
     return (
-        buffer.is_floating_point()
+        not nn.parameter.is_lazy(buffer)
+        and buffer.dtype in MEASURED
         and not buffer.is_meta
         and not buffer.is_sparse
         and not hasattr(buffer, "to_local")
