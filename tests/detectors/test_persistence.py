@@ -49,3 +49,12 @@ def test_what_is_not_finite_says_nothing() -> None:
     watch = persistence.init(state)
     for value in (float("nan"), float("inf")):
         assert persistence.update(watch, value) == (watch, Course.UNKNOWN)
+
+
+def test_the_bar_can_be_lower() -> None:
+    state = spike.init(warm_up=2)
+    for value in (1.0, 2.0, 1.0, 2.0):
+        state, _ = spike.update(state, value)
+    usual, low = persistence.init(state), persistence.init(state, raised=2.5)
+    assert low.bar - low.level == pytest.approx((usual.bar - usual.level) * 2.5 / 4.0)
+    assert persistence.update(low, 1.0)[0].raised == 2.5

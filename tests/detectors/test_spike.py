@@ -78,3 +78,12 @@ def test_the_tail_knows_how_heavy_it_is() -> None:
     assert light is not None
     assert heavy is not None
     assert light.chance(8.0) < 1e-6 < 1e-3 < heavy.chance(8.0)
+
+
+@pytest.mark.parametrize(("sd", "expected"), [(0.05, False), (0.3, True)])
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_wide_noise_is_known_as_such(sd: float, expected: bool, logarithmic: bool) -> None:
+    state = spike.init(logarithmic)
+    for value in (3.0 * np.exp(sd * noise(300, 1))).tolist():
+        state, _ = spike.update(state, value)
+    assert spike.is_wide(state) is expected

@@ -133,6 +133,7 @@ def test_after_a_rewind_the_level_is_that_of_before() -> None:
     for row in steps[300:]:
         row["loss"] *= 6.0
     steps[300]["loss"] *= 9.0
+    steps[300]["grad_norm"] *= 50.0
     state, _ = judged(steps[:309], REWINDING)
     state = judging.after_rewind(state)
     assert judging.from_state(judging.to_state(state)) == state
@@ -148,6 +149,7 @@ def lasting_spike() -> list[dict[str, float]]:
     for row in steps[200:]:
         row["loss"] *= 3.0
     steps[200]["loss"] *= 9.0
+    steps[200]["grad_norm"] *= 50.0
     return steps
 
 

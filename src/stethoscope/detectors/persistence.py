@@ -26,7 +26,8 @@ class Course(StrEnum):
 class Watch:
     """What is held against the level before a spike: how many values followed, and the last of them.
 
-    Level, bar and values are in the logarithm where the spike's state was.
+    Level, bar and values are in the logarithm where the spike's state was. A value that stands more than
+    `raised` deviations above the level has not come back.
     """
 
     logarithmic: bool
@@ -34,17 +35,18 @@ class Watch:
     sd: float
     count: int = 0
     last: tuple[float, ...] = ()
+    raised: float = RAISED
 
     @property
     def bar(self) -> float:
         """What stands above it has not come back."""
         least = math.log1p(LEAST_RAISED) if self.logarithmic else LEAST_RAISED * abs(self.level)
-        return self.level + max(RAISED * self.sd, least)
+        return self.level + max(self.raised * self.sd, least)
 
 
-def init(before: SpikeState) -> Watch:
+def init(before: SpikeState, raised: float = RAISED) -> Watch:
     """Begin to watch at a spike; `before` is what had been learned before it."""
-    return Watch(before.logarithmic, before.level, standard_deviation(before))
+    return Watch(before.logarithmic, before.level, standard_deviation(before), raised=raised)
 
 
 def update(watch: Watch, value: float) -> tuple[Watch, Course]:
@@ -53,7 +55,7 @@ def update(watch: Watch, value: float) -> tuple[Watch, Course]:
         return watch, Course.UNKNOWN
     y = coordinate(watch, value)
     last = (*watch.last, y)[-NEXT:]
-    watch = Watch(watch.logarithmic, watch.level, watch.sd, watch.count + 1, last)
+    watch = Watch(watch.logarithmic, watch.level, watch.sd, watch.count + 1, last, watch.raised)
     if watch.count < NEXT:
         return watch, Course.UNKNOWN
     bar = watch.bar

@@ -84,6 +84,12 @@ def standard_deviation(state: SpikeState) -> float:
     return _sd(state.deviation, state.level, state.logarithmic)
 
 
+def is_wide(state: SpikeState) -> bool:
+    """Whether the noise that has been learned spans so much of the level that a lower bar is needed."""
+    sd = standard_deviation(state)
+    return not (sd if state.logarithmic else sd / max(abs(state.level), 1e-300)) < WIDE_NOISE
+
+
 @np.errstate(over="ignore", invalid="ignore")  # a distance may be infinite, as it may for `update`
 def scan(values: Values, logarithmic: bool = True, warm_up: int = WARM_UP) -> SpikeScan:
     """Judge a whole series as `update` would, value by value."""

@@ -34,6 +34,7 @@ def test_the_part_that_rose_is_named() -> None:
 
 def test_a_spike_that_lasts_asks_to_go_back_to_its_onset() -> None:
     steps = with_losses({300: 20.0} | dict.fromkeys(range(301, 600), 2.0))
+    steps[300]["grad_norm"] = 50.0
     _, told = judged(steps, REWINDING)
     (one,) = warnings(told)
     assert (one.kind, one.answer, one.onset, one.step) == (Kind.LASTING_SPIKE, Answer.REWIND, 300, 308)
@@ -93,6 +94,77 @@ def test_a_rate_that_restarts_at_its_peak_explains_a_rise() -> None:
     assert warnings(told) == []
 
 
+def young(noise: float, count: int = 300, seed: int = 0) -> list[dict[str, float]]:
+    """A run whose loss still falls: from 2.3 to a sixth of it within 150 steps."""
+    steps = rows(count, seed, noise)
+    for at, row in enumerate(steps):
+        row["loss"] *= 1.15 * (0.15 + 0.85 * float(np.exp(-at / 50.0)))
+    return steps
+
+
+@pytest.mark.parametrize(("noise", "rise"), [(0.03, 1.0), (0.35, 7.0)])
+@pytest.mark.parametrize("seed", range(5))
+def test_other_labels_in_a_young_run_are_named(noise: float, rise: float, seed: int) -> None:
+    steps = young(noise, seed=seed)
+    for row in steps[150:]:
+        row["loss"] += rise
+        row["grad_norm"] *= 4.0
+    _, told = judged(steps, REWINDING)
+    (one,) = warnings(told)
+    assert (one.kind, one.answer, one.onset, one.step) == (Kind.LEVEL_SHIFT, Answer.NONE, 150, 182)
+    assert "labels" in one.means
+
+
+def test_other_labels_that_are_soon_learned_to_be_useless_are_named_too() -> None:
+    steps = young(0.35)
+    for at, row in enumerate(steps[150:]):
+        row["loss"] = 2.3 + 8.0 * float(np.exp(-at / 12.0))
+    _, told = judged(steps, REWINDING)
+    (one,) = warnings(told)
+    assert (one.kind, one.answer, one.onset) == (Kind.LEVEL_SHIFT, Answer.NONE, 150)
+
+
+@pytest.mark.parametrize("height", [1.0, 3.0])
+@pytest.mark.parametrize("steps_down", [3.0, 8.0, 12.0])
+def test_a_young_run_that_recovers_by_itself_gets_silence(height: float, steps_down: float) -> None:
+    steps = young(0.03)
+    for at, row in enumerate(steps[150:]):
+        row["loss"] *= 1.0 + height * float(np.exp(-at / steps_down))
+    _, told = judged(steps, REWINDING)
+    assert warnings(told) == []
+
+
+def test_a_spike_that_comes_down_to_where_the_run_began_asks_to_go_back() -> None:
+    steps = young(0.35)
+    for at, row in enumerate(steps[150:]):
+        row["loss"] = 4.0 + 60.0 * float(np.exp(-at / 1.8))
+        row["lr"] = 0.3 if at < 5 else 1e-3
+    _, told = judged(steps, REWINDING)
+    first = next(one for one in told if one.answer is Answer.REWIND)
+    assert (first.kind, first.onset, first.step) == (Kind.LASTING_SPIKE, 150, 182)
+
+
+def test_noise_that_grows_wider_is_no_rise() -> None:
+    for seed in range(20):
+        steps = [*rows(400, seed), *rows(400, seed + 100, noise=0.4)]
+        _, told = judged(steps, REWINDING)
+        assert warnings(told) == []
+
+
+def test_without_a_sign_that_the_weights_were_hit_there_is_no_hurry() -> None:
+    steps = with_losses({300: 20.0} | dict.fromkeys(range(301, 600), 2.0))
+    _, told = judged(steps, REWINDING)
+    (one,) = warnings(told)
+    assert (one.kind, one.answer, one.onset, one.step) == (Kind.LASTING_SPIKE, Answer.REWIND, 300, 332)
+
+
+def test_two_bad_batches_close_to_each_other_are_not_held_against_the_weights() -> None:
+    fall = [1.0 + 2.0 * float(np.exp(-at / 4.0)) for at in range(100)]
+    twice = [one * (fall[at - 6] if at >= 6 else 1.0) for at, one in enumerate(fall)]
+    _, told = judged(with_losses({300 + at: one for at, one in enumerate(twice)}), REWINDING)
+    assert warnings(told) == []
+
+
 @pytest.mark.parametrize("doubling", [6.0, 15.0, 40.0])
 def test_a_loss_that_grows_without_end_asks_to_go_back(doubling: float) -> None:
     steps = rows(800)
@@ -129,6 +201,14 @@ def test_errors_of_a_converged_model_do_not_matter() -> None:
             row["loss"] += 0.01
     _, told = judged(steps, REWINDING)
     assert warnings(told) == []
+
+
+def test_a_game_that_begins_near_zero_is_never_gone_back_from() -> None:
+    steps = rows(100, noise=0.2, **{"loss/g_adv": 1.0})
+    for row in steps[:20]:
+        row["loss"] *= 0.02
+    _, told = judged(steps, REWINDING)
+    assert {one.answer for one in told} <= {Answer.NONE}
 
 
 def test_a_game_may_rise() -> None:

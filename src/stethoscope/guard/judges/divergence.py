@@ -51,7 +51,8 @@ def look(trace: Trace, clock: int, seen: Observation, around: Around) -> Happeni
     if not far and (trace.is_game or (around.restarted(found.onset) and not found.above_start)):
         return None
     lost = found.above_start or found.gain_lost >= HALF
-    return _told(found, clock, seen, undo=fresh and lost and clock - found.onset <= RECENT)
+    undo = fresh and lost and clock - found.onset <= RECENT and not trace.is_game
+    return _told(found, clock, seen, undo)
 
 
 def _has_exploded(trace: Trace) -> bool:

@@ -25,13 +25,14 @@ def look(trace: Trace, clock: int, seen: Observation, around: Around) -> Happeni
     learned = 0.0 if trace.first is None else max(trace.first - step.before, 0.0)
     if step.after - step.before < GAIN_LOST * learned:
         return None
-    return shifted(seen, seen.step - AFTER * BLOCK, step.before, step.after, risen_part(trace, seen.values))
+    return shifted(seen, AFTER * BLOCK, step.before, step.after, risen_part(trace, seen.values))
 
 
 def shifted(
-    seen: Observation, onset: int, before: float, after: float, part: tuple[str, float, float] | None
+    seen: Observation, steps: int, before: float, after: float, part: tuple[str, float, float] | None
 ) -> Happening:
-    """Tell of a shift from one level to another."""
+    """Tell of a shift from one level to another, so many steps ago."""
+    onset = seen.step - steps
     where = "" if part is None else f", mostly in {part[0]} ({part[1]:.4g} before, {part[2]:.4g} here)"
     facts: dict[str, object] = {"before": before, "after": after}
     if part is not None:
@@ -40,10 +41,12 @@ def shifted(
         Kind.LEVEL_SHIFT,
         seen.step,
         Severity.WARNING,
-        f"The loss went from {before:.4g} to {after:.4g} near step {onset:,} and stays there{where}.",
-        "Learning rate and gradients were as before, so the weights can hardly have jumped: the task may "
-        "have changed. Candidates are labels that no longer match their inputs, another source of data, and "
-        "a changed weight of a loss term; a task made harder on purpose looks the same and is harmless.",
+        f"The loss rose from {before:.4g} near step {onset:,} and stands at {after:.4g} {steps} steps later"
+        f"{where}.",
+        "The gradients before it were ordinary and the learning rate did not grow, so what the batches hold, "
+        "or how the loss counts it, has more likely changed than the weights. Candidates are labels that no "
+        "longer match their inputs, another source of data, and a changed weight of a loss term; a task made "
+        "harder on purpose looks the same and is harmless.",
         "compare a batch from before with one from after, labels too; see whether an epoch begins there.",
         facts,
         onset=onset,

@@ -2,7 +2,8 @@
 
 One high value is a note. A spike that lasts is a warning, and a wish to go back, unless something else
 explains it: a learning rate that a schedule raised again, or a step up with nothing before it that could have
-moved the weights, which speaks of the data. A spike that is already coming down is given time.
+moved the weights, which speaks of the data. A spike that is coming down is given time, as long as half of
+what was learned is not lost; so is one with nothing beside it that hit the weights.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import math
 from dataclasses import dataclass, replace
 from statistics import median
 
+import numpy as np
+
 from stethoscope.detectors import persistence
+from stethoscope.detectors.aftermath import RAISED
 from stethoscope.detectors.persistence import Course, Watch
-from stethoscope.detectors.spike import SpikeState
+from stethoscope.detectors.robust_stats import noise_sd
+from stethoscope.detectors.spike import SpikeState, is_wide
 from stethoscope.guard.happening import Answer, Happening, Kind, Severity
 from stethoscope.guard.judges import level_shift
 from stethoscope.guard.judges.around import RESTART, Around
@@ -22,10 +27,15 @@ from stethoscope.guard.observation import Observation
 
 OF_GAIN = 0.02  # a spike below this share of all that was learned does not matter, as in the post-mortem
 GAIN_LOST = 0.1  # a lasting rise below this share does not either
+WIDE_RAISED = 2.5  # deviations above the level that count as not recovered where noise is wide: 4 are blind
 CHECKS = (8, 32, 128)  # steps after a spike at which one that does not come down is held against the weights
 SETTLING = 0.7  # of the height before: what stands lower than that is coming down
 LIKE_THE_REST = math.log(1.5)  # the first value of a step up is like those that follow, one bad batch is not
-GROWING = math.log(1.1)  # between the first and the last values: it still rises
+GROWING = math.log(1.1)  # between earlier values and the last: it still rises
+RAMP = 0.1  # of the spike's height: a loss that had climbed so far before it was on its way up
+HALF = 0.5  # of all that was learned: once it is lost, going back loses less than waiting
+LEARNED = 2.0  # deviations by which the first level stands above the last where anything was learned
+WITHIN = 3.0  # deviations of the values behind a spike: one that stands no higher is noise that grew wider
 WILD = 10.0  # times the first level: no game and no schedule explains that
 
 
@@ -33,8 +43,9 @@ WILD = 10.0  # times the first level: no game and no schedule explains that
 class OpenSpike:
     """A spike that is being watched: when it began, its first and its highest value, what was said of it.
 
-    `crept` says that the loss was already on its way up before. `checks` counts the checks that were made,
-    `height` is how far it stood above the level at the last one.
+    `crept` says that the loss was already on its way up before, `alike` that the first values after it were
+    like it. `checks` counts the checks that were made, `height` is how far it stood above the level at the
+    last one.
     """
 
     at: int
@@ -42,6 +53,7 @@ class OpenSpike:
     peak: float
     watch: Watch
     crept: bool = False
+    alike: bool = False
     lasts: bool = False
     checks: int = 0
     height: float = 0.0
@@ -57,10 +69,10 @@ def opened(
     usual = math.exp(before.level) if before.logarithmic else before.level
     if not matters(trace, usual, value, OF_GAIN):
         return None, ()
-    watch = persistence.init(before)
+    watch = persistence.init(before, WIDE_RAISED if is_wide(before) else RAISED)
     first = persistence.coordinate(watch, value)
     told = _spike(seen, value, usual, watch, risen_part(trace, seen.values))
-    return OpenSpike(clock, first, value, watch, _crept(watch, lately)), (told,)
+    return OpenSpike(clock, first, value, watch, _crept(watch, lately, first)), (told,)
 
 
 def watched(
@@ -75,6 +87,8 @@ def watched(
         return state, ()
     if is_told(state) or clock - state.at < CHECKS[state.checks]:
         return state, ()
+    if state.checks == 0:
+        state = replace(state, alike=_is_alike(state))
     told, settled = _lasting(state, clock, seen, trace, around)
     checks = len(CHECKS) if settled else state.checks + 1
     height = median(watch.last) - watch.level
@@ -92,11 +106,19 @@ def matters(trace: Trace, before: float, after: float, share: float) -> bool:
     return after - before >= share * learned
 
 
-def _crept(watch: Watch, lately: tuple[Point, ...]) -> bool:
+def _crept(watch: Watch, lately: tuple[Point, ...], first: float) -> bool:
     """Whether the values just before a spike stood above the level as well."""
-    return bool(lately) and (
-        median(persistence.coordinate(watch, value) for _, value in lately) > watch.level + watch.sd
-    )
+    if not lately:
+        return False
+    climbed = median(persistence.coordinate(watch, value) for _, value in lately) - watch.level
+    return climbed > max(watch.sd, RAMP * (first - watch.level))
+
+
+def _is_alike(state: OpenSpike) -> bool:
+    """Whether the first value is like those right behind it: one bad batch among good ones is not."""
+    watch, (early, _) = state.watch, _halves(state.watch)
+    near = LIKE_THE_REST if watch.logarithmic else LIKE_THE_REST * abs(early - watch.level)
+    return abs(state.first - early) <= max(4.0 * watch.sd, near)
 
 
 def _lasting(
@@ -105,15 +127,25 @@ def _lasting(
     """What to tell of a spike that lasts, and whether that is all there will be to tell."""
     if not _is_blamed(state, trace, around):
         return _told(state, clock, seen, trace, around, Severity.NOTE), True
-    if _is_settling(state):
-        severity = Severity.WARNING if state.lasts else Severity.NOTE
+    if _is_wider_noise(state.watch) and not _is_wild(state, trace):
+        return _told(state, clock, seen, trace, around, Severity.NOTE), False
+    of_data = _is_step(state) and around.is_quiet(state.at)
+    if _is_settling(state) and not (state.lasts and _is_lost(state, trace)):
+        severity = Severity.WARNING if state.lasts and not of_data else Severity.NOTE
         return _told(state, clock, seen, trace, around, severity), False
-    if _is_step(state) and around.is_quiet(state.at):
+    if not state.lasts and (of_data or (around.is_quiet(clock) and not _is_wild(state, trace))):
+        # Nothing seen has hit the weights, so there is no hurry; some spikes take longer to come down.
+        return _told(state, clock, seen, trace, around, Severity.NOTE), False
+    if of_data:
         before, after = _levels(state.watch)
         part = risen_part(trace, seen.values)
-        onset = seen.step - (clock - state.at)
-        return level_shift.shifted(seen, onset, before, after, part), True
+        return level_shift.shifted(seen, clock - state.at, before, after, part), True
     return _told(state, clock, seen, trace, around, Severity.WARNING, Answer.REWIND), True
+
+
+def _is_wider_noise(watch: Watch) -> bool:
+    """Whether the values behind a spike differ so much among each other that their level may be as before."""
+    return median(watch.last) - watch.level <= WITHIN * noise_sd(np.array(watch.last, dtype=np.float64))
 
 
 def _is_blamed(state: OpenSpike, trace: Trace, around: Around) -> bool:
@@ -121,25 +153,42 @@ def _is_blamed(state: OpenSpike, trace: Trace, around: Around) -> bool:
     before, after = _levels(state.watch)
     if not matters(trace, before, after, GAIN_LOST):
         return False
-    if trace.first is not None and after > WILD * abs(trace.first):
-        return True
-    return not (trace.is_game or around.restarted(state.at))
+    return _is_wild(state, trace) or not (trace.is_game or around.restarted(state.at))
+
+
+def _is_wild(state: OpenSpike, trace: Trace) -> bool:
+    """Whether the loss stands many times above its first level."""
+    _, after = _levels(state.watch)
+    return trace.first is not None and after > WILD * abs(trace.first)
 
 
 def _is_step(state: OpenSpike) -> bool:
-    """Whether the loss went up at once and has stayed level since."""
+    """Whether the loss went up at once and has not risen since."""
+    return not state.crept and state.alike and not _is_growing(state)
+
+
+def _is_growing(state: OpenSpike) -> bool:
+    """Whether the loss rises still: within the first values, or since the last check."""
     watch, (early, late) = state.watch, _halves(state.watch)
-    near, flat = LIKE_THE_REST, GROWING
-    if not watch.logarithmic:
-        near, flat = near * abs(early - watch.level), flat * abs(early - watch.level)
-    alike = abs(state.first - median(watch.last)) <= max(4.0 * watch.sd, near)
-    return not state.crept and alike and late - early <= max(2.0 * watch.sd, flat)
+    if state.lasts:
+        early, late = watch.level + state.height, median(watch.last)
+    flat = GROWING if watch.logarithmic else GROWING * abs(early - watch.level)
+    return late - early > max(2.0 * watch.sd, flat)
 
 
 def _is_settling(state: OpenSpike) -> bool:
     """Whether it comes down: within the first values, or since the last check."""
     early, late = (one - state.watch.level for one in _halves(state.watch))
     return late < SETTLING * (state.height if state.lasts else early)
+
+
+def _is_lost(state: OpenSpike, trace: Trace) -> bool:
+    """Whether half of what was learned is gone, or more, where that stood out from the noise at all."""
+    watch = state.watch
+    if trace.first is None or persistence.coordinate(watch, trace.first) <= watch.level + LEARNED * watch.sd:
+        return False
+    before, after = _levels(state.watch)
+    return matters(trace, before, after, HALF)
 
 
 def _halves(watch: Watch) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from stethoscope.detectors import spike
+from stethoscope.detectors import near_level, spike
 from stethoscope.detectors.aftermath import NEXT
 from stethoscope.detectors.robust_stats import HUGE
 from stethoscope.detectors.spike import SpikeState
@@ -63,9 +63,10 @@ def update(
             looks = Looks(looks.next)
         elif loss_spikes.is_told(watched) and level.level > watched.watch.bar and not high:
             watched = None  # the level has followed: this is where the loss lives
-    elif high and not _is_known(state.trace, looks, clock, value):
-        lately = trace.lately(state.trace, state.block, NEXT)
-        watched, told = loss_spikes.opened(before, clock, seen, value, lately, state.trace)
+    elif (high or _may_leave(state, value)) and not _is_known(state.trace, looks, clock, value):
+        lately = trace.lately(state.trace, state.block, near_level.WINDOW)
+        if (by := _judged_by(before, high, value, lately)) is not None:
+            watched, told = loss_spikes.opened(by, clock, seen, value, lately[-NEXT:], state.trace)
     looks = _risen(looks, clock, told)
     block = (*state.block, (clock, value))
     if len(block) < BLOCK:
@@ -84,6 +85,20 @@ def after_rewind(state: Losses, clock: int) -> Losses:
         level, _ = _learned(level, value)
     block = tuple(point for point in state.block if point[0] < clock)
     return Losses(level, None, block, curve, Looks(state.looks.next))
+
+
+def _may_leave(state: Losses, value: float) -> bool:
+    """A cheap look first: a value visibly above the running level, and above the last ones."""
+    return near_level.may_rise(state.level, value) and all(value > one for _, one in state.block[-NEXT:])
+
+
+def _judged_by(before: SpikeState, high: bool, value: float, lately: tuple[Point, ...]) -> SpikeState | None:
+    """The level by which a value is a spike: that of the last steps where it is the finer one; or None."""
+    near = near_level.left([one for _, one in lately], value, before.logarithmic)
+    if near is None:
+        return before if high else None
+    finer = spike.standard_deviation(near) < spike.standard_deviation(before)
+    return near if finer or not high else before
 
 
 def _learned(level: SpikeState, value: float) -> tuple[SpikeState, bool]:
