@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from stethoscope.guard.rewind.rewinding import SlowedState, after_rewind, factor, give_back, slow_down, slowed
+from stethoscope.guard.rewind.rewinding import SlowedState, after_rewind, factor, give_back, slow_down
 
 
 def test_the_rate_comes_back_in_a_straight_line() -> None:
@@ -40,8 +40,9 @@ def test_the_optimizer_sees_the_slower_rate_and_nobody_else() -> None:
     optimizer = torch.optim.SGD([weight], lr=0.1)
     own = optimizer.param_groups[0]["lr"]
     weight.grad = torch.ones(1)
-    with slowed(optimizer, 0.5):
-        optimizer.step()
+    rates = slow_down(optimizer, 0.5)
+    optimizer.step()
+    give_back(rates)
     assert weight.item() == pytest.approx(0.95)
     assert optimizer.param_groups[0]["lr"] is own
 
@@ -53,8 +54,9 @@ def test_a_schedule_gives_the_same_rates_as_without(make: type) -> None:
         schedule = make(optimizer, 0.9) if "Exp" in make.__name__ else make(optimizer, 3)
         seen = []
         for _ in range(10):
-            with slowed(optimizer, by):
-                optimizer.step()
+            slower = slow_down(optimizer, by)
+            optimizer.step()
+            give_back(slower)
             schedule.step()
             seen.append(optimizer.param_groups[0]["lr"])
         return seen
@@ -67,9 +69,10 @@ def test_a_rate_that_is_a_tensor_stays_the_same_tensor() -> None:
     optimizer = torch.optim.Adam([nn.Parameter(torch.ones(1))], lr=rate, capturable=False, foreach=False)
     group = optimizer.param_groups[0]
     before = group["lr"]
-    with slowed(optimizer, 0.7):
-        assert group["lr"] is before
-        assert group["lr"].item() == pytest.approx(0.21)
+    rates = slow_down(optimizer, 0.7)
+    assert group["lr"] is before
+    assert group["lr"].item() == pytest.approx(0.21)
+    give_back(rates)
     assert torch.equal(before, torch.tensor(0.3))
 
 
@@ -79,8 +82,9 @@ def test_a_tensor_that_groups_share_is_multiplied_once() -> None:
     optimizer = torch.optim.SGD(groups, lr=rate)
     for group in optimizer.param_groups:
         group["lr"] = rate
-    with slowed(optimizer, 0.5):
-        assert [group["lr"].item() for group in optimizer.param_groups] == [pytest.approx(0.2)] * 2
+    rates = slow_down(optimizer, 0.5)
+    assert [group["lr"].item() for group in optimizer.param_groups] == [pytest.approx(0.2)] * 2
+    give_back(rates)
     assert torch.equal(rate, torch.tensor(0.4))
 
 

@@ -174,9 +174,8 @@ def test_a_run_that_went_back_is_bit_identical_to_one_that_never_left(name: str)
     snapshots = Snapshots(training.parts, ROOMY)
     assert snapshots.take(5)
     training.run(7)
-    snapshot = snapshots.good_before(105, at_least=100)
+    snapshot = snapshots.at(5)
     assert snapshot is not None
-    assert snapshot.step == 5
     for _ in range(2):  # the same snapshot serves again
         assert snapshots.restore(snapshot) == ()
         assert training.run(6) == expected
@@ -220,9 +219,6 @@ def test_a_snapshot_that_is_not_finite_is_never_good() -> None:
         model.weight[0, 0] = math.nan
     snapshots.take(200)
     assert snapshots.good_steps() == (0,)
-    good = snapshots.good_before(400)
-    assert good is not None
-    assert good.step == 0
 
 
 def test_moments_and_averages_are_judged_too() -> None:
@@ -264,19 +260,6 @@ def test_the_oldest_makes_room_and_memory_is_used_again() -> None:
     assert snapshots.at(400).copies is first.copies  # type: ignore[union-attr]
     with pytest.raises(ValueError, match="step 0 is gone"):
         snapshots.restore(first)
-
-
-def test_good_before_leaves_the_asked_distance() -> None:
-    model = nn.Linear(2, 2)
-    snapshots = Snapshots(Parts.of(model, torch.optim.SGD(model.parameters(), 0.1)), ROOMY)
-    for step in (0, 200, 400):
-        snapshots.take(step)
-    assert [one and one.step for one in map(snapshots.good_before, (499, 500, 100, 99))] == [
-        200,
-        400,
-        0,
-        None,
-    ]
 
 
 def test_going_back_forgets_what_came_later() -> None:

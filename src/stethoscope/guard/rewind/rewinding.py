@@ -6,8 +6,7 @@ given back behind it, so that a schedule which computes the next rate from the l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
@@ -68,16 +67,6 @@ def after_rewind(
     if state is None or (step - state.since > span and not state.for_good):
         return SlowedState(step, rate, ramp_steps)
     return SlowedState(step, state.rate * rate if state.for_good else rate, ramp_steps, for_good=True)
-
-
-@contextmanager
-def slowed(optimizer: Optimizer, factor: float) -> Iterator[None]:
-    """Show the optimizer a learning rate that is `factor` times the loop's own."""
-    rates = slow_down(optimizer, factor)
-    try:
-        yield
-    finally:
-        give_back(rates)
 
 
 @torch.no_grad()

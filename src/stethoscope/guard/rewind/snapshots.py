@@ -27,7 +27,6 @@ from stethoscope.guard.sensing.finite import all_finite, infinite_by_design, pla
 
 KEEP = 3
 LEAST_KEPT = 2  # while one is written, the other is there
-LEAST_BACK = 100  # steps before an onset: what spoils a run begins before it shows
 
 # What a GradScaler is made of. Its own `state_dict` waits for the device.
 SCALER = (
@@ -150,11 +149,6 @@ class Snapshots:
         copies.copy_from(tensors, is_good)
         self._ring.append(Snapshot(step, state, random, copies))
         return True
-
-    def good_before(self, step: int, at_least: int = LEAST_BACK) -> Snapshot | None:
-        """The last good snapshot at least so many steps before `step`; None where there is none."""
-        early = [one for one in self._ring if one.step <= step - at_least]
-        return next((one for one in reversed(early) if one.is_good), None)
 
     def good_steps(self) -> tuple[int, ...]:
         """The steps of all good snapshots, oldest first: what ranks agree on before they go back."""
