@@ -36,6 +36,7 @@ from stethoscope.guard.record.recorder import Recorder
 from stethoscope.guard.rewind.returning import Returning
 from stethoscope.guard.sensing import structure
 from stethoscope.guard.sensing.buffers import KeptBuffers
+from stethoscope.guard.sensing.compiled_steps import CompiledSteps
 from stethoscope.guard.sensing.finite import infinite_by_design
 from stethoscope.guard.sensing.scaler_watch import inner
 from stethoscope.guard.sensing.senses import Amount
@@ -47,7 +48,6 @@ STATE = 1  # version of `state_dict`
 ELSEWHERE = (
     "This rank's own loss was finite at that step: it was another's that was not, whose record says more."
 )
-LOOKS = 2  # steps of a window at which it is seen whether gradients are cleared, on a device
 MOST_SAVED = 64  # checkpoints that are remembered, to name the last good one
 
 
@@ -101,6 +101,7 @@ class Guard:
         )
         self._is_unsettled = False
         self._went_back_at = 0  # the step before which all weights are gone
+        self._compiled = CompiledSteps(optimizers)
         self._cleared = [structure.ClearedGradients(one) for one in optimizers]
         self._excused = frozenset() if model is None else infinite_by_design(model)
         self._saved: deque[Saved] = deque(maxlen=MOST_SAVED)
@@ -110,10 +111,9 @@ class Guard:
         )
         self._court.investigate = self._investigate
         self._investigation.tell = self._court.tell
+        self._session.rate_factor = self._returning.rate_factor
         self._session.after_step = self._watch
-        if chosen.rewind:
-            self._session.rate_factor = self._returning.rate_factor
-            self._session.before_step = self._before
+        self._session.before_step = self._before
         self._begin(model, optimizers)
 
     # --- what a loop calls
@@ -131,6 +131,9 @@ class Guard:
         """
         if self._failure is None:
             try:
+                if self._compiled.seen:
+                    self._compiled.seen = False
+                    self._tell_unseen("Steps of an optimizer run inside compiled code.")
                 self._session.loss(loss, parts)
                 self._investigation.samples(self._session.step, samples)
                 self._aside.begin()
@@ -220,6 +223,7 @@ class Guard:
             self._aside.close()
             self._session.remove()
             self._investigation.remove()
+            self._compiled.remove()
             for watch in self._cleared:
                 watch.remove()
             self._court.close()
@@ -268,7 +272,6 @@ class Guard:
         self._session.step = int(state["step"])
         self._court.judgement = judging.from_state(state["judgement"])
         self._returning.load_state_dict(state["returning"])
-        self._session.rate_factor = self._returning.rate_factor
         self._set_spike_bar()
         if self.step:
             went_on = f"Goes on at step {self.step} with what was learned before."
@@ -285,19 +288,14 @@ class Guard:
 
     def _watch(self, update: Update) -> None:
         """Behind each step of an optimizer; the row of the step is closed by the session just after."""
-        cleared = self._cleared[update.number]
-        if not self._session.lags or cleared.is_suspicious or self._session.step % self.policy.window < LOOKS:
-            cleared.stepped()
+        self._cleared[update.number].stepped()
         if update.known_bad and not self._session.lags:
             self._investigation.bad_gradients(self._session.step)
 
-    def _moved(self, step: int) -> None:
-        """Take notice that a step is over, and the next one begins."""
-        self._investigation.begin_step(step)
-        self._is_unsettled = True
-
     def _stepped(self) -> None:
-        """Judge what has arrived; the session calls this when steps are complete."""
+        """Judge what has arrived; the session calls this when a step is complete."""
+        self._investigation.begin_step(self._session.step)
+        self._is_unsettled = True
         if self._aside.is_done:
             self._take_aside()
         is_window = self._session.step % self.policy.window == 0
@@ -321,7 +319,6 @@ class Guard:
         windows = self._session.due()
         if windows:
             self._aside.put(lambda: self._judged_aside(windows))
-            self._session.is_awaited = True
 
     def _judged_aside(self, windows: Sequence[Travelling]) -> Judged:
         """Judge good steps; where one is bad or gone they are left to the loop, which looks into it."""
@@ -332,7 +329,6 @@ class Guard:
 
     def _take_aside(self) -> None:
         """Take up what was judged aside."""
-        self._session.is_awaited = False
         judged = self._aside.take()
         if judged is None:
             return
@@ -455,7 +451,6 @@ class Guard:
 
     def _begin(self, model: nn.Module | None, optimizers: Sequence[Optimizer]) -> None:
         """Look at how things hang together before the first step."""
-        self._session.moved = self._moved
         self._session.complete = self._stepped
         self._session.unseen = self._tell_unseen
         left_out = structure.left_out(model, optimizers) if model is not None else None
