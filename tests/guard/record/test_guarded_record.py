@@ -60,7 +60,7 @@ def test_that_calls_are_not_remembered_is_noted_once_and_the_training_goes_on() 
 def test_the_last_good_checkpoint_stands_in_for_weights_that_are_too_large_for_a_box(tmp_path: Path) -> None:
     net = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(net.parameters(), 1e-3)
-    with Guard(net, optimizer, directory=tmp_path, policy=Policy(box_bytes=100)) as guard:
+    with Guard(net, optimizer, directory=tmp_path, policy=Policy(box_bytes=10)) as guard:
         for step in range(6):
             if step == 3:
                 guard.save(net.state_dict(), tmp_path / "step3.pt")
@@ -69,4 +69,4 @@ def test_the_last_good_checkpoint_stands_in_for_weights_that_are_too_large_for_a
     box = black_box.read(Path(str(path)))
     assert box.checkpoint is not None
     assert box.checkpoint.path == str(tmp_path / "step3.pt")
-    assert box.left_out
+    assert any(one.startswith("parameters:") for one in box.left_out)
