@@ -2,12 +2,12 @@
 
     python benchmarks/guard_overhead.py [--tasks gpt-bf16,gpt-fp16,sr-bf16,sr-fp16] [--blocks 100]
 
-Every arm trains the same network with the same optimizer. A block is a few steps of each arm, in an order
-and then in that order backwards, so that a drift of the machine cancels; each arm's time is divided by that
-of the bare step of its block. Guard stays alive over all blocks: for the other arms its hooks are taken off.
-Reported are the median of these ratios and the upper bound of its 95 % interval (bootstrap over blocks).
-"bare again" is the bare step against itself: what it differs by is the noise. Without a GPU the task is
-`cpu-transformer`.
+Every arm trains the same network with the same optimizer. A block is sixteen steps of each arm, four at a
+time in a shuffled order, so that a drift of the machine cancels; each arm's time is divided by that of the
+bare step of its block. Sixteen steps are a window of Guard, so that every block holds all that it does; Guard
+stays alive over all blocks, and for the other arms its hooks are taken off. Reported are the median of these
+ratios and the upper bound of its 95 % interval (bootstrap over blocks). "bare again" is the bare step against
+itself: what it differs by is the noise. Without a GPU the task is `cpu-transformer`.
 
 On a GPU the steps of Guard also run under torch's sync debug mode, where a step that waits is an error.
 """
@@ -37,6 +37,7 @@ from stethoscope.guard.guard import Guard
 
 NORM = "_get_total_norm"  # of clip_grad; Guard listens to it
 SCALER_CALLS = ("step", "update")
+BLOCK, SLICE = 16, 4  # steps of each arm; a block holds one window of Guard
 GOALS = {"gpt": 0.3, "sr": 1.0, "cpu": 3.0}  # per cent, upper bound
 
 
@@ -114,7 +115,6 @@ class Task:
     losses: Callable[[Tensor, Tensor], dict[str, Tensor]]
     half: torch.dtype | None
     scaler: torch.amp.GradScaler | None
-    steps: int
     device: str = "cuda"
     turn: int = 0
 
@@ -134,16 +134,16 @@ def task(name: str) -> Task:
         small = GPT(256, 128, 192, 6, 4)
         tokens = [torch.randint(0, 256, (8, 129)) for _ in range(8)]
         pairs = [(t[:, :-1].contiguous(), t[:, 1:].contiguous()) for t in tokens]
-        return _task(name, small, pairs, _cross_entropy, None, False, 4, "cpu")
+        return _task(name, small, pairs, _cross_entropy, None, False, "cpu")
     half = torch.float16 if precision == "fp16" else torch.bfloat16
     if kind == "gpt":
         tokens = [torch.randint(0, 50257, (8, 1025), device="cuda") for _ in range(8)]
         pairs = [(t[:, :-1].contiguous(), t[:, 1:].contiguous()) for t in tokens]
-        return _task(name, GPT().cuda(), pairs, _cross_entropy, half, precision == "fp16", 8, "cuda")
+        return _task(name, GPT().cuda(), pairs, _cross_entropy, half, precision == "fp16", "cuda")
     low = [torch.rand(4, 3, 48, 48, device="cuda") for _ in range(8)]
     pairs = [(x, F.interpolate(x, scale_factor=2.0, mode="bicubic")) for x in low]
     return _task(
-        name, SuperResolution().cuda(), pairs, _pixels_and_spectrum, half, precision == "fp16", 16, "cuda"
+        name, SuperResolution().cuda(), pairs, _pixels_and_spectrum, half, precision == "fp16", "cuda"
     )
 
 
@@ -154,12 +154,11 @@ def _task(
     losses: Callable[[Tensor, Tensor], dict[str, Tensor]],
     half: torch.dtype | None,
     scaled: bool,
-    steps: int,
     device: str,
 ) -> Task:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     scaler = torch.amp.GradScaler(device) if scaled else None
-    return Task(name, model, optimizer, pairs, losses, half, scaler, steps, device)
+    return Task(name, model, optimizer, pairs, losses, half, scaler, device)
 
 
 def _cross_entropy(logits: Tensor, targets: Tensor) -> dict[str, Tensor]:
@@ -395,20 +394,21 @@ def timed(work: Task, step: Any, steps: int) -> float:
 
 
 def measure(work: Task, arms: list[str], blocks: int, slow_blocks: int) -> Times:
-    """Interleave the arms, block by block: there and back, in a shuffled order."""
+    """Interleave the arms, a few steps of each at a time, in a shuffled order."""
     times = Times({arm: [] for arm in arms})
     order = random.Random(0)
     with ExitStack() as stack:
         steps = {arm: stack.enter_context(ARMS[arm](work)) for arm in arms if arm not in SLOW}
         for arm in steps:  # every arm has run before the clock starts
-            timed(work, steps[arm], 3 * work.steps)
+            timed(work, steps[arm], 3 * BLOCK)
         for block in range(blocks):
-            due = list(steps)
-            order.shuffle(due)
             took = Counter[str]()
-            for arm in (*due, *reversed(due)):
-                took[arm] += timed(work, steps[arm], work.steps) / 2.0
-            for arm in due:
+            for _ in range(BLOCK // SLICE):
+                due = list(steps)
+                order.shuffle(due)
+                for arm in due:
+                    took[arm] += timed(work, steps[arm], SLICE) * SLICE / BLOCK
+            for arm in steps:
                 times.by_arm[arm].append(took[arm])
             print(f"\r{work.name}: block {block + 1} of {blocks}", end="", file=sys.stderr, flush=True)
     for arm in (arm for arm in arms if arm in SLOW):

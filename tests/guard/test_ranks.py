@@ -43,7 +43,7 @@ try:
         if fault == "slow" and rank == 1:
             time.sleep(0.01)
         if fault == "broken" and rank == 1 and step == 25:
-            guard._session._write = None
+            guard._session._take_down = None
         if fault == "rate":
             optimizer.param_groups[0]["lr"] = 3.0 if 200 <= step < 206 else 1e-2
         optimizer.zero_grad()

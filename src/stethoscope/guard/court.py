@@ -50,29 +50,18 @@ class Court:
 
     def hear(self, observations: Sequence[Observation]) -> Happening | None:
         """Judge steps in their order; the gravest thing that asks for an answer is given back."""
-        return self.announce(observations, self.judge(observations))
-
-    def judge(self, observations: Sequence[Observation]) -> list[Happening]:
-        """What happened at these steps; nobody is told."""
-        found: list[Happening] = []
+        if not observations:
+            return None
+        for witness in self.witnesses:
+            witness.rows(observations)
+        asked: Happening | None = None
         for seen in observations:
             self.recent.append(seen)
             self.judgement, happened = judging.update(self.judgement, seen, self.policy)
-            found += happened
-        return found
-
-    def announce(
-        self, observations: Sequence[Observation], happened: Sequence[Happening]
-    ) -> Happening | None:
-        """Let everyone hear of steps that were judged; the gravest that asks for an answer is given back."""
-        if observations:
-            for witness in self.witnesses:
-                witness.rows(observations)
-        asked: Happening | None = None
-        for happening in happened:
-            self.tell(happening)
-            self.investigate(happening)
-            asked = _graver(asked, happening)
+            for happening in happened:
+                self.tell(happening)
+                self.investigate(happening)
+                asked = _graver(asked, happening)
         return asked
 
     def tell(self, happening: Happening) -> None:

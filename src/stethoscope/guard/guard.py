@@ -23,7 +23,6 @@ from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard import checkpoints, judging
-from stethoscope.guard.aside import Aside
 from stethoscope.guard.checkpoints import Saved
 from stethoscope.guard.court import LOGGER, Court, Witness, shared
 from stethoscope.guard.culprit import investigation
@@ -36,18 +35,17 @@ from stethoscope.guard.record.recorder import Recorder
 from stethoscope.guard.rewind.returning import Returning
 from stethoscope.guard.sensing import structure
 from stethoscope.guard.sensing.buffers import KeptBuffers
-from stethoscope.guard.sensing.compiled_steps import CompiledSteps
 from stethoscope.guard.sensing.finite import infinite_by_design
 from stethoscope.guard.sensing.scaler_watch import inner
 from stethoscope.guard.sensing.senses import Amount
 from stethoscope.guard.sensing.stepping import Update, Way
-from stethoscope.guard.session import Session, Travelling
+from stethoscope.guard.session import Session
 
-Judged = tuple[list[Observation], list[Happening] | None]  # None: not judged yet, one of them is bad
 STATE = 1  # version of `state_dict`
 ELSEWHERE = (
     "This rank's own loss was finite at that step: it was another's that was not, whose record says more."
 )
+LOOKS = 2  # steps of a window at which it is seen whether gradients are cleared, on a device
 MOST_SAVED = 64  # checkpoints that are remembered, to name the last good one
 
 
@@ -95,13 +93,11 @@ class Guard:
         self._buffers.keep(0)
         evaluating = self.settle if self._buffers else None
         self._session = Session(model, optimizers, scaler, chosen, self._fail, evaluating)
-        self._aside: Aside[Judged] = Aside()
         self._court = Court(
             chosen, _witnesses(directory, forward_to, self._ranks.rank, total_steps), self._ranks.rank == 0
         )
-        self._is_unsettled = False
+        self._settled_at = 0  # the step up to which everything was judged
         self._went_back_at = 0  # the step before which all weights are gone
-        self._compiled = CompiledSteps(optimizers)
         self._cleared = [structure.ClearedGradients(one) for one in optimizers]
         self._excused = frozenset() if model is None else infinite_by_design(model)
         self._saved: deque[Saved] = deque(maxlen=MOST_SAVED)
@@ -111,9 +107,10 @@ class Guard:
         )
         self._court.investigate = self._investigate
         self._investigation.tell = self._court.tell
-        self._session.rate_factor = self._returning.rate_factor
         self._session.after_step = self._watch
-        self._session.before_step = self._before
+        if chosen.rewind:
+            self._session.rate_factor = self._returning.rate_factor
+            self._session.before_step = self._before
         self._begin(model, optimizers)
 
     # --- what a loop calls
@@ -131,12 +128,9 @@ class Guard:
         """
         if self._failure is None:
             try:
-                if self._compiled.seen:
-                    self._compiled.seen = False
-                    self._tell_unseen("Steps of an optimizer run inside compiled code.")
                 self._session.loss(loss, parts)
-                self._investigation.samples(self._session.step, samples)
-                self._aside.begin()
+                if samples is not None:
+                    self._investigation.samples(self._session.step, samples)
             except Exception as problem:
                 self._fail(problem)
         return loss
@@ -156,10 +150,9 @@ class Guard:
 
         The first evaluation behind a training step does it by itself.
         """
-        if self._failure is None and self._is_unsettled:
-            self._is_unsettled = False
+        if self._failure is None and self._settled_at != self._session.step:
+            self._settled_at = self._session.step
             try:
-                self._take_aside()
                 self._take_up(self._session.flush())
             except GuardStopped:
                 raise
@@ -220,10 +213,8 @@ class Guard:
         except Exception as problem:
             self._fail(problem)
         finally:
-            self._aside.close()
             self._session.remove()
             self._investigation.remove()
-            self._compiled.remove()
             for watch in self._cleared:
                 watch.remove()
             self._court.close()
@@ -255,9 +246,6 @@ class Guard:
 
     def state_dict(self) -> dict[str, Any]:
         """What Guard has learned, as plain values."""
-        judged = self._aside.take()  # what is being judged is part of it, and is told at the next step
-        if judged is not None:
-            self._aside.put(lambda: judged)
         return {
             "version": STATE,
             "step": self._session.step,
@@ -272,6 +260,7 @@ class Guard:
         self._session.step = int(state["step"])
         self._court.judgement = judging.from_state(state["judgement"])
         self._returning.load_state_dict(state["returning"])
+        self._session.rate_factor = self._returning.rate_factor
         self._set_spike_bar()
         if self.step:
             went_on = f"Goes on at step {self.step} with what was learned before."
@@ -288,57 +277,23 @@ class Guard:
 
     def _watch(self, update: Update) -> None:
         """Behind each step of an optimizer; the row of the step is closed by the session just after."""
-        self._cleared[update.number].stepped()
+        cleared = self._cleared[update.number]
+        if not self._session.lags or cleared.is_suspicious or self._session.step % self.policy.window < LOOKS:
+            cleared.stepped()
         if update.known_bad and not self._session.lags:
             self._investigation.bad_gradients(self._session.step)
 
     def _stepped(self) -> None:
-        """Judge what has arrived; the session calls this when a step is complete."""
-        self._investigation.begin_step(self._session.step)
-        self._is_unsettled = True
-        if self._aside.is_done:
-            self._take_aside()
+        """Judge what has arrived; the session calls this when steps are complete."""
         is_window = self._session.step % self.policy.window == 0
-        if self._session.lags and not is_window:
-            return
         if self._failure is None:
             self._tell_of_gradients()
         if self._failure is None:
             if self._buffers and is_window:
                 self._buffers.keep(self._session.step)
-            self._judge_arrived()
+            self._take_up(self._session.arrived())
         if not self._ranks.alone and is_window:
             self._agree()
-
-    def _judge_arrived(self) -> None:
-        """Judge the steps whose numbers are there; those of a device beside the next backward pass."""
-        if not self._session.lags or not self._ranks.alone:
-            self._take_up(self._session.arrived())
-            return
-        self._take_aside()
-        windows = self._session.due()
-        if windows:
-            self._aside.put(lambda: self._judged_aside(windows))
-
-    def _judged_aside(self, windows: Sequence[Travelling]) -> Judged:
-        """Judge good steps; where one is bad or gone they are left to the loop, which looks into it."""
-        observations = [one for window in windows for one in window.observations()]
-        if observations[0].step < self._went_back_at or not all(map(_is_finite, observations)):
-            return observations, None
-        return observations, self._court.judge(observations)
-
-    def _take_aside(self) -> None:
-        """Take up what was judged aside."""
-        judged = self._aside.take()
-        if judged is None:
-            return
-        observations, happened = judged
-        if happened is None:
-            self._take_up(observations)
-        else:
-            asked = self._court.announce(observations, happened)
-            self._set_spike_bar()
-            self._answer(asked)
 
     def _take_up(self, observations: Sequence[Observation]) -> None:
         """Judge steps that have arrived; among ranks, when the losses of all of them are known."""
@@ -349,8 +304,13 @@ class Guard:
             self._answer(self._judged(observations))
 
     def _set_spike_bar(self) -> None:
-        self._session.spike_bar = judging.spike_bar(self._court.judgement)
-        self._session.spike_level = judging.usual_gradient(self._court.judgement)
+        if self.policy.clip_spikes and self.policy.protects:
+            bar, level = (
+                judging.spike_bar(self._court.judgement),
+                judging.usual_gradient(self._court.judgement),
+            )
+            self._session.spike_level = level
+            self._session.spike_bar = bar if level < math.inf else math.inf
 
     def _tell_of_gradients(self) -> None:
         for watch in self._cleared:
@@ -451,6 +411,7 @@ class Guard:
 
     def _begin(self, model: nn.Module | None, optimizers: Sequence[Optimizer]) -> None:
         """Look at how things hang together before the first step."""
+        self._session.moved = self._investigation.begin_step
         self._session.complete = self._stepped
         self._session.unseen = self._tell_unseen
         left_out = structure.left_out(model, optimizers) if model is not None else None

@@ -23,21 +23,20 @@ from stethoscope.guard.policy import Policy
 from stethoscope.guard.rewind.rewinding import Rate, give_back, slow_down
 from stethoscope.guard.sensing.ring import Ring, Window
 from stethoscope.guard.sensing.scaler_watch import ScalerWatch
-from stethoscope.guard.sensing.senses import Amount, Clock, InputSense, Row, UpdateRatio, on_device, on_host
+from stethoscope.guard.sensing.senses import (
+    Amount,
+    Clock,
+    InputSense,
+    Taken,
+    UpdateRatio,
+    row,
+    taken_now,
+)
 from stethoscope.guard.sensing.stepping import Stepping, Update, Way, divide
 
-LOSS = "loss"
-RATIO = "update_ratio"
 MOST_BATCHES = 512  # of one step; more, and its steps are not seen
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the host knows of a step before the device has answered."""
-
-    step: int
-    wall: float
-    values: Mapping[str, float]
+RATIO_STEPS = 64  # updates between two measurements of the update ratio
+NO_PARTS: Mapping[str, Amount] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,13 +44,14 @@ class Travelling:
     """A window of steps on its way to the host, and what the host knows of them already."""
 
     window: Window
-    known: list[Known]
+    taken: Sequence[Taken]
+    known: list[dict[str, float]]
 
     def observations(self) -> list[Observation]:
         """The steps, with all that is known of them."""
         return [
-            Observation(known.step, known.wall, {**known.values, **seen})
-            for seen, known in zip(self.window.rows(), self.known, strict=True)
+            Observation(taken.step, taken.wall, {**known, **seen})
+            for taken, known, seen in zip(self.taken, self.known, self.window.rows(), strict=True)
         ]
 
 
@@ -74,11 +74,12 @@ class Session:
         self.failed = failed
         self.spike_bar: float = math.inf  # a gradient norm above it is cut down ...
         self.spike_level: float = math.inf  # ... to this
-        self.rate_factor: Callable[[int], float] = lambda step: 1.0
-        self.complete: Callable[[], None] = lambda: None  # called when a step is over
+        self.rate_factor: Callable[[int], float] | None = None
+        self.moved: Callable[[int], None] = lambda step: None  # called when a step is over, with the next one
+        self.complete: Callable[[], None] = lambda: None  # called when steps may have arrived
         self.unseen: Callable[[str], None] = lambda why: None  # called when steps cannot be seen
-        self.before_step: Callable[[Update], None] = lambda update: None
-        self.after_step: Callable[[Update], None] = lambda update: None
+        self.before_step: Callable[[Update], None] | None = None
+        self.after_step: Callable[[Update], None] | None = None
         self._parameters = [p for one in optimizers for group in one.param_groups for p in group["params"]]
         self._steppings = [
             Stepping(number, one, self, policy.protects) for number, one in enumerate(optimizers)
@@ -89,12 +90,11 @@ class Session:
         self._inputs = InputSense(model, self._evaluate, not self.lags) if model and is_looking else None
         self._ratio = UpdateRatio()
         self._clock = Clock()
-        self._row = Row()
-        self._losses: set[str] = set()
-        self._ring: Ring | None = None
-        self._known: list[Known] = []
+        self._taken = Taken()
+        self._window: list[Taken] = []
+        self._ring = Ring(self.device)
+        self._place = 0  # of the last loss in the device's memory
         self._travelling: deque[Travelling] = deque()
-        self._arrived: list[Observation] = []  # of a CPU, which needs no journey
         self._rates: list[Rate] = []
         self.is_sensing = True
 
@@ -121,19 +121,29 @@ class Session:
 
     def loss(self, loss: Amount, parts: Mapping[str, Amount] | None) -> None:
         """Take the loss of one batch, and its parts."""
-        self._row.batches += 1
-        if self._row.batches == MOST_BATCHES:
+        batches = self._taken.batches
+        if batches:
+            self._look_for_steps(len(batches))
+        waits, copies = not self.lags, not self._ring.is_steady
+        held = {name: taken_now(amount, waits, copies) for name, amount in (parts or NO_PARTS).items()}
+        batches.append((taken_now(loss, waits, copies), held))
+        if not waits and not copies and isinstance(loss, Tensor):
+            self._look_at_place(loss.data_ptr())
+
+    def _look_at_place(self, place: int) -> None:
+        """Notice a loss in memory that is used at every step, as with CUDA graphs: those before are gone."""
+        if place == self._place:
+            self._ring.is_steady = False
+            for gone in (self._taken, *self._window):
+                gone.batches.clear()
+        self._place = place
+
+    def _look_for_steps(self, batches: int) -> None:
+        """Say so where losses come and steps do not."""
+        if any(stepping.is_compiled for stepping in self._steppings):
+            self.unseen("Steps of an optimizer run inside compiled code.")
+        if batches == MOST_BATCHES:
             self.unseen(f"{MOST_BATCHES} losses were given, and none of the optimizers has stepped since.")
-        self._add(LOSS, loss)
-        for name, amount in (parts or {}).items():
-            self._add(f"{LOSS}/{name}", amount)
-
-    def _add(self, name: str, amount: Amount) -> None:
-        self._losses.add(name)
-        self._row.add_loss(name, self._number(amount))
-
-    def _number(self, amount: Amount) -> Tensor | float:
-        return on_device(amount, self.device) if self.lags else on_host(amount)
 
     def waited(self, seconds: float) -> None:
         """Count a wait for data."""
@@ -166,26 +176,40 @@ class Session:
 
     def before(self, update: Update) -> None:
         """Gradients are final: cut a spike, slow the rate, and keep a sample of the weights."""
-        if update.number in self._row.stepped:
-            self._close()
+        if self._taken.updates:
+            self._begin_again(update)
         if not self.is_sensing:
             return
-        if update.number == 0:
-            self._ratio.before(self.step, self._parameters)
-        if self.policy.clip_spikes and self.policy.protects:
+        if update.number == 0 and self.step % RATIO_STEPS == 0:
+            self._ratio.before(self._parameters)
+        if self.spike_bar < math.inf:
             self._cut(update)
-        self.before_step(update)
-        factor = self.rate_factor(self.step)
-        if factor != 1.0:
-            self._rates = slow_down(update.optimizer, factor)
+        if self.before_step is not None:
+            self.before_step(update)
+        if self.rate_factor is not None:
+            factor = self.rate_factor(self.step)
+            if factor != 1.0:
+                self._rates = slow_down(update.optimizer, factor)
 
     def after(self, update: Update) -> None:
         """The optimizer has stepped, or has been kept from it."""
         if self._rates:
             give_back(self._rates)
-        self._note(update)
-        self.after_step(update)
-        if len(self._row.stepped) == len(self._steppings):
+        taken = self._taken
+        update.grads = []  # they are not kept alive
+        taken.updates.append(update)
+        if update.number == 0 and self.is_sensing:
+            taken.rate = update.optimizer.param_groups[0]["lr"]
+            if self.step % RATIO_STEPS == 0:
+                taken.ratio = self._ratio.after()
+        if self.after_step is not None:
+            self.after_step(update)
+        if len(taken.updates) == len(self._steppings):
+            self._close()
+
+    def _begin_again(self, update: Update) -> None:
+        """Close the step where an optimizer takes its next one before the others have taken theirs."""
+        if any(one.number == update.number for one in self._taken.updates):
             self._close()
 
     def captured(self) -> None:
@@ -194,8 +218,7 @@ class Session:
 
     def skipped_by_scaler(self, update: Update) -> None:
         """The scaler did not call the optimizer at all."""
-        if update.number in self._row.stepped:
-            self._close()
+        self._begin_again(update)
         self.after(update)
 
     def undo_backoffs(self, count: int) -> None:
@@ -207,101 +230,57 @@ class Session:
 
     def arrived(self) -> list[Observation]:
         """The steps that can be judged by now."""
-        found, self._arrived = self._arrived, []
-        for one in self.due():
-            found += one.observations()
-        return found
-
-    def due(self) -> list[Travelling]:
-        """The windows whose numbers are on the host by now."""
-        found: list[Travelling] = []
-        while self._travelling and self._is_due(self._travelling[0]):
-            found.append(self._travelling.popleft())
+        self._send()
+        found: list[Observation] = []
+        while self._travelling and (not self.lags or self._is_due(self._travelling[0])):
+            found += self._travelling.popleft().observations()
         return found
 
     def flush(self) -> list[Observation]:
         """All steps that are not judged yet; this waits for the device."""
         self._send()
-        found, self._arrived = self._arrived, []
-        for one in self._travelling:
-            found += one.observations()
+        found = [one for window in self._travelling for one in window.observations()]
         self._travelling.clear()
         return found
 
-    def _note(self, update: Update) -> None:
-        row = self._row
-        row.stepped.add(update.number)
-        if not self.is_sensing:
-            return
-        name = "grad_norm" if update.number == 0 else f"grad_norm/{update.number}"
-        row.put(name, self._number(update.norm))
-        is_skipped = self.policy.protects or update.way is Way.SCALER
-        if update.known_bad is not None or update.bad is None:
-            row.skip(float(is_skipped and bool(update.known_bad)))
-        else:
-            row.skip(self._number(update.bad) if is_skipped else 0.0)
-        if update.number == 0:
-            self._note_change(row, update)
-
-    def _note_change(self, row: Row, update: Update) -> None:
-        """Put down how large the change of the weights was, and at which learning rate."""
-        ratio = self._ratio.after()
-        if ratio is not None:
-            row.put(RATIO, self._number(ratio))
-        elif self.lags:
-            row.seen[RATIO] = None
-        row.put("lr", self._number(update.optimizer.param_groups[0]["lr"]))
+    def _send(self) -> None:
+        """Send the steps that were taken down to the host."""
+        taken, self._window = self._window, []
+        self._place = 0  # their memory may be used again from here on
+        if taken:
+            rows = [row(one, self.policy.protects) for one in taken]
+            window = self._ring.send([one.seen for one in rows])
+            self._travelling.append(Travelling(window, taken, [one.known for one in rows]))
 
     def _close(self) -> None:
-        """Write the row of a step, and send the window that it fills."""
-        row, self._row = self._row, Row()
+        """End the taking down of a step, and send the window that it fills."""
+        taken, self._taken = self._taken, Taken()
         try:
             if self.is_sensing:
-                self._write(row)
+                self._take_down(taken)
         finally:
             self.step += 1
-        if self._ring is not None and self._ring.is_full:
-            self._send()
-        self.complete()
+            self.moved(self.step)
+        if not self.lags or self.step % self.policy.window == 0:
+            self.complete()
 
-    def _write(self, row: Row) -> None:
-        if row.batches > 1:
-            row.average(self._losses)
-        given = self._inputs.take() if self._inputs is not None else None
-        if given is not None:
-            row.known["input"] = given
-        scale = self._scaler.seen() if self._scaler is not None and self._scaler.is_enabled else None
-        if scale is not None:
-            row.put("loss_scale", self._number(scale))
-        row.known.update(self._clock.lap())
-        if row.seen:
-            self._put(row)
-        else:
-            self._arrived.append(Observation(self.step, time.time(), row.known))
-
-    def _put(self, row: Row) -> None:
-        columns = tuple(row.seen)
-        if self._ring is None or self._ring.columns != columns:
-            self._send()
-            self._ring = Ring(self.device, columns, self.policy.window)
-        self._ring.put(tuple(row.seen.values()))
-        self._known.append(Known(self.step, time.time(), row.known))
-
-    def _send(self) -> None:
-        if self._ring is not None and self._ring.filled:
-            self._travelling.append(Travelling(self._ring.send(), self._known))
-            self._known = []
+    def _take_down(self, taken: Taken) -> None:
+        taken.step, taken.wall = self.step, time.time()
+        taken.step_time, taken.data_time = self._clock.lap()
+        if self._inputs is not None:
+            taken.given = self._inputs.take()
+        if self._scaler is not None and self._scaler.is_enabled:
+            taken.scale = self._scaler.seen()
+        self._window.append(taken)
 
     def _is_due(self, travelling: Travelling) -> bool:
         """Whether a whole window has passed since: by then the copy is done, and nothing waits."""
-        return self.step >= travelling.known[-1].step + 1 + self.policy.window
+        return self.step >= travelling.taken[-1].step + 1 + self.policy.window
 
     # --- acting on the device
 
     def _cut(self, update: Update) -> None:
         """Divide gradients whose norm stands above the bar, so that it is the usual one; others by one."""
-        if math.isinf(self.spike_bar) or math.isinf(self.spike_level):
-            return
         over = update.norm / self.spike_level
         is_spike = (update.norm > self.spike_bar) & (over < math.inf)
         divide(update, torch.where(is_spike, over, 1.0))

@@ -60,10 +60,9 @@ class Investigation:
         if self._recall is not None:
             self._recall.batch = batch
 
-    def samples(self, step: int, samples: Sequence[Any] | None) -> None:
+    def samples(self, step: int, samples: Sequence[Any]) -> None:
         """Remember which samples a batch of this step was made of."""
-        if samples is not None:
-            self._samples.append((step, samples))
+        self._samples.append((step, samples))
 
     def inputs(self, step: int) -> float | None:
         """What `Observation` calls "input", of a step that is known to be bad; None where it is not known."""

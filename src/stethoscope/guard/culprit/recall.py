@@ -126,9 +126,7 @@ class Recall:
         kept_kwargs = {key: _kept(value, versions) for key, value in kwargs.items()}
         of_batch: list[tuple[Tensor, int]] = []
         batch = None if self.batch is None else _kept(self.batch, of_batch)
-        held = 0
-        for tensor, _ in (*versions, *of_batch):
-            held += tensor.nbytes if tensor.layout is torch.strided else 0
+        held = sum([tensor.nbytes for tensor, _ in versions]) + sum([tensor.nbytes for tensor, _ in of_batch])
         # A bare tuple, because making the record takes longer than everything else here.
         kept = (kept_args, kept_kwargs, batch, self._autocast(), self._randomness(), versions)
         self._calls.append((self.step, name, held, kept))
@@ -236,6 +234,6 @@ def _kept_tensor(tensor: Tensor, versions: list[tuple[Tensor, int]]) -> Tensor:
     if tensor.grad_fn is not None:
         # The graph behind it would stay in memory with it.
         tensor = tensor.detach().requires_grad_()
-    if not tensor.is_inference():
+    if tensor.layout is torch.strided and not tensor.is_inference():
         versions.append((tensor, tensor._version))
     return tensor

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 import torch
@@ -34,15 +34,18 @@ _listeners: list[object] = []
 
 def listen(listener: object) -> None:
     """Begin to listen, until `leave`."""
-    _wrap_once()
+    _wrap()
     _listeners.append(listener)
 
 
 def leave(listener: object) -> None:
-    """Stop to listen."""
+    """Stop listening; behind the last one, torch is left as it was."""
     if listener in _listeners:
         _listeners.remove(listener)
     forget()
+    ours = getattr(clip_grad, _COMPUTES, None)
+    if not _listeners and ours is not None and hasattr(ours, "listens"):
+        setattr(clip_grad, _COMPUTES, ours.__wrapped__)
 
 
 def forget() -> None:
@@ -50,10 +53,9 @@ def forget() -> None:
     _heard.clear()
 
 
-@cache
-def _wrap_once() -> None:
+def _wrap() -> None:
     computes = getattr(clip_grad, _COMPUTES, None)
-    if computes is None:
+    if computes is None or getattr(computes, "listens", False):
         return
 
     @wraps(computes)
@@ -64,6 +66,7 @@ def _wrap_once() -> None:
             del _heard[: -len(_listeners)]
         return norm
 
+    heard.listens = True  # type: ignore[attr-defined]
     setattr(clip_grad, _COMPUTES, heard)
 
 

@@ -1,13 +1,13 @@
 """Collects what is seen of one step, on the device and on the host, into one row.
 
-Nothing here waits for a device: losses and norms are kept as the tensors they are, and written as one row.
+Nothing here waits for a device: losses and norms are kept as the tensors they are.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +16,12 @@ from torch import Tensor, nn
 
 from stethoscope.guard.culprit.recall import called_modules
 from stethoscope.guard.sensing.ring import Sight, sight
+from stethoscope.guard.sensing.stepping import Update, Way
 
 Amount = Tensor | float
+Batch = tuple[Sight | float, Mapping[str, Sight | float]]  # the loss of one, and its parts
 
-SKIPPED = "skipped"
+LOSS = "loss"
 MOST_INPUTS = 4  # tensors of one batch that are looked at; further ones are masks and the like
 RATIO_STEPS = 64  # updates between two measurements of the update ratio
 RATIO_TENSORS = 16  # the largest ones ...
@@ -27,73 +29,100 @@ RATIO_NUMBERS = 1 << 16  # ... and so many numbers of each
 
 
 @dataclass(slots=True, eq=False)
+class Taken:
+    """One step as it is taken down while it happens: references only, and no question asked.
+
+    Everything else waits until the window is full: at each step, code that the loop has just pushed out of
+    the processor's caches would cost many times what it costs there.
+    """
+
+    batches: list[Batch] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    step: int = 0
+    wall: float = 0.0
+    step_time: float = 0.0
+    data_time: float = 0.0
+    rate: Amount = 0.0
+    ratio: Tensor | None = None
+    scale: Tensor | None = None
+    given: float | None = None  # "input" of `Observation`
+
+
+@dataclass(slots=True, eq=False)
 class Row:
-    """One step in the making. `seen` are numbers on the device, `known` numbers on the host."""
+    """One step in order. `seen` are numbers on the device, `known` numbers on the host."""
 
-    seen: dict[str, Sight | None] = field(default_factory=dict)
+    seen: dict[str, Sight] = field(default_factory=dict)
     known: dict[str, float] = field(default_factory=dict)
-    batches: int = 0
-    stepped: set[int] = field(default_factory=set)  # the optimizers that have stepped
 
-    def put(self, name: str, number: Tensor | float) -> None:
+    def put(self, name: str, amount: Sight | Amount | None) -> None:
         """Put down a number, on the side where it is."""
-        if isinstance(number, Tensor):
-            self.seen[name] = sight(number)
+        if isinstance(amount, tuple):
+            self.seen[name] = amount
+        elif isinstance(amount, Tensor) and amount.device.type != "cpu":
+            self.seen[name] = sight(amount)
+        elif amount is not None:
+            self.known[name] = float(amount)
+
+
+def row(taken: Taken, is_skipping: bool) -> Row:
+    """Put the numbers of a step in order. `is_skipping` says that bad steps are kept from the weights."""
+    found = Row()
+    for name, amounts in _losses(taken).items():
+        found.put(name, amounts[0] if len(amounts) == 1 else _mean(amounts))
+    for update in taken.updates:
+        found.put("grad_norm" if update.number == 0 else f"grad_norm/{update.number}", update.norm)
+    found.put("skipped", _skipped(taken.updates, is_skipping))
+    found.put("lr", taken.rate)
+    found.put("update_ratio", taken.ratio)
+    found.put("loss_scale", taken.scale)
+    found.put("input", taken.given)
+    found.put("step_time", taken.step_time)
+    found.put("data_time", taken.data_time)
+    return found
+
+
+def _losses(taken: Taken) -> dict[str, list[Sight | float]]:
+    """By name, the loss of each batch, and each of its parts."""
+    found: dict[str, list[Sight | float]] = {}
+    for loss, parts in taken.batches:
+        found.setdefault(LOSS, []).append(loss)
+        for name, amount in parts.items():
+            found.setdefault(f"{LOSS}/{name}", []).append(amount)
+    return found
+
+
+def _mean(amounts: Sequence[Sight | float]) -> Amount:
+    """The mean over the batches of a step."""
+    total: Amount = 0.0
+    for amount in amounts:
+        total = total + (amount[0] if isinstance(amount, tuple) else amount)
+    return total / len(amounts)
+
+
+def _skipped(updates: Sequence[Update], is_skipping: bool) -> Amount:
+    """Whether an optimizer was kept from its step: one of several is enough."""
+    skipped: Amount = 0.0
+    for update in updates:
+        if not (is_skipping or update.way is Way.SCALER):
+            continue
+        if update.known_bad is not None or update.bad is None:
+            if update.known_bad:
+                return 1.0
         else:
-            self.known[name] = number
-
-    def add_loss(self, name: str, amount: Tensor | float) -> None:
-        """Add the loss of one batch; those of several batches are averaged when the row is closed."""
-        before = self.seen.get(name) if isinstance(amount, Tensor) else None
-        if before is not None:
-            amount = before.number + amount
-        elif not isinstance(amount, Tensor):
-            amount = self.known.get(name, 0.0) + amount
-        self.put(name, amount)
-
-    def average(self, names: Iterable[str]) -> None:
-        """Make means of the sums over batches."""
-        for name in names:
-            total = self.seen.get(name)
-            if total is not None:
-                self.seen[name] = sight(total.number / self.batches)
-            elif name in self.known:
-                self.known[name] /= self.batches
-
-    def skip(self, skipped: Tensor | float) -> None:
-        """Put down whether an optimizer was kept from its step: one of several is enough."""
-        before = self.seen.get(SKIPPED)
-        if isinstance(skipped, Tensor):
-            if self.known.get(SKIPPED, 0.0) == 0.0:
-                self.known.pop(SKIPPED, None)
-                self.seen[SKIPPED] = sight(
-                    skipped if before is None else torch.maximum(before.number, skipped)
-                )
-        elif skipped or before is None:
-            self.seen.pop(SKIPPED, None)
-            self.known[SKIPPED] = max(skipped, self.known.get(SKIPPED, 0.0))
+            skipped = update.bad if isinstance(skipped, float) else torch.maximum(skipped, update.bad)
+    return skipped
 
 
-def on_host(amount: Amount) -> float:
-    """A number as the host knows it; one on a device is waited for."""
+def taken_now(amount: Amount, waits: bool, copies: bool = False) -> Sight | float:
+    """A number that the loop gave, held as it is; on a CPU, or where waiting is allowed, its value."""
     if not isinstance(amount, Tensor):
         return float(amount)
-    return float((amount.detach().float().mean() if amount.dim() else amount).item())
-
-
-def on_device(amount: Amount, device: torch.device) -> Tensor | float:
-    """A number as float32 on a device, without the graph behind it; what the host knows is left there."""
-    if not isinstance(amount, Tensor):
-        return float(amount)
-    if amount.requires_grad:
-        amount = amount.detach()
     if amount.dim():
-        amount = amount.float().mean()
-    if amount.device != device and amount.device.type == "cpu":
-        return float(amount)
-    if amount.dtype is not torch.float32 or amount.device != device:
-        amount = amount.to(device, torch.float32, non_blocking=True)
-    return amount
+        amount = amount.detach().float().mean()
+    if waits or amount.is_cpu:
+        return float(amount.item())
+    return sight(amount.detach().clone() if copies else amount)
 
 
 class Clock:
@@ -107,10 +136,10 @@ class Clock:
         """Count a wait for data."""
         self._waited += seconds
 
-    def lap(self) -> dict[str, float]:
-        """The times since the last step."""
+    def lap(self) -> tuple[float, float]:
+        """The time since the last step, and how much of it was waiting."""
         at = time.perf_counter()
-        times = {"step_time": at - self._last, "data_time": self._waited}
+        times = at - self._last, self._waited
         self._last, self._waited = at, 0.0
         return times
 
@@ -165,22 +194,19 @@ def _has_floats(value: Any) -> bool:
 
 
 class UpdateRatio:
-    """Now and then, how large the change of the weights is beside the weights: on a sample of the largest."""
+    """How large the change of the weights is beside the weights: on a sample of the largest."""
 
-    def __init__(self, every: int = RATIO_STEPS) -> None:
-        self.every = every
+    def __init__(self) -> None:
         self._before: list[Tensor] = []
         self._sample: list[Tensor] = []
 
-    def before(self, step: int, parameters: Iterable[Tensor]) -> None:
-        """Keep a sample of the weights before a step that is due."""
-        self._before = []
-        if step % self.every == 0:
-            self._sample = _sample(parameters)
-            self._before = [part.clone() for part in self._sample]
+    def before(self, parameters: Iterable[Tensor]) -> None:
+        """Keep a sample of the weights before a step."""
+        self._sample = _sample(parameters)
+        self._before = [part.clone() for part in self._sample]
 
     def after(self) -> Tensor | None:
-        """The ratio, where the step was due."""
+        """The ratio; None where there was nothing to sample."""
         if not self._before:
             return None
         changes = torch._foreach_sub(self._sample, self._before)

@@ -85,6 +85,7 @@ class Stepping:
         self._flags = Flags()
         self._counters = StepCounters(optimizer)
         self._update: Update | None = None
+        self.is_compiled = False  # whether a step has run inside compiled code, where it cannot be seen
         self.by_scaler = False  # set while a scaler calls the optimizer
         self.stepped = False  # whether the optimizer was reached since this was last cleared
         self._ear = clip_norm.Ear()
@@ -106,8 +107,10 @@ class Stepping:
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """Look at the gradients; those that a closure has yet to compute, behind it."""
-        # Where the step is being compiled, the hook is traced to nothing: no break and no recompilation.
+        # Where the step is being compiled, this assignment is all that is left of the hook: no break in the
+        # graph, and nothing is compiled again.
         if torch.compiler.is_compiling():
+            self.is_compiled = True
             return None
         self.stepped = True
         closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
@@ -172,12 +175,13 @@ class Stepping:
 
     def _keep_from_weights(self, update: Update) -> None:
         """Let the optimizer skip this step where its gradients are not finite."""
-        if update.way is Way.DEVICE and update.bad is not None:
+        if update.way is not Way.HOST and update.bad is not None:
+            self._counters.listen(update.bad)
+        if update.way is Way.DEVICE:
             optimizer: Any = update.optimizer
             optimizer.found_inf = update.bad
             if not update.divided:
                 optimizer.grad_scale = None
-            self._counters.listen(update.bad)
         elif update.way is Way.HOST:
             if update.known_bad is None:
                 update.known_bad = bool(update.bad)  # this waits for the device

@@ -60,6 +60,7 @@ class ClearedGradients:
         smallest: Any = _smallest(optimizer)  # its hooks have no types
         self._parameter = smallest
         self._handles: list[Any] = []
+        self.is_suspicious = False  # whether each step must be looked at
 
     def stepped(self) -> None:
         """Take notice of a step of the optimizer; called before anybody can clear the gradients behind it."""
@@ -71,6 +72,7 @@ class ClearedGradients:
                 self._grad = grad
                 return
             self._handles.append(self._parameter.register_post_accumulate_grad_hook(self._added))
+            self.is_suspicious = True
         if self._was_cleared:
             self._in_a_row = 0
         elif self._was_added_to:
