@@ -11,6 +11,7 @@ for batch in guard.batches(loader):
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -137,13 +138,21 @@ class Guard:
 
     def batches(self, loader: Any) -> Iterator[Any]:
         """Iterate over a loader; the wait for its data is measured, and a bad batch can be kept."""
-        for batch in self._session.batches(loader):
-            self._investigation.batch(batch)
+        session, investigation = self._session, self._investigation
+        waiting = iter(loader)
+        while True:
+            began = time.perf_counter()
+            try:
+                batch = next(waiting)
+            except StopIteration:
+                return
+            session.waited += time.perf_counter() - began
+            investigation.batch(batch)
             yield batch
 
     def waited(self, seconds: float) -> None:
         """Count a wait for data, where a loop does not iterate over `batches`."""
-        self._session.waited(seconds)
+        self._session.waited += seconds
 
     def settle(self) -> None:
         """Judge every step so far and mend what a bad one left behind; this waits for the device.

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
@@ -25,7 +25,7 @@ from stethoscope.guard.sensing.ring import Ring, Window
 from stethoscope.guard.sensing.scaler_watch import ScalerWatch
 from stethoscope.guard.sensing.senses import (
     Amount,
-    Clock,
+    Batch,
     InputSense,
     Taken,
     UpdateRatio,
@@ -69,7 +69,6 @@ class Session:
     ) -> None:
         self.policy = policy
         self.step = 0
-        self.batch = 0
         self.device = _device(model, optimizers)
         self.failed = failed
         self.spike_bar: float = math.inf  # a gradient norm above it is cut down ...
@@ -89,11 +88,12 @@ class Session:
         is_looking = model is not None and (evaluating is not None or not self.lags)
         self._inputs = InputSense(model, self._evaluate, not self.lags) if model and is_looking else None
         self._ratio = UpdateRatio()
-        self._clock = Clock()
+        self.waited = 0.0  # seconds for data, since the last step
+        self._last = time.perf_counter()
         self._taken = Taken()
         self._window: list[Taken] = []
         self._ring = Ring(self.device)
-        self._place = 0  # of the last loss in the device's memory
+        self._places: set[int] = set()  # of the last losses in the device's memory
         self._travelling: deque[Travelling] = deque()
         self._rates: list[Rate] = []
         self.is_sensing = True
@@ -124,19 +124,21 @@ class Session:
         batches = self._taken.batches
         if batches:
             self._look_for_steps(len(batches))
-        waits, copies = not self.lags, not self._ring.is_steady
-        held = {name: taken_now(amount, waits, copies) for name, amount in (parts or NO_PARTS).items()}
-        batches.append((taken_now(loss, waits, copies), held))
-        if not waits and not copies and isinstance(loss, Tensor):
-            self._look_at_place(loss.data_ptr())
+        device, copies = self.device if self.lags else None, not self._ring.is_steady
+        held = {name: taken_now(amount, device, copies) for name, amount in (parts or NO_PARTS).items()}
+        batches.append((taken_now(loss, device, copies), held))
+        if device is not None and not copies:
+            self._look_at_places(batches[-1])
 
-    def _look_at_place(self, place: int) -> None:
-        """Notice a loss in memory that is used at every step, as with CUDA graphs: those before are gone."""
-        if place == self._place:
+    def _look_at_places(self, batch: Batch) -> None:
+        """Notice losses in memory that is used at every step, as with CUDA graphs: those before are gone."""
+        loss, parts = batch
+        places = {amount[0].data_ptr() for amount in (loss, *parts.values()) if isinstance(amount, tuple)}
+        if not places.isdisjoint(self._places):
             self._ring.is_steady = False
             for gone in (self._taken, *self._window):
                 gone.batches.clear()
-        self._place = place
+        self._places = places
 
     def _look_for_steps(self, batches: int) -> None:
         """Say so where losses come and steps do not."""
@@ -144,23 +146,6 @@ class Session:
             self.unseen("Steps of an optimizer run inside compiled code.")
         if batches == MOST_BATCHES:
             self.unseen(f"{MOST_BATCHES} losses were given, and none of the optimizers has stepped since.")
-
-    def waited(self, seconds: float) -> None:
-        """Count a wait for data."""
-        self._clock.waited(seconds)
-
-    def batches(self, loader: Any) -> Iterator[Any]:
-        """What a loader gives, with the time that it takes to give it."""
-        waiting = iter(loader)
-        while True:
-            began = time.perf_counter()
-            try:
-                batch = next(waiting)
-            except StopIteration:
-                return
-            self.waited(time.perf_counter() - began)
-            self.batch += 1
-            yield batch
 
     def _evaluate(self) -> None:
         if self._evaluating is None:
@@ -246,7 +231,7 @@ class Session:
     def _send(self) -> None:
         """Send the steps that were taken down to the host."""
         taken, self._window = self._window, []
-        self._place = 0  # their memory may be used again from here on
+        self._places = set()  # their memory may be used again from here on
         if taken:
             rows = [row(one, self.policy.protects) for one in taken]
             window = self._ring.send([one.seen for one in rows])
@@ -265,8 +250,10 @@ class Session:
             self.complete()
 
     def _take_down(self, taken: Taken) -> None:
+        at = time.perf_counter()
         taken.step, taken.wall = self.step, time.time()
-        taken.step_time, taken.data_time = self._clock.lap()
+        taken.step_time, taken.data_time = at - self._last, self.waited
+        self._last, self.waited = at, 0.0
         if self._inputs is not None:
             taken.given = self._inputs.take()
         if self._scaler is not None and self._scaler.is_enabled:

@@ -17,6 +17,7 @@ from stethoscope.guard.sensing.finite import all_finite
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode"),  # torch says that it is a prototype
 ]
 ROOMY = 1 << 30
 

@@ -123,10 +123,12 @@ class Recall:
             return  # nothing may be asked of the device meanwhile
         versions: list[tuple[Tensor, int]] = []
         kept_args = [_kept(value, versions) for value in args]
-        kept_kwargs = {key: _kept(value, versions) for key, value in kwargs.items()}
+        kept_kwargs = {key: _kept(value, versions) for key, value in kwargs.items()} if kwargs else kwargs
         of_batch: list[tuple[Tensor, int]] = []
         batch = None if self.batch is None else _kept(self.batch, of_batch)
-        held = sum([tensor.nbytes for tensor, _ in versions]) + sum([tensor.nbytes for tensor, _ in of_batch])
+        held = 0
+        for tensor, _ in (*versions, *of_batch):
+            held += tensor.nbytes
         # A bare tuple, because making the record takes longer than everything else here.
         kept = (kept_args, kept_kwargs, batch, self._autocast(), self._randomness(), versions)
         self._calls.append((self.step, name, held, kept))
@@ -220,7 +222,12 @@ def _record(step: int, module: str, held: int, kept: tuple[Any, ...]) -> Remembe
 def _kept(value: Any, versions: list[tuple[Tensor, int]]) -> Any:
     """The value with its containers copied, so that the loop may go on filling or emptying its own."""
     if isinstance(value, Tensor):
-        return _kept_tensor(value, versions)
+        if value.grad_fn is not None:
+            # The graph behind it would stay in memory with it.
+            value = value.detach().requires_grad_()
+        if value.layout is torch.strided and not value.is_inference():
+            versions.append((value, value._version))
+        return value
     kind = type(value)
     if kind is dict:
         return {key: _kept(part, versions) for key, part in value.items()}
@@ -228,12 +235,3 @@ def _kept(value: Any, versions: list[tuple[Tensor, int]]) -> Any:
         parts = [_kept(part, versions) for part in value]
         return parts if kind is list else tuple(parts)
     return value
-
-
-def _kept_tensor(tensor: Tensor, versions: list[tuple[Tensor, int]]) -> Tensor:
-    if tensor.grad_fn is not None:
-        # The graph behind it would stay in memory with it.
-        tensor = tensor.detach().requires_grad_()
-    if tensor.layout is torch.strided and not tensor.is_inference():
-        versions.append((tensor, tensor._version))
-    return tensor

@@ -7,7 +7,6 @@ inside Lightning, transformers and Accelerate; what was computed there is taken,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -20,12 +19,7 @@ EUCLIDEAN = 2.0
 QUICK_LOOKS = 64  # steps between two full looks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Heard:
-    """Gradients, in the order in which they were clipped, and their norm."""
-
-    grads: list[Tensor]
-    norm: Tensor
+Heard = tuple[list[Tensor], Tensor]  # gradients, in the order in which they were clipped, and their norm
 
 
 _heard: list[Heard] = []  # at most one for each listener: they keep gradients alive
@@ -62,7 +56,7 @@ def _wrap() -> None:
     def heard(tensors: Any, norm_type: float = EUCLIDEAN, *args: Any, **kwargs: Any) -> Tensor:
         norm: Tensor = computes(tensors, norm_type, *args, **kwargs)
         if _listeners and tensors.__class__ is list and tensors and norm_type == EUCLIDEAN:
-            _heard.append(Heard(tensors, norm))
+            _heard.append((tensors, norm))
             del _heard[: -len(_listeners)]
         return norm
 
@@ -86,21 +80,22 @@ class Ear:
         """What was heard of the gradients among which this one was, by what the last full look found."""
         if first is None or not self._count or self._quick_looks >= QUICK_LOOKS:
             return None
-        for one in _heard:
-            if len(one.grads) == self._count and one.grads[self._at] is first:
+        for heard in _heard:
+            grads = heard[0]
+            if len(grads) == self._count and grads[self._at] is first:
                 self._quick_looks += 1
-                return one
+                return heard
         return None
 
     def full(self, grads: Sequence[Tensor]) -> Heard | None:
         """What was heard of just these gradients, in whatever order."""
         self._count = self._quick_looks = 0
         wanted = frozenset(map(id, grads)) if _heard else frozenset()
-        for one in _heard:
-            if len(one.grads) == len(wanted) and wanted == frozenset(map(id, one.grads)):
-                self._count = len(one.grads)
-                self._at = next(at for at, grad in enumerate(one.grads) if grad is grads[0])
-                return one
+        for heard in _heard:
+            if len(heard[0]) == len(wanted) and wanted == frozenset(map(id, heard[0])):
+                self._count = len(heard[0])
+                self._at = next(at for at, grad in enumerate(heard[0]) if grad is grads[0])
+                return heard
         return None
 
 

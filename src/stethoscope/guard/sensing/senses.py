@@ -6,9 +6,9 @@ Nothing here waits for a device: losses and norms are kept as the tensors they a
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import torch
@@ -52,44 +52,54 @@ class Taken:
 class Row:
     """One step in order. `seen` are numbers on the device, `known` numbers on the host."""
 
-    seen: dict[str, Sight] = field(default_factory=dict)
-    known: dict[str, float] = field(default_factory=dict)
+    seen: dict[str, Sight]
+    known: dict[str, float]
 
-    def put(self, name: str, amount: Sight | Amount | None) -> None:
+    def put(self, name: str, amount: Sight | Amount) -> None:
         """Put down a number, on the side where it is."""
         if isinstance(amount, tuple):
             self.seen[name] = amount
-        elif isinstance(amount, Tensor) and amount.device.type != "cpu":
+        elif isinstance(amount, Tensor) and not amount.is_cpu:
             self.seen[name] = sight(amount)
-        elif amount is not None:
+        else:
             self.known[name] = float(amount)
 
 
 def row(taken: Taken, is_skipping: bool) -> Row:
     """Put the numbers of a step in order. `is_skipping` says that bad steps are kept from the weights."""
-    found = Row()
-    for name, amounts in _losses(taken).items():
-        found.put(name, amounts[0] if len(amounts) == 1 else _mean(amounts))
+    found = Row({}, {"step_time": taken.step_time, "data_time": taken.data_time})
+    for name, amount in _losses(taken.batches):
+        found.put(name, amount)
     for update in taken.updates:
         found.put("grad_norm" if update.number == 0 else f"grad_norm/{update.number}", update.norm)
     found.put("skipped", _skipped(taken.updates, is_skipping))
     found.put("lr", taken.rate)
-    found.put("update_ratio", taken.ratio)
-    found.put("loss_scale", taken.scale)
-    found.put("input", taken.given)
-    found.put("step_time", taken.step_time)
-    found.put("data_time", taken.data_time)
+    now_and_then = (("update_ratio", taken.ratio), ("loss_scale", taken.scale), ("input", taken.given))
+    for name, maybe in now_and_then:
+        if maybe is not None:
+            found.put(name, maybe)
     return found
 
 
-def _losses(taken: Taken) -> dict[str, list[Sight | float]]:
-    """By name, the loss of each batch, and each of its parts."""
-    found: dict[str, list[Sight | float]] = {}
-    for loss, parts in taken.batches:
-        found.setdefault(LOSS, []).append(loss)
+def _losses(batches: Sequence[Batch]) -> Iterator[tuple[str, Sight | Amount]]:
+    """The loss and its parts by name; their means, where there were several batches."""
+    if len(batches) == 1:
+        yield LOSS, batches[0][0]
+        yield from ((part_name(name), amount) for name, amount in batches[0][1].items())
+        return
+    amounts: dict[str, list[Sight | float]] = {}
+    for loss, parts in batches:
+        amounts.setdefault(LOSS, []).append(loss)
         for name, amount in parts.items():
-            found.setdefault(f"{LOSS}/{name}", []).append(amount)
-    return found
+            amounts.setdefault(part_name(name), []).append(amount)
+    for name, several in amounts.items():
+        yield name, _mean(several)
+
+
+@cache
+def part_name(name: str) -> str:
+    """What a part of the loss is called."""
+    return f"{LOSS}/{name}"
 
 
 def _mean(amounts: Sequence[Sight | float]) -> Amount:
@@ -114,34 +124,15 @@ def _skipped(updates: Sequence[Update], is_skipping: bool) -> Amount:
     return skipped
 
 
-def taken_now(amount: Amount, waits: bool, copies: bool = False) -> Sight | float:
-    """A number that the loop gave, held as it is; on a CPU, or where waiting is allowed, its value."""
+def taken_now(amount: Amount, device: torch.device | None, copies: bool) -> Sight | float:
+    """A number that the loop gave, held as it is where rows are on a device; else its value."""
     if not isinstance(amount, Tensor):
         return float(amount)
     if amount.dim():
         amount = amount.detach().float().mean()
-    if waits or amount.is_cpu:
+    if device is None or (amount.is_cpu and device.type != "cpu"):
         return float(amount.item())
     return sight(amount.detach().clone() if copies else amount)
-
-
-class Clock:
-    """How long a step takes, and how much of it is waiting for data."""
-
-    def __init__(self) -> None:
-        self._last = time.perf_counter()
-        self._waited = 0.0
-
-    def waited(self, seconds: float) -> None:
-        """Count a wait for data."""
-        self._waited += seconds
-
-    def lap(self) -> tuple[float, float]:
-        """The time since the last step, and how much of it was waiting."""
-        at = time.perf_counter()
-        times = at - self._last, self._waited
-        self._last, self._waited = at, 0.0
-        return times
 
 
 class InputSense:

@@ -146,7 +146,7 @@ class Stepping:
 
     def _looked_at(self) -> Update | None:
         heard = self._ear.quick(self._first.grad if self._first is not None else None)
-        grads = heard.grads if heard is not None else gradients(self.optimizer)
+        grads = heard[0] if heard is not None else gradients(self.optimizer)
         if not grads:
             return None
         if is_capturing(grads[0]):
@@ -156,7 +156,7 @@ class Stepping:
             heard = self._ear.full(grads)
             self._first = first_with_gradient(self.optimizer)
         clip_norm.forget()
-        norm = usable_norm(self.optimizer, heard.norm if heard is not None else clip_norm.total_norm(grads))
+        norm = usable_norm(self.optimizer, heard[1] if heard is not None else clip_norm.total_norm(grads))
         return self._judged(Update(self.number, self.optimizer, grads, self.way, norm))
 
     def _judged(self, update: Update) -> Update:
@@ -166,7 +166,7 @@ class Stepping:
             update.way = Way.SCALER
             if update.bad is None:  # it calls an optimizer that cannot skip by itself in good steps only
                 update.known_bad = False
-        elif update.norm.device.type == "cpu":
+        elif update.norm.is_cpu:
             update.way = Way.HOST
             update.known_bad = not math.isfinite(update.norm.item())
         elif self._skips:
@@ -251,7 +251,7 @@ def usable_norm(optimizer: Optimizer, norm: Tensor) -> Tensor:
 
 def flagged(norm: Tensor, flag: Tensor) -> Tensor:
     """Set a zero to 1 where a norm is not finite: one kernel, and nothing waits."""
-    if norm.device.type != "cuda":
+    if not norm.is_cuda:
         return torch.nan_to_num(norm * 0.0, nan=1.0)
     torch._amp_foreach_non_finite_check_and_unscale_([norm], flag, _one(norm.device))
     return flag
