@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stethoscope.run import Values
 
 HORIZON = 100  # points that the level remembers
+RATE = 1.0 / HORIZON
 WARM_UP = 64  # points of plain averaging before anything is judged
 THRESHOLD = 8.0  # deviations; with 20 % above the level this gave no false alarm in a million healthy points
 WIDE_THRESHOLD = 5.5  # where the noise spans more than 10 % in the logarithm, 8 would be blind
@@ -59,24 +60,21 @@ def init(logarithmic: bool = True, warm_up: int = WARM_UP) -> SpikeState:
 
 def update(state: SpikeState, value: float) -> tuple[SpikeState, bool]:
     """Judge one value, then learn from it."""
-    y = _coordinate(value, state.logarithmic)
-    if math.isnan(y):
-        return state, not math.isnan(value) and value > 0.0 and state.seen >= state.warm_up
-    if state.seen < state.warm_up:
+    logarithmic, seen, level, deviation = state.logarithmic, state.seen, state.level, state.deviation
+    if not math.isfinite(value):
+        return state, value > 0.0 and seen >= state.warm_up
+    y = math.log(max(abs(value), 1e-300)) if logarithmic else value
+    if seen < state.warm_up:
         return _warm(state, y), False
-    sd = _sd(state.deviation, state.level, state.logarithmic)
-    excess = y - state.level
-    spike = excess > _bar(sd, state.level, state.logarithmic)
-    pulled = min(max(excess, -PULL * sd), PULL * sd)
-    rate = 1.0 / HORIZON
+    sd = _sd(deviation, level, logarithmic)
+    excess, most = y - level, PULL * sd
+    # No bar is lower than the pull is long, so that mostly there is no need to ask where it is.
+    spike = excess > most and excess > _bar(sd, level, logarithmic)
+    pulled = most if excess > most else -most if excess < -most else excess
+    level += RATE * pulled
+    deviation += RATE * (abs(pulled) - deviation)
     # Live, this is called at every step of a training, and `replace` would take half as long again.
-    return SpikeState(
-        logarithmic=state.logarithmic,
-        warm_up=state.warm_up,
-        seen=state.seen + 1,
-        level=state.level + rate * pulled,
-        deviation=state.deviation + rate * (abs(pulled) - state.deviation),
-    ), spike
+    return SpikeState(logarithmic, state.warm_up, seen + 1, level, deviation), spike
 
 
 def standard_deviation(state: SpikeState) -> float:
@@ -119,7 +117,7 @@ def _learned(state: SpikeState, coordinates: list[float]) -> tuple[SpikeState, l
     """
     levels, sds = [], []
     level, deviation, seen = state.level, state.deviation, state.seen
-    logarithmic, rate = state.logarithmic, 1.0 / HORIZON
+    logarithmic = state.logarithmic
     sd = 0.0
     for y in coordinates:
         sd = MEAN_TO_SD * deviation
@@ -138,8 +136,8 @@ def _learned(state: SpikeState, coordinates: list[float]) -> tuple[SpikeState, l
         elif pulled != pulled:
             continue
         seen += 1
-        level += rate * pulled
-        deviation += rate * (abs(pulled) - deviation)
+        level += RATE * pulled
+        deviation += RATE * (abs(pulled) - deviation)
     return replace(state, seen=seen, level=level, deviation=deviation), levels, sds
 
 
@@ -151,15 +149,8 @@ def _warm(state: SpikeState, y: float) -> SpikeState:
     return replace(state, seen=seen, level=level, deviation=deviation)
 
 
-def _coordinate(value: float, logarithmic: bool) -> float:
-    """Where a value stands on the scale of judgement; NaN for what cannot be learned."""
-    if not math.isfinite(value):
-        return math.nan
-    return math.log(max(abs(value), 1e-300)) if logarithmic else value
-
-
 def _coordinates(values: Values, logarithmic: bool) -> Values:
-    """`_coordinate` of many values."""
+    """Where values stand on the scale of judgement; NaN for what cannot be learned."""
     finite = np.where(np.isfinite(values), values, math.nan)
     return np.log(np.maximum(np.abs(finite), 1e-300)) if logarithmic else finite
 
