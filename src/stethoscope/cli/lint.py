@@ -64,6 +64,12 @@ WIDTH = 100  # of text that is written where no terminal says how wide it is
 @click.option("--output", type=click.Path(), help="The file to write instead of standard output.")
 @click.option("--statistics", is_flag=True, help="Text: count the findings of each rule.")
 @click.option("--stdin-filename", type=click.Path(), help="The name of the source on standard input.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes for a large program; without it, one for each core, 4 at most.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Text: notes, why rules could not look, files left out.")
 def command(
     path: Sequence[str],
@@ -77,6 +83,7 @@ def command(
     output: str | None,
     statistics: bool,
     stdin_filename: str | None,
+    jobs: int | None,
     verbose: bool,
 ) -> int:
     """Check the training source and the settings below PATH, without a run and without a log.
@@ -94,6 +101,7 @@ def command(
     from stethoscope.cli._patience import patience
     from stethoscope.lint import examined, rules_asked_for
     from stethoscope.lint.collecting import collect_rarely_to_the_end
+    from stethoscope.lint.sharing_out import sensible_jobs
     from stethoscope.report.clean_text import one_line
 
     collect_rarely_to_the_end()
@@ -106,7 +114,7 @@ def command(
         _must_not_overwrite(output, files)
         if fixing or as_diff:
             return _fix(files, paths, rules, as_diff, telling)
-        report = examined(files, tuple(paths), rules)
+        report = examined(files, tuple(paths), rules, jobs=jobs or sensible_jobs())
         written = _rendered(report, telling)
     _put(written, telling)
     _complain(report)

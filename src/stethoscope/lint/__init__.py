@@ -12,7 +12,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from stethoscope.findings import Finding, Found, NotExamined, RuleEntry, Severity, Subject, apply
+from stethoscope.findings import Finding, Found, NotExamined, RuleEntry, Severity, Subject
+from stethoscope.lint import sharing_out
 from stethoscope.lint.collecting import collected_rarely
 from stethoscope.lint.comments import Ignores, ignores_in
 from stethoscope.lint.files import Files, gather
@@ -20,10 +21,9 @@ from stethoscope.lint.lint_report import Linted, LintReport
 from stethoscope.lint.patients import Kept, Patients, patients
 from stethoscope.lint.selection import chosen, fit, lintable, must_be_known
 from stethoscope.lint.settings import LintSettings
+from stethoscope.lint.sharing_out import Outcome
 from stethoscope.run import Run, Unread, Where
-from stethoscope.signals import Missing, measure
-
-Outcome = tuple[Finding, ...] | Missing
+from stethoscope.signals import Missing
 
 __all__ = ["LintReport", "Linted", "examined", "gather", "lint", "rules_asked_for"]
 
@@ -55,16 +55,23 @@ def rules_asked_for(
 
 
 def examined(
-    files: Files, paths: tuple[str, ...], rules: Sequence[RuleEntry], kept: Kept | None = None
+    files: Files,
+    paths: tuple[str, ...],
+    rules: Sequence[RuleEntry],
+    kept: Kept | None = None,
+    jobs: int = 1,
 ) -> LintReport:
-    """Read the files, let the rules look, and tell what they found in what was asked about."""
+    """Read the files, let the rules look, and tell what they found in what was asked about.
+
+    A large program is looked at by at most `jobs` processes at once.
+    """
     if not files.asked:  # nothing has changed, or all of it is left out
         return LintReport(
             paths, files.root, unread=files.unread, passed=files.passed, settings=files.settings
         )
     with collected_rarely():
         read = patients(files, kept)
-        found, clear, not_examined = _outcomes(rules, read)
+        found, clear, not_examined = _outcomes(rules, read, jobs)
     told = [_told(one, read, files) for one in map(partial(_addressed, files=files), _once(found)) if one]
     ignores = _ignores(read, files)
     findings = [one for one in told if not _is_ignored(one, ignores, files)]
@@ -91,18 +98,13 @@ def examined(
 
 
 def _outcomes(
-    rules: Sequence[RuleEntry], read: Patients
+    rules: Sequence[RuleEntry], read: Patients, jobs: int
 ) -> tuple[list[Found], tuple[RuleEntry, ...], tuple[NotExamined, ...]]:
     """What every rule says about every program under every settings."""
-    outcomes: dict[str, list[tuple[Outcome, Run]]] = {rule.code: [] for rule in rules}
-    in_source = frozenset(map(id, read.source_runs or read.runs[:1]))
-    for (
-        run
-    ) in read.runs:  # run by run, because the facts of one program are remembered and shared by its rules
-        signals = measure(run)
-        for rule in rules:
-            if rule.subject is Subject.SETTINGS or id(run) in in_source:
-                outcomes[rule.code].append((apply(rule, signals), run))
+    outcomes = {
+        code: [(outcome, read.runs[number]) for outcome, number in said]
+        for code, said in sharing_out.outcomes(rules, read, jobs).items()
+    }
     found: list[Found] = []
     clear: list[RuleEntry] = []
     not_examined: list[NotExamined] = []
