@@ -25,12 +25,13 @@ from stethoscope.guard.sensing.ring import Ring, Window
 from stethoscope.guard.sensing.scaler_watch import ScalerWatch
 from stethoscope.guard.sensing.senses import (
     Amount,
-    Batch,
     InputSense,
     Taken,
     UpdateRatio,
+    copied,
+    held,
+    on_host,
     row,
-    taken_now,
 )
 from stethoscope.guard.sensing.stepping import Stepping, Update, Way, divide
 
@@ -93,7 +94,7 @@ class Session:
         self._taken = Taken()
         self._window: list[Taken] = []
         self._ring = Ring(self.device)
-        self._places: set[int] = set()  # of the last losses in the device's memory
+        self._copies = False  # whether losses are copied at once
         self._travelling: deque[Travelling] = deque()
         self._rates: list[Rate] = []
         self.is_sensing = True
@@ -124,21 +125,11 @@ class Session:
         batches = self._taken.batches
         if batches:
             self._look_for_steps(len(batches))
-        device, copies = self.device if self.lags else None, not self._ring.is_steady
-        held = {name: taken_now(amount, device, copies) for name, amount in (parts or NO_PARTS).items()}
-        batches.append((taken_now(loss, device, copies), held))
-        if device is not None and not copies:
-            self._look_at_places(batches[-1])
-
-    def _look_at_places(self, batch: Batch) -> None:
-        """Notice losses in memory that is used at every step, as with CUDA graphs: those before are gone."""
-        loss, parts = batch
-        places = {amount[0].data_ptr() for amount in (loss, *parts.values()) if isinstance(amount, tuple)}
-        if not places.isdisjoint(self._places):
-            self._ring.is_steady = False
-            for gone in (self._taken, *self._window):
-                gone.batches.clear()
-        self._places = places
+            if not self._copies and self.lags:
+                self._copies = True  # the memory of one batch may be that of the next
+                batches.clear()
+        take = on_host if not self.lags else copied if self._copies else held
+        batches.append((take(loss), {name: take(part) for name, part in (parts or NO_PARTS).items()}))
 
     def _look_for_steps(self, batches: int) -> None:
         """Say so where losses come and steps do not."""
@@ -231,10 +222,10 @@ class Session:
     def _send(self) -> None:
         """Send the steps that were taken down to the host."""
         taken, self._window = self._window, []
-        self._places = set()  # their memory may be used again from here on
         if taken:
-            rows = [row(one, self.policy.protects) for one in taken]
+            rows = [row(one, self.device, self.policy.protects) for one in taken]
             window = self._ring.send([one.seen for one in rows])
+            self._copies |= not self._ring.is_steady
             self._travelling.append(Travelling(window, taken, [one.known for one in rows]))
 
     def _close(self) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import weakref
+from weakref import WeakSet
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad
@@ -22,8 +25,10 @@ def stepped(net: nn.Module, optimizer: torch.optim.Optimizer) -> Tensor:
     return norm
 
 
-def test_torch_is_left_as_it_was_when_the_last_guard_closes() -> None:
-    before = clip_grad._get_total_norm  # type: ignore[attr-defined]
+def test_torch_is_left_as_it_was_when_the_last_guard_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = inspect.unwrap(clip_grad._get_total_norm)  # type: ignore[attr-defined]
+    monkeypatch.setattr(clip_grad, "_get_total_norm", before)  # other tests may have left a Guard open
+    monkeypatch.setattr(clip_norm, "_listeners", WeakSet())
     net = nn.Linear(3, 2)
     optimizer = torch.optim.AdamW(net.parameters())
     with Guard(net, optimizer):
@@ -48,6 +53,16 @@ def test_gradients_of_an_optimizer_that_is_not_guarded_are_not_kept_alive() -> N
     assert not clip_norm._heard
 
 
+def test_a_guard_that_nobody_closed_is_let_go_with_its_optimizer() -> None:
+    net = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    gone = weakref.ref(Guard(net, optimizer))
+    stepped(net, optimizer)
+    del net, optimizer
+    gc.collect()
+    assert gone() is None
+
+
 def test_another_norm_than_the_euclidean_one_is_not_taken() -> None:
     net = nn.Linear(3, 2)
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
@@ -58,4 +73,4 @@ def test_another_norm_than_the_euclidean_one_is_not_taken() -> None:
         wanted = torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in net.parameters()]))  # type: ignore[union-attr]
         clip_grad.clip_grad_norm_(net.parameters(), 1e9, norm_type=float("inf"))
         optimizer.step()
-        assert guard._court.recent[-1].values["grad_norm"] == float(wanted)
+        assert guard._court.recent[-1].values["grad_norm"] == pytest.approx(float(wanted))

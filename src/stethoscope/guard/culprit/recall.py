@@ -196,11 +196,11 @@ def _is_compiled(model: nn.Module) -> bool:
 
 
 def _device_types(model: nn.Module) -> tuple[str, ...]:
-    """The types of device that autocasting may be on for."""
-    found = {parameter.device.type for parameter in model.parameters()} | {"cpu"}
-    if torch.cuda.is_available():
-        found.add("cuda")
-    return tuple(sorted(found - {"meta"}))
+    """The types of device that autocasting may be on for: those of the model, or all where it has none."""
+    found = {parameter.device.type for parameter in model.parameters()} - {"meta"}
+    if not found:
+        found = {"cpu", "cuda"} if torch.cuda.is_available() else {"cpu"}
+    return tuple(sorted(found))
 
 
 def _record(step: int, module: str, held: int, kept: tuple[Any, ...]) -> RememberedCall:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import wraps
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
@@ -23,19 +24,18 @@ Heard = tuple[list[Tensor], Tensor]  # gradients, in the order in which they wer
 
 
 _heard: list[Heard] = []  # at most one for each listener: they keep gradients alive
-_listeners: list[object] = []
+_listeners: WeakSet[object] = WeakSet()
 
 
 def listen(listener: object) -> None:
     """Begin to listen, until `leave`."""
     _wrap()
-    _listeners.append(listener)
+    _listeners.add(listener)
 
 
 def leave(listener: object) -> None:
     """Stop listening; behind the last one, torch is left as it was."""
-    if listener in _listeners:
-        _listeners.remove(listener)
+    _listeners.discard(listener)
     forget()
     ours = getattr(clip_grad, _COMPUTES, None)
     if not _listeners and ours is not None and hasattr(ours, "listens"):

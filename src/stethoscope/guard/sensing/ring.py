@@ -56,13 +56,14 @@ class Ring:
         """Begin to copy the numbers of some steps to the host."""
         names: list[tuple[int, str]] = []
         numbers: list[Tensor] = []
+        lost = _overwritten(rows)
         for at, row in enumerate(rows):
             for name, (number, writes) in row.items():
-                if _writes(number) == writes:
+                if (at, name) in lost or _writes(number) != writes:
+                    self.is_steady = False
+                else:
                     names.append((at, name))
                     numbers.append(_alike(number, self._device))
-                else:
-                    self.is_steady = False
         gathered = torch.stack(numbers) if numbers else torch.empty(0)
         if gathered.device.type != "cuda":
             return Window(len(rows), names, gathered.cpu())
@@ -81,7 +82,24 @@ class Ring:
         return buffer[:size]
 
 
+def _overwritten(rows: Sequence[Row]) -> set[tuple[int, str]]:
+    """Numbers in memory that a later row uses too, as with CUDA graphs: it holds the last one only."""
+    lost: set[tuple[int, str]] = set()
+    last: dict[int, int] = {}
+    for at in range(len(rows) - 1, -1, -1):
+        for name, (number, _) in rows[at].items():
+            try:
+                if last.setdefault(number.data_ptr(), at) != at:
+                    lost.add((at, name))
+            except RuntimeError:  # said of what a later replay of a graph has overwritten
+                lost.add((at, name))
+    return lost
+
+
 def _alike(number: Tensor, device: torch.device) -> Tensor:
+    """One number as float32 on the device; the mean of a loss that was not reduced."""
+    if number.dim():
+        number = number.float().mean()
     if number.dtype is torch.float32 and number.device == device:
         return number
     return number.to(device, torch.float32, non_blocking=True)

@@ -52,22 +52,26 @@ class Taken:
 class Row:
     """One step in order. `seen` are numbers on the device, `known` numbers on the host."""
 
+    device: torch.device
     seen: dict[str, Sight]
     known: dict[str, float]
 
     def put(self, name: str, amount: Sight | Amount) -> None:
         """Put down a number, on the side where it is."""
         if isinstance(amount, tuple):
-            self.seen[name] = amount
+            if amount[0].is_cpu and self.device.type != "cpu":
+                self.known[name] = on_host(amount[0])
+            else:
+                self.seen[name] = amount
         elif isinstance(amount, Tensor) and not amount.is_cpu:
             self.seen[name] = sight(amount)
         else:
             self.known[name] = float(amount)
 
 
-def row(taken: Taken, is_skipping: bool) -> Row:
+def row(taken: Taken, device: torch.device, is_skipping: bool) -> Row:
     """Put the numbers of a step in order. `is_skipping` says that bad steps are kept from the weights."""
-    found = Row({}, {"step_time": taken.step_time, "data_time": taken.data_time})
+    found = Row(device, {}, {"step_time": taken.step_time, "data_time": taken.data_time})
     for name, amount in _losses(taken.batches):
         found.put(name, amount)
     for update in taken.updates:
@@ -124,15 +128,24 @@ def _skipped(updates: Sequence[Update], is_skipping: bool) -> Amount:
     return skipped
 
 
-def taken_now(amount: Amount, device: torch.device | None, copies: bool) -> Sight | float:
-    """A number that the loop gave, held as it is where rows are on a device; else its value."""
-    if not isinstance(amount, Tensor):
-        return float(amount)
-    if amount.dim():
-        amount = amount.detach().float().mean()
-    if device is None or (amount.is_cpu and device.type != "cpu"):
-        return float(amount.item())
-    return sight(amount.detach().clone() if copies else amount)
+def on_host(amount: Amount) -> float:
+    """The value of a number; one on a device is waited for."""
+    return float(one_number(amount).item() if isinstance(amount, Tensor) else amount)
+
+
+def held(amount: Amount) -> Sight | float:
+    """A number that is left where it is; whether it is one is asked later."""
+    return sight(amount) if isinstance(amount, Tensor) else float(amount)
+
+
+def copied(amount: Amount) -> Sight | float:
+    """A number that is copied where it is, because somebody may write to it."""
+    return sight(amount.detach().clone()) if isinstance(amount, Tensor) else float(amount)
+
+
+def one_number(tensor: Tensor) -> Tensor:
+    """The mean of a loss that was not reduced."""
+    return tensor.detach().float().mean() if tensor.dim() else tensor
 
 
 class InputSense:

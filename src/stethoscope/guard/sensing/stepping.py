@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Any, Protocol
 
 import torch
@@ -170,7 +169,7 @@ class Stepping:
             update.way = Way.HOST
             update.known_bad = not math.isfinite(update.norm.item())
         elif self._skips:
-            update.bad = flagged(update.norm, self._flags.take(update.norm.device))
+            update.bad = self._flags.of(update.norm)
         return update
 
     def _keep_from_weights(self, update: Update) -> None:
@@ -209,16 +208,22 @@ class Stepping:
 
 
 class Flags:
-    """Zeros on a device, handed out one by one and made many at a time."""
+    """Says on the device whether norms are finite, with one kernel each; the zeros are made in advance."""
 
     def __init__(self) -> None:
-        self._left: list[Tensor] = []
+        self._zeros: list[Tensor] = []
+        self._one: Tensor | None = None
 
-    def take(self, device: torch.device) -> Tensor:
-        """A number of its own that is zero."""
-        if not self._left or self._left[-1].device != device:
-            self._left = list(torch.zeros(FLAGS, device=device).unbind(0))
-        return self._left.pop()
+    def of(self, norm: Tensor) -> Tensor:
+        """A number that is 1 where the norm is not finite, and else 0."""
+        if not norm.is_cuda:
+            return torch.nan_to_num(norm * 0.0, nan=1.0)
+        if self._one is None or not self._zeros:
+            self._one = torch.ones((), device=norm.device)
+            self._zeros = list(torch.zeros(FLAGS, device=norm.device).unbind(0))
+        flag = self._zeros.pop()
+        torch._amp_foreach_non_finite_check_and_unscale_([norm], flag, self._one)
+        return flag
 
 
 def gradients(optimizer: Optimizer) -> Grads:
@@ -247,14 +252,6 @@ def usable_norm(optimizer: Optimizer, norm: Tensor) -> Tensor:
         norm = norm.detach().float()
     scale = getattr(optimizer, "grad_scale", None)
     return norm if scale is None else norm / scale
-
-
-def flagged(norm: Tensor, flag: Tensor) -> Tensor:
-    """Set a zero to 1 where a norm is not finite: one kernel, and nothing waits."""
-    if not norm.is_cuda:
-        return torch.nan_to_num(norm * 0.0, nan=1.0)
-    torch._amp_foreach_non_finite_check_and_unscale_([norm], flag, _one(norm.device))
-    return flag
 
 
 def divide(update: Update, divisor: Tensor) -> None:
@@ -292,8 +289,3 @@ def given_back(update: Update) -> None:
 def is_capturing(tensor: Tensor) -> bool:
     """Whether a CUDA graph is being recorded, in which nothing may be looked at."""
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
-
-
-@cache
-def _one(device: torch.device) -> Tensor:
-    return torch.ones((), device=device)
