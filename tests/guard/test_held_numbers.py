@@ -94,3 +94,18 @@ def test_the_mean_over_accumulated_batches_is_recorded(tmp_path: Path) -> None:
     assert series["loss"].values.tolist()[1:] == pytest.approx(means[1:])
     assert series["loss/half"].values.tolist()[1:] == pytest.approx([mean / 2.0 for mean in means[1:]])
     assert set(series["loss/fixed"].values.tolist()) == {3.0}
+
+
+def test_a_learning_rate_that_is_a_tensor_is_recorded_step_by_step(tmp_path: Path) -> None:
+    net = nn.Linear(4, 1)
+    rate = torch.tensor(0.5)
+    optimizer = torch.optim.Adam(net.parameters(), lr=rate)
+    with Guard(net, optimizer, directory=tmp_path) as guard:
+        for _ in range(20):
+            loss = net(torch.randn(8, 4)).square().mean()
+            guard.loss(loss)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            rate.mul_(0.5)
+    assert read(tmp_path).series["lr"].values.tolist() == [0.5**step for step in range(1, 21)]

@@ -45,14 +45,13 @@ class Travelling:
     """A window of steps on its way to the host, and what the host knows of them already."""
 
     window: Window
-    taken: Sequence[Taken]
-    known: list[dict[str, float]]
+    known: list[Observation]
 
     def observations(self) -> list[Observation]:
         """The steps, with all that is known of them."""
         return [
-            Observation(taken.step, taken.wall, {**known, **seen})
-            for taken, known, seen in zip(self.taken, self.known, self.window.rows(), strict=True)
+            Observation(known.step, known.wall, {**known.values, **seen})
+            for known, seen in zip(self.known, self.window.rows(), strict=True)
         ]
 
 
@@ -86,8 +85,9 @@ class Session:
         ]
         self._scaler = _watched(scaler, self._steppings, self.skipped_by_scaler, policy)
         self._evaluating = evaluating  # called when the model is about to be evaluated
-        is_looking = model is not None and (evaluating is not None or not self.lags)
-        self._inputs = InputSense(model, self._evaluate, not self.lags) if model and is_looking else None
+        self._inputs: InputSense | None = None
+        if model is not None and (evaluating is not None or not self.lags):
+            self._inputs = InputSense(model, self._evaluate, not self.lags)
         self._ratio = UpdateRatio()
         self.waited = 0.0  # seconds for data, since the last step
         self._last = time.perf_counter()
@@ -175,7 +175,8 @@ class Session:
         update.grads = []  # they are not kept alive
         taken.updates.append(update)
         if update.number == 0 and self.is_sensing:
-            taken.rate = update.optimizer.param_groups[0]["lr"]
+            rate = update.optimizer.param_groups[0]["lr"]
+            taken.rate = rate if isinstance(rate, float) else copied(rate)  # schedules write to a tensor
             if self.step % RATIO_STEPS == 0:
                 taken.ratio = self._ratio.after()
         if self.after_step is not None:
@@ -226,7 +227,11 @@ class Session:
             rows = [row(one, self.device, self.policy.protects) for one in taken]
             window = self._ring.send([one.seen for one in rows])
             self._copies |= not self._ring.is_steady
-            self._travelling.append(Travelling(window, taken, [one.known for one in rows]))
+            known = [
+                Observation(one.step, one.wall, ordered.known)
+                for one, ordered in zip(taken, rows, strict=True)
+            ]
+            self._travelling.append(Travelling(window, known))
 
     def _close(self) -> None:
         """End the taking down of a step, and send the window that it fills."""
@@ -253,7 +258,7 @@ class Session:
 
     def _is_due(self, travelling: Travelling) -> bool:
         """Whether a whole window has passed since: by then the copy is done, and nothing waits."""
-        return self.step >= travelling.taken[-1].step + 1 + self.policy.window
+        return self.step >= travelling.known[-1].step + 1 + self.policy.window
 
     # --- acting on the device
 

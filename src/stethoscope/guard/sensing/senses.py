@@ -42,7 +42,7 @@ class Taken:
     wall: float = 0.0
     step_time: float = 0.0
     data_time: float = 0.0
-    rate: Amount = 0.0
+    rate: Sight | float = 0.0
     ratio: Tensor | None = None
     scale: Tensor | None = None
     given: float | None = None  # "input" of `Observation`

@@ -55,7 +55,8 @@ class StepCounters:
                     setattr(torch, name, self._torch[name])
 
     def _added(self, counters: Any, amount: Any, *args: Any, **kwargs: Any) -> None:
-        together = self._together(counters) if amount == 1 and not args and not kwargs else None
+        is_counting = type(amount) is int and amount == 1 and not args and not kwargs
+        together = self._together(counters) if is_counting else None
         if together is None:
             self._torch[ADDS](counters, amount, *args, **kwargs)
         else:
