@@ -109,3 +109,25 @@ def test_a_learning_rate_that_is_a_tensor_is_recorded_step_by_step(tmp_path: Pat
             optimizer.step()
             rate.mul_(0.5)
     assert read(tmp_path).series["lr"].values.tolist() == [0.5**step for step in range(1, 21)]
+
+
+@pytest.mark.parametrize("lags", [True, False])
+def test_what_torch_makes_by_default_is_not_relied_on(
+    lags: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Session, "lags", property(lambda self: lags))
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), 1e-2)
+    batches = [torch.randn(8, 4) for _ in range(40)]
+    batches[20] = torch.full((8, 4), math.nan)
+    # With a default device on which nothing has a value, whatever is made without naming a device breaks.
+    with torch.device("meta"), Guard(net, optimizer, directory=tmp_path, rewind=True) as guard:
+        for batch in batches:
+            loss = net(batch).square().mean()
+            guard.loss(loss)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert guard.failure is None
+    assert bool(torch.isfinite(net.weight).all())
+    assert len(read(tmp_path).series["loss"].steps) == 40

@@ -61,13 +61,13 @@ def ranks() -> Ranks:
 def poll(losses: Sequence[float], votes: Mapping[str, bool], ranks: Ranks) -> Poll:
     """Begin to sum losses and votes; every rank must do so at the same step."""
     own = [*losses, *(float(votes.get(name, False)) for name in VOTES)]
-    whole = torch.tensor(own, dtype=torch.float64)
+    whole = torch.tensor(own, dtype=torch.float64, device="cpu")
     return Poll(whole, ranks.size, dist.all_reduce(whole, group=ranks.group, async_op=True))
 
 
 def all_agree(here: bool, ranks: Ranks) -> bool:
     """Whether all ranks say yes; every rank must ask."""
-    votes = torch.tensor(float(here))
+    votes = torch.tensor(float(here), device="cpu")
     dist.all_reduce(votes, op=dist.ReduceOp.MIN, group=ranks.group)
     return bool(votes)
 
@@ -75,7 +75,7 @@ def all_agree(here: bool, ranks: Ranks) -> bool:
 def common(steps: Collection[int], ranks: Ranks) -> frozenset[int]:
     """The steps that all ranks have, of the few that each has."""
     own = sorted(steps)[-MOST_COMMON:]
-    padded = torch.tensor([*own, *[-1] * (MOST_COMMON - len(own))], dtype=torch.int64)
+    padded = torch.tensor([*own, *[-1] * (MOST_COMMON - len(own))], dtype=torch.int64, device="cpu")
     gathered = [torch.empty_like(padded) for _ in range(ranks.size)]
     dist.all_gather(gathered, padded, group=ranks.group)
     return frozenset.intersection(*(frozenset(one.tolist()) for one in gathered)) - {-1}
@@ -83,6 +83,6 @@ def common(steps: Collection[int], ranks: Ranks) -> frozenset[int]:
 
 def earliest(step: int | None, ranks: Ranks) -> int | None:
     """The earliest of a step over all ranks; None where no rank has one."""
-    number = torch.tensor([math.inf if step is None else float(step)], dtype=torch.float64)
+    number = torch.tensor([math.inf if step is None else float(step)], dtype=torch.float64, device="cpu")
     dist.all_reduce(number, op=dist.ReduceOp.MIN, group=ranks.group)
     return None if math.isinf(number.item()) else int(number.item())

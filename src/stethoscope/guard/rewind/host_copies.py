@@ -31,7 +31,7 @@ class HostCopies:
         self.layout = layout(tensors)
         self._streams: dict[torch.device, Any] = {}
         self._events: list[Any] = []
-        self._is_good = torch.ones((), dtype=torch.bool, pin_memory=_is_pinned(tensors))
+        self._is_good = torch.ones((), dtype=torch.bool, device="cpu", pin_memory=_is_pinned(tensors))
         self.views = _views(tensors)
 
     def fits(self, tensors: Sequence[Tensor]) -> bool:
@@ -120,7 +120,7 @@ def _views(tensors: Sequence[Tensor]) -> list[Tensor]:
     pinned = _is_pinned(tensors)
     views: list[Tensor] = []
     for size, held in _pieces(tensors):
-        memory = torch.empty(size, dtype=torch.uint8, pin_memory=pinned)
+        memory = torch.empty(size, dtype=torch.uint8, device="cpu", pin_memory=pinned)
         for start, tensor in held:
             here = memory[start : start + _bytes(tensor)]
             views.append(here.view(tensor.dtype).view(basis(tensor).shape))

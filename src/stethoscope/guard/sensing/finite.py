@@ -40,7 +40,7 @@ def all_finite(tensors: Iterable[Tensor]) -> Tensor:
     """
     flags = [torch.isfinite(torch.stack(list(norms))).all() for norms in _norms_by_group(tensors)]
     if not flags:
-        return torch.ones((), dtype=torch.bool)
+        return torch.ones((), dtype=torch.bool, device="cpu")
     home = next((flag.device for flag in flags if flag.device.type != "cpu"), flags[0].device)
     return torch.stack([_brought(flag, home) for flag in flags]).all()
 

@@ -49,7 +49,7 @@ class Ring:
     def __init__(self, device: torch.device) -> None:
         self.is_steady = True
         self._device = device
-        self._buffers: list[Tensor | None] = [None] * BUFFERS
+        self._buffers: list[Tensor] = []
         self._sent = 0
 
     def send(self, rows: Sequence[Row]) -> Window:
@@ -64,7 +64,7 @@ class Ring:
                 else:
                     names.append((at, name))
                     numbers.append(_alike(number, self._device))
-        gathered = torch.stack(numbers) if numbers else torch.empty(0)
+        gathered = torch.stack(numbers) if numbers else torch.empty(0, device="cpu")
         if gathered.device.type != "cuda":
             return Window(len(rows), names, gathered.cpu())
         held = self._buffer(len(numbers))
@@ -74,12 +74,13 @@ class Ring:
         return Window(len(rows), names, held, arrived)
 
     def _buffer(self, size: int) -> Tensor:
-        """Pinned memory that no window is on its way into."""
-        at = self._sent = (self._sent + 1) % BUFFERS
-        buffer = self._buffers[at]
-        if buffer is None or len(buffer) < size:
-            buffer = self._buffers[at] = torch.empty(size, dtype=torch.float32, pin_memory=True)
-        return buffer[:size]
+        """Pinned memory that no window is on its way into; taking it may wait, so all is taken at once."""
+        if not self._buffers or len(self._buffers[0]) < size:
+            self._buffers = [
+                torch.empty(size, dtype=torch.float32, device="cpu", pin_memory=True) for _ in range(BUFFERS)
+            ]
+        self._sent += 1
+        return self._buffers[self._sent % BUFFERS][:size]
 
 
 def _overwritten(rows: Sequence[Row]) -> set[tuple[int, str]]:

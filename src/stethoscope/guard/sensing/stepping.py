@@ -219,8 +219,8 @@ class Flags:
         if not norm.is_cuda:
             return torch.nan_to_num(norm * 0.0, nan=1.0)
         if self._one is None or not self._zeros:
-            self._one = torch.ones((), device=norm.device)
-            self._zeros = list(torch.zeros(FLAGS, device=norm.device).unbind(0))
+            self._one = torch.ones_like(norm)
+            self._zeros = list(torch.zeros(FLAGS, dtype=norm.dtype, device=norm.device).unbind(0))
         flag = self._zeros.pop()
         torch._amp_foreach_non_finite_check_and_unscale_([norm], flag, self._one)
         return flag
