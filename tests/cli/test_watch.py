@@ -180,7 +180,7 @@ def test_a_reader_who_leaves_ends_the_watching(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) in {0, 1}
         assert process.stderr is not None
         assert process.stderr.read() == ""
-        process.stdout = open(os.devnull)  # noqa: SIM115  for whoever tidies up
+        process.stdout = None  # for whoever tidies up
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_observing_tells_and_does_not_act() -> None:
 def test_an_infinite_gradient_is_kept_from_the_weights() -> None:
     def spoil(step: int, model: nn.Module) -> None:
         if step == 9:
-            next(model.parameters()).grad.view(-1)[0] = torch.inf  # type: ignore[union-attr]
+            next(model.parameters()).grad.view(-1)[0] = torch.inf
 
     watched = train(True, "sgd", spoil_gradients=spoil, keep=frozenset({9, 10}))
     assert _same(watched.before[9], watched.before[10])
@@ -123,8 +123,8 @@ def test_a_spike_is_cut_to_the_usual_level() -> None:
         return x * 1000.0 if step == 150 else x
 
     choices = {"spoil": spoil, "steps": 200, "optimizer": "sgd"}
-    cut = train(True, arguments={"clip_spikes": True}, **choices)  # type: ignore[arg-type]
-    bare = train(False, **choices)  # type: ignore[arg-type]
+    cut = train(True, arguments={"clip_spikes": True}, **choices)
+    bare = train(False, **choices)
     healthy = train(False, optimizer="sgd", steps=200)
     assert cut.losses[:150] == bare.losses[:150]
     assert not cut.losses[-1] > 4.0 * max(healthy.losses[-20:])
@@ -137,8 +137,8 @@ def test_a_run_that_blew_up_goes_back_and_is_saved() -> None:
         return 300.0 if 300 <= step < 306 else 1.0
 
     choices = {"steps": 700, "rate": rate, "optimizer": "adamw foreach"}
-    saved = train(True, arguments={"rewind": True}, **choices)  # type: ignore[arg-type]
-    sick = train(False, **choices)  # type: ignore[arg-type]
+    saved = train(True, arguments={"rewind": True}, **choices)
+    sick = train(False, **choices)
     healthy = train(False, steps=700, optimizer="adamw foreach")
     assert Kind.REWOUND in _kinds(saved.guard)
     end = [sum(one.losses[-20:]) / 20 for one in (healthy, saved, sick)]
@@ -309,7 +309,7 @@ def test_parameters_added_later_are_guarded() -> None:
 def test_the_scale_has_a_floor() -> None:
     def overflow(step: int, model: nn.Module) -> None:
         if step >= 5:
-            next(model.parameters()).grad.fill_(torch.inf)  # type: ignore[union-attr]
+            next(model.parameters()).grad.fill_(torch.inf)
 
     told: list[GuardStopped] = []
     policy = Policy(scale_floor=64.0)

@@ -17,9 +17,11 @@ from stethoscope.guard.policy import Threshold
 
 from .recorded import recorded
 
-accelerate = pytest.importorskip("accelerate")
+pytest.importorskip("accelerate")
 
-from stethoscope.integrations.accelerate import guard_accelerate  # noqa: E402
+import accelerate
+
+from stethoscope.integrations.accelerate import guard_accelerate
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -20,12 +20,13 @@ from stethoscope.guard.policy import Policy, Threshold
 
 from .recorded import announced, recorded
 
-L = pytest.importorskip("lightning.pytorch")
+pytest.importorskip("lightning.pytorch")
 
-from lightning.pytorch.callbacks import ModelCheckpoint  # noqa: E402
-from lightning.pytorch.plugins import MixedPrecision  # noqa: E402
+import lightning.pytorch as lp
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.plugins import MixedPrecision
 
-from stethoscope.integrations.lightning import GuardCallback  # noqa: E402
+from stethoscope.integrations.lightning import GuardCallback
 
 # Lightning warns of loaders without workers, of steps that the scaler skipped, and of much else.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -57,7 +58,7 @@ def batches(bad: int | None = None) -> DataLoader[Any]:
     return DataLoader(rows, batch_size=ROWS)
 
 
-class Regression(L.LightningModule):
+class Regression(lp.LightningModule):
     """A small network with dropout, so that any use of random numbers would show."""
 
     def __init__(self, make_optimizer: MakeOptimizer = plain) -> None:
@@ -78,7 +79,7 @@ class Regression(L.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
-class Alternating(L.LightningModule):
+class Alternating(lp.LightningModule):
     """Two networks with an optimizer each, stepped by hand."""
 
     def __init__(self) -> None:
@@ -119,7 +120,7 @@ def trainer(folder: Path, *callbacks: Any, **options: Any) -> Any:
         "default_root_dir": folder,
         "callbacks": list(callbacks),
     }
-    return L.Trainer(**{**quiet, **usual, **options})
+    return lp.Trainer(**{**quiet, **usual, **options})
 
 
 def fit(
@@ -351,7 +352,7 @@ def test_a_bad_batch_is_named_by_its_samples(tmp_path: Path) -> None:
 def test_a_trainer_of_pytorch_lightning_takes_the_callback(tmp_path: Path) -> None:
     pl = pytest.importorskip("pytorch_lightning")
 
-    class Module(pl.LightningModule):  # type: ignore[name-defined, misc]
+    class Module(pl.LightningModule):
         def __init__(self) -> None:
             super().__init__()
             self.net = nn.Linear(6, 1)
@@ -399,7 +400,7 @@ import os
 import sys
 from pathlib import Path
 
-import lightning as L
+import lightning as lp
 import torch
 from torch import nn
 from torch.utils.data import DataLoader
@@ -410,7 +411,7 @@ FOLDER = Path(sys.argv[1])
 bad = []
 
 
-class Module(L.LightningModule):
+class Module(lp.LightningModule):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
@@ -434,7 +435,7 @@ def main():
         for at in (10, 50):
             rows[at]["x"].fill_(torch.nan)
     callback = GuardCallback()
-    trainer = L.Trainer(
+    trainer = lp.Trainer(
         max_epochs=1, accelerator="cpu", devices=2, strategy="ddp", use_distributed_sampler=False,
         default_root_dir=FOLDER, callbacks=[callback],
         logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False,

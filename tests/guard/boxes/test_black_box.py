@@ -154,7 +154,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_nearly_full_disk_is_left_to_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nearly_full = shutil._ntuple_diskusage(100 << 30, 99 << 30, 1 << 20)  # type: ignore[attr-defined]
+    nearly_full = shutil._ntuple_diskusage(100 << 30, 99 << 30, 1 << 20)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: nearly_full)
     with pytest.raises(UnwritableFile, match=r"it needs 0.0 MiB, and 1.0 MiB are free"):
         written(tmp_path)

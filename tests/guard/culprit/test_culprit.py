@@ -69,7 +69,7 @@ def test_one_sample_that_overflows_is_named_though_every_input_is_finite() -> No
 def test_parameters_that_are_not_finite_are_named() -> None:
     model = Net()
     with torch.no_grad():
-        model.blocks[1].fc.weight[0, 0] = math.inf  # type: ignore[index, union-attr]
+        model.blocks[1].fc.weight[0, 0] = math.inf
     culprit = looked_at(model, torch.randn(4, 8))
     assert culprit.verdict is Verdict.PARAMETERS
     assert "blocks.1.fc.weight" in culprit.text()

@@ -139,7 +139,7 @@ def test_strange_arguments_are_kept_as_they_are() -> None:
 def test_trouble_ends_the_remembering_and_not_the_call() -> None:
     net = nn.Linear(2, 1)
     recall = Recall(net)
-    recall.most_bytes = None  # type: ignore[assignment]
+    recall.most_bytes = None
     assert net(torch.ones(1, 2)).shape == (1, 1)
     assert "TypeError" in recall.trouble
     net(torch.ones(1, 2))

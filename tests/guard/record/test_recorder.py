@@ -123,7 +123,7 @@ def test_a_window_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_values_that_a_row_cannot_hold_do_not_end_the_record(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     odd = {"loss": 1e300, "word": "x", "none": None, "whole": 3}
-    recorder.rows([Observation(0, 1.78e9, odd), *window(1, 2)])  # type: ignore[arg-type]
+    recorder.rows([Observation(0, 1.78e9, odd), *window(1, 2)])
     recorder.close()
     log = rows_in(tmp_path)
     assert recorder.disabled == "closed"

@@ -189,7 +189,7 @@ def test_going_back_to_before_the_first_step_forgets_what_the_optimizer_made(nam
     snapshots = Snapshots(training.parts, ROOMY)
     snapshots.take(0)
     training.run(3)
-    snapshots.restore(snapshots.at(0))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(0))
     assert training.run(4) == expected
 
 
@@ -207,7 +207,7 @@ def test_tensors_stay_the_same_objects() -> None:
 
     before = objects()
     training.run(2)
-    snapshots.restore(snapshots.at(2))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(2))
     assert objects() == before
 
 
@@ -257,7 +257,7 @@ def test_the_oldest_makes_room_and_memory_is_used_again() -> None:
     snapshots.take(400)
     assert snapshots.steps == (200, 400)
     assert first is not None
-    assert snapshots.at(400).copies is first.copies  # type: ignore[union-attr]
+    assert snapshots.at(400).copies is first.copies
     with pytest.raises(ValueError, match="step 0 is gone"):
         snapshots.restore(first)
 
@@ -267,7 +267,7 @@ def test_going_back_forgets_what_came_later() -> None:
     snapshots = Snapshots(Parts.of(model, torch.optim.SGD(model.parameters(), 0.1)), ROOMY)
     for step in (0, 200, 400):
         snapshots.take(step)
-    snapshots.restore(snapshots.at(200))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(200))
     assert snapshots.steps == (0, 200)
 
 
@@ -308,7 +308,7 @@ def test_parameters_that_came_later_are_named_and_left_alone() -> None:
     model(torch.ones(1, 2)).sum().backward()
     optimizer.step()
     later = model[1].weight.detach().clone()
-    assert snapshots.restore(snapshots.at(0)) == ("1.weight", "1.bias")  # type: ignore[arg-type]
+    assert snapshots.restore(snapshots.at(0)) == ("1.weight", "1.bias")
     assert torch.equal(model[1].weight, later)
     assert not optimizer.state
     assert snapshots.take(200)
@@ -344,7 +344,7 @@ def test_tensors_of_every_kind_are_put_back() -> None:
                 one.view(-1)[:1].zero_() if one.is_contiguous() else one.zero_()
     model.spread[0] = 9.0
     model.sparse.zero_()
-    assert snapshots.restore(snapshots.at(0)) == ()  # type: ignore[arg-type]
+    assert snapshots.restore(snapshots.at(0)) == ()
     assert all(equal(one, before[name]) for name, one in named(model))
     assert snapshots.good_steps() == (0,)
 
@@ -357,7 +357,7 @@ def test_a_shared_weight_is_put_back_once_and_for_both() -> None:
     before = model[0].weight.detach().clone()
     with torch.no_grad():
         model[0].weight.zero_()
-    snapshots.restore(snapshots.at(0))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(0))
     assert model[1].weight is model[0].weight
     assert torch.equal(model[0].weight, before)
 
@@ -368,7 +368,7 @@ def test_without_a_model_the_optimizers_parameters_are_kept() -> None:
     snapshots.take(0)
     with torch.no_grad():
         weight.zero_()
-    snapshots.restore(snapshots.at(0))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(0))
     assert torch.equal(weight.detach(), torch.ones(3))
 
 
@@ -380,7 +380,7 @@ def test_lbfgs_with_its_lists_of_tensors_is_put_back() -> None:
             loss.backward()
             return loss.item()
 
-        return [float(optimizer.step(closure)) for _ in range(steps)]  # type: ignore[arg-type]
+        return [float(optimizer.step(closure)) for _ in range(steps)]
 
     weight = nn.Parameter(torch.zeros(2))
     optimizer = torch.optim.LBFGS([weight], lr=0.5, max_iter=2)
@@ -388,7 +388,7 @@ def test_lbfgs_with_its_lists_of_tensors_is_put_back() -> None:
     descend(optimizer, weight, 3)
     snapshots.take(3)
     expected = descend(optimizer, weight, 4)
-    snapshots.restore(snapshots.at(3))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(3))
     assert descend(optimizer, weight, 4) == expected
 
 
@@ -419,7 +419,7 @@ def test_schedules_of_every_kind_go_on_as_they_would_have(kind: str) -> None:
     rates(2)
     snapshots.take(2)
     expected = rates(9)
-    snapshots.restore(snapshots.at(2))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(2))
     assert rates(9) == expected
 
 
@@ -437,7 +437,7 @@ def test_a_scaler_of_another_kind_is_put_back_by_its_own_state() -> None:
     snapshots = Snapshots(Parts.of(nn.Linear(1, 1), [], scaler=scaler), ROOMY)
     snapshots.take(0)
     scaler.scale = 1.0
-    snapshots.restore(snapshots.at(0))  # type: ignore[arg-type]
+    snapshots.restore(snapshots.at(0))
     assert scaler.scale == 8.0
 
 

@@ -39,14 +39,14 @@ def trained(kind: type[torch.optim.Optimizer], together: bool, between: Between)
     torch.manual_seed(0)
     parameters = [nn.Parameter(torch.randn(3)) for _ in range(5)]
     groups = [{"params": parameters[:3]}, {"params": parameters[3:], "lr": 0.02}]
-    optimizer = kind(groups, lr=0.1, fused=True)  # type: ignore[call-arg]
+    optimizer = kind(groups, lr=0.1, fused=True)
     counters = StepCounters(optimizer)
     for step in range(12):
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 parameter.grad = torch.full_like(parameter, 0.1 * step + 0.1)
         flag = torch.tensor(float(step in BAD))
-        optimizer.found_inf, optimizer.grad_scale = flag, None  # type: ignore[attr-defined]
+        optimizer.found_inf, optimizer.grad_scale = flag, None
         if together:
             counters.listen(flag)
         optimizer.step()
@@ -76,7 +76,7 @@ def test_a_state_with_joined_counters_is_saved_and_loaded(tmp_path: object) -> N
         for parameter in parameters:
             parameter.grad = torch.ones(2)
         flag = torch.zeros(())
-        optimizer.found_inf, optimizer.grad_scale = flag, None  # type: ignore[attr-defined]
+        optimizer.found_inf, optimizer.grad_scale = flag, None
         counters.listen(flag)
         optimizer.step()
         counters.leave()

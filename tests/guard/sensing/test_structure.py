@@ -28,7 +28,7 @@ def sgd(model: nn.Module) -> torch.optim.SGD:
 def test_an_optimizer_that_holds_the_model_is_well() -> None:
     model = net()
     assert left_out(model, [sgd(model)]) is None
-    assert left_out(torch.compile(model, backend="eager"), [sgd(model)]) is None  # type: ignore[arg-type]
+    assert left_out(torch.compile(model, backend="eager"), [sgd(model)]) is None
     assert left_out(model.double(), [sgd(model)]) is None
 
 

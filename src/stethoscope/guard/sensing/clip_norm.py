@@ -6,8 +6,7 @@ inside Lightning, transformers and Accelerate; what was computed there is taken,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import wraps
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -29,7 +28,9 @@ _listeners: WeakSet[object] = WeakSet()
 
 def listen(listener: object) -> None:
     """Begin to listen, until `leave`."""
-    _wrap()
+    found = getattr(clip_grad, _COMPUTES, None)
+    if found is not None and not isinstance(found, _Listened):
+        setattr(clip_grad, _COMPUTES, _Listened(found))
     _listeners.add(listener)
 
 
@@ -37,9 +38,9 @@ def leave(listener: object) -> None:
     """Stop listening; behind the last one, torch is left as it was."""
     _listeners.discard(listener)
     forget()
-    ours = getattr(clip_grad, _COMPUTES, None)
-    if not _listeners and ours is not None and hasattr(ours, "listens"):
-        setattr(clip_grad, _COMPUTES, ours.__wrapped__)
+    found = getattr(clip_grad, _COMPUTES, None)
+    if not _listeners and isinstance(found, _Listened):
+        setattr(clip_grad, _COMPUTES, found.computes)
 
 
 def forget() -> None:
@@ -47,21 +48,18 @@ def forget() -> None:
     _heard.clear()
 
 
-def _wrap() -> None:
-    computes = getattr(clip_grad, _COMPUTES, None)
-    if computes is None or getattr(computes, "listens", False):
-        return
+class _Listened:
+    """torch's function in its own place: it does the same, and what it does is heard."""
 
-    @wraps(computes)
-    def heard(tensors: Any, norm_type: float = EUCLIDEAN, *args: Any, **kwargs: Any) -> Tensor:
-        norm: Tensor = computes(tensors, norm_type, *args, **kwargs)
+    def __init__(self, computes: Callable[..., Tensor]) -> None:
+        self.computes = computes
+
+    def __call__(self, tensors: Any, norm_type: float = EUCLIDEAN, *args: Any, **kwargs: Any) -> Tensor:
+        norm = self.computes(tensors, norm_type, *args, **kwargs)
         if _listeners and tensors.__class__ is list and tensors and norm_type == EUCLIDEAN:
             _heard.append((tensors, norm))
             del _heard[: -len(_listeners)]
         return norm
-
-    heard.listens = True  # type: ignore[attr-defined]
-    setattr(clip_grad, _COMPUTES, heard)
 
 
 class Ear:
