@@ -2,8 +2,8 @@
 
 loss, loss/<part>     each step, as the loop gave them; the mean over the batches of one step
 grad_norm             each step, before clipping
-input                 0.0, or NaN where a floating-point input held something that is not finite: each step on a
-                      CPU, behind bad steps on a GPU
+input                 each step on a CPU, behind bad steps on a GPU: 0.0, or NaN where a floating-point input
+                      held something that is not finite
 loss_scale, skipped   each step; skipped is 1.0 where the weights stayed as they were
 lr                    each step, of the first group
 step_time, data_time  each step, in seconds
