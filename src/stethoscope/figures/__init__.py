@@ -1,0 +1,1 @@
+"""Pictures of numbers, drawn without a plotting library: as SVG, PNG, HTML and in the terminal."""
