@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from stethoscope.blocks.fp32_island import Fp32Island, fp32_island, in_float32
+from stethoscope.blocks.fp32_island import Fp32Island, fp32_island
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -60,10 +60,8 @@ def test_autocast_is_on_again_after_an_error():
 @pytest.mark.parametrize("dtype", HALVES)
 def test_tensors_inside_containers_are_converted(dtype: torch.dtype):
     half = torch.ones(2, dtype=dtype)
-    seen = in_float32(
-        lambda *args, **kwargs: (args, kwargs),
-        (half, [half, (half, 3)], Pair(half, half)),
-        {"mask": {"inner": half}, "name": "x"},
+    seen = fp32_island(lambda *args, **kwargs: (args, kwargs))(
+        half, [half, (half, 3)], Pair(half, half), mask={"inner": half}, name="x"
     )
     (plain, nested, pair), kwargs = seen
     assert plain.dtype == nested[0].dtype == nested[1][0].dtype == torch.float32

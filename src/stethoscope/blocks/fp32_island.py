@@ -83,27 +83,9 @@ def fp32_island(function: Callable[..., Any] | None = None, *, cast_back: bool =
 
     @wraps(function)
     def island(*args: Any, **kwargs: Any) -> Any:
-        return in_float32(function, args, kwargs, cast_back=cast_back)
+        return _in_float32(function, args, kwargs, cast_back=cast_back)
 
     return island
-
-
-def in_float32(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, cast_back: bool = False
-) -> Any:
-    """Call a function with its half-precision arguments in float32 and with autocast off."""
-    given = [*_tensors(args), *_tensors(kwargs)]
-    devices = sorted(EVERYWHERE | {tensor.device.type for tensor in given})
-    result = _without_autocast(devices, function, _changed(args, widened), _changed(kwargs, widened))
-    halves = [tensor.dtype for tensor in given if tensor.dtype in _WIDER and tensor.is_floating_point()]
-    if not (cast_back and halves):
-        return result
-    return _changed(result, partial(_narrowed, dtype=halves[0]))
-
-
-def widened(tensor: Tensor) -> Tensor:
-    """Give a half-precision tensor in float32 and any other as it is."""
-    return tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
 
 
 class Fp32Island(nn.Module):
@@ -116,7 +98,7 @@ class Fp32Island(nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module with its half-precision arguments in float32 and with autocast off."""
-        return in_float32(self.module, args, kwargs, cast_back=self.cast_back)
+        return _in_float32(self.module, args, kwargs, cast_back=self.cast_back)
 
     def extra_repr(self) -> str:
         """Say whether results return to the type of the arguments."""
@@ -128,10 +110,23 @@ class Fp32Island(nn.Module):
         return self
 
 
+def _in_float32(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, cast_back: bool = False
+) -> Any:
+    """Call a function with its half-precision arguments in float32 and with autocast off."""
+    given = [*_tensors(args), *_tensors(kwargs)]
+    devices = sorted(EVERYWHERE | {tensor.device.type for tensor in given})
+    result = _without_autocast(devices, function, _changed(args, _widened), _changed(kwargs, _widened))
+    halves = [tensor.dtype for tensor in given if tensor.dtype in _WIDER and tensor.is_floating_point()]
+    if not (cast_back and halves):
+        return result
+    return _changed(result, partial(_narrowed, dtype=halves[0]))
+
+
 def _without_autocast(
     devices: list[str], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    # One context inside another: torch.compile follows this, and does not follow an ExitStack.
+    # One context inside another, which torch.compile follows without a break of the graph.
     if not devices:
         return function(*args, **kwargs)
     with torch.autocast(devices[0], enabled=False):
@@ -163,6 +158,11 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 def _is_sequence(value: Any) -> bool:
     # A subclass may need other arguments than its items; only named tuples are known.
     return type(value) in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields"))
+
+
+def _widened(tensor: Tensor) -> Tensor:
+    """Give a half-precision tensor in float32 and any other as it is."""
+    return tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
 
 
 def _narrowed(tensor: Tensor, dtype: torch.dtype) -> Tensor:

@@ -43,8 +43,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from stethoscope.blocks._image_pair import check_pair
 from stethoscope.blocks.fp32_island import fp32_island
-from stethoscope.blocks.pixel_loss import check_pair
 
 
 @fp32_island

@@ -43,6 +43,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from stethoscope.blocks._image_pair import check_pair
 from stethoscope.blocks.fp32_island import fp32_island
 
 EPS = 1e-3  # a quarter of one step of an 8-bit image in [0, 1]: below it an error is as good as none
@@ -87,21 +88,6 @@ class CharbonnierLoss(nn.Module):
     def extra_repr(self) -> str:
         """Say how far the tip is rounded."""
         return f"eps={self.eps:g}"
-
-
-def check_pair(prediction: Tensor, target: Tensor) -> None:
-    """Raise where two images cannot be compared number by number."""
-    if prediction.shape != target.shape:
-        # Broadcasting would compare every image with every other, and give a loss that looks fine.
-        raise ValueError(
-            f"the prediction has the shape {tuple(prediction.shape)} and the target {tuple(target.shape)}; "
-            "give both the same shape."
-        )
-    if prediction.numel() == 0:
-        raise ValueError(f"the shape {tuple(prediction.shape)} holds no pixels; the mean of nothing is NaN.")
-    for name, image in (("prediction", prediction), ("target", target)):
-        if not image.is_floating_point():
-            raise TypeError(f"the {name} is of {image.dtype}; convert it to floating point first.")
 
 
 def _difference(prediction: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
