@@ -128,7 +128,7 @@ def test_a_weight_never_goes_beyond_the_drift_that_asks_for_it() -> None:
     """What the scheduler that ran away to 100 did not do."""
     balancer = _two(baseline_steps=1, momentum=0.0, adaptation_rate=0.2, max_weight=100.0, min_weight=1e-6)
     _step(balancer, 1.0, 1.0)
-    for _ in range(5000):
+    for _ in range(300):
         _step(balancer, 0.25, 1.0)
     assert balancer.weights() == pytest.approx(
         {"l1": math.exp(0.05) / 2, "ssim": 2 / math.exp(0.05)}, rel=1e-4
