@@ -1,0 +1,1 @@
+"""How each kind of panel is laid out and drawn as SVG."""
