@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from stethoscope.blocks.fp32_island import Fp32Island, fp32_island
+from tests.blocks.docstring_example import run_example
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -167,3 +168,7 @@ def test_a_method_can_be_an_island():
 def test_the_name_and_the_description_show_what_is_inside():
     assert fp32_island(total).__name__ == "total"
     assert "cast_back=True" in repr(Fp32Island(nn.Identity(), cast_back=True))
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("fp32_island") == "tensor(True) torch.float16\n"

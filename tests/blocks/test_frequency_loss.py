@@ -11,6 +11,8 @@ from torch import Tensor
 
 from stethoscope.blocks.frequency_loss import FrequencyLoss, fft_l1
 from stethoscope.blocks.pixel_loss import l1
+from tests.blocks.docstring_example import run_example
+from tests.blocks.no_waiting import NoWaiting
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -132,3 +134,12 @@ def test_torch_compile_takes_it_as_one_graph():
     prediction, target = noisy(8)
     compiled = torch.compile(FrequencyLoss(), fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(prediction, target), fft_l1(prediction, target))
+
+
+def test_the_device_is_never_waited_for():
+    with NoWaiting():
+        fft_l1(*noisy(8))
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("frequency_loss").startswith("tensor(0.")

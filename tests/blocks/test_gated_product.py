@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from stethoscope.blocks.gated_product import ACTIVATIONS, GatedProduct, safe_gate
+from tests.blocks.docstring_example import run_example
+from tests.blocks.no_waiting import NoWaiting
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -165,3 +167,12 @@ def test_torch_compile_takes_it_as_one_graph_and_it_counts():
         expected, saturated = safe_gate(a, b)
     assert torch.equal(compiled, expected)
     assert gate.saturated.item() == saturated.item() > 0
+
+
+def test_the_device_is_never_waited_for():
+    with NoWaiting():
+        GatedProduct()(*branches(300, torch.float16))
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("gated_product").startswith("tensor(True) tensor(")

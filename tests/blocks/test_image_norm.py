@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from stethoscope.blocks.image_norm import ImageLayerNorm, ImageRMSNorm, image_layer_norm, image_rms_norm
+from tests.blocks.docstring_example import run_example
+from tests.blocks.no_waiting import NoWaiting
 
 HALVES = [torch.float16, torch.bfloat16]
 WIDE = (2, 192, 4, 4)
@@ -144,3 +146,12 @@ def test_torch_compile_takes_it_as_one_graph():
     norm = ImageLayerNorm(24)
     compiled = torch.compile(norm, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(image(300).half()), norm(image(300).half()))
+
+
+def test_the_device_is_never_waited_for():
+    with NoWaiting():
+        ImageLayerNorm(24)(image())
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("image_norm").endswith("torch.float16\n")

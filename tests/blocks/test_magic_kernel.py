@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from stethoscope.blocks.magic_kernel import MagicUpsample, magic_kernel, magic_kernel_sharp, magic_upsample
+from tests.blocks.docstring_example import run_example
+from tests.blocks.no_waiting import NoWaiting
 
 Array = NDArray[np.float64]
 HALVES = [torch.float16, torch.bfloat16]
@@ -180,3 +182,12 @@ def test_torch_compile_takes_it_as_one_graph():
     image = noise(1, 3, 4, 4).half()
     compiled = torch.compile(MagicUpsample(3), fullgraph=True, backend="eager")
     assert torch.equal(compiled(image), magic_upsample(image, 3))
+
+
+def test_the_device_is_never_waited_for():
+    with NoWaiting():
+        magic_upsample(noise(1, 1, 4, 4), 2)
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("magic_kernel").startswith("torch.Size([1, 3, 32, 32]) tensor(")

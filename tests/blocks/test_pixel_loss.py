@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from stethoscope.blocks.pixel_loss import CharbonnierLoss, L1Loss, charbonnier, l1
+from tests.blocks.docstring_example import run_example
+from tests.blocks.no_waiting import NoWaiting
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -146,3 +148,12 @@ def test_torch_compile_takes_it_as_one_graph():
     compiled = torch.compile(CharbonnierLoss(), fullgraph=True, backend="eager")
     weight = torch.ones(3, 1, 1)
     torch.testing.assert_close(compiled(prediction, target, weight), charbonnier(prediction, target))
+
+
+def test_the_device_is_never_waited_for():
+    with NoWaiting():
+        charbonnier(*pair(2, 3), weight=torch.ones(3))
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("pixel_loss").count("tensor(0.") == 2

@@ -10,6 +10,8 @@ from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from stethoscope.blocks.ssim import SCALE_WEIGHTS, MSSSIMLoss, SSIMLoss, ms_ssim_index, ssim_index
+from tests.blocks.docstring_example import run_example
+from tests.blocks.no_waiting import NoWaiting
 
 Array = NDArray[np.float64]
 HALVES = [torch.float16, torch.bfloat16]
@@ -220,3 +222,12 @@ def test_torch_compile_takes_it_as_one_graph():
     compiled = torch.compile(MSSSIMLoss(weights=TWO_SIZES), fullgraph=True, backend="eager")
     expected = 1 - ms_ssim_index(prediction, target, weights=TWO_SIZES).mean()
     torch.testing.assert_close(compiled(prediction, target), expected)
+
+
+def test_the_device_is_never_waited_for():
+    with NoWaiting():
+        MSSSIMLoss(weights=TWO_SIZES)(*waves(24, 24))
+
+
+def test_the_example_on_the_page_runs():
+    assert run_example("ssim").startswith("tensor([0.")
