@@ -18,8 +18,8 @@ the learning rate of every step, `schedule_chart` a chart, `schedule_sparkline` 
 
 ## The failure it prevents
 - The mended settings of the protein system asked for a warm-up of 10,000 steps, and a decay over 500,000,
-  in a run of 3,700 optimizer steps. The warm-up is 37 % done when the run ends, and the decay never begins. Here
-  that is `ValueError: warmup is 10000 optimizer steps and the run takes 3700 ...`.
+  in a run of 3,700 optimizer steps. The warm-up is 37 % done when the run ends, and the decay never begins.
+  Here that is `ValueError: warmup is 10000 optimizer steps and the run takes 3700 ...`.
 - The diffusion system configured cosine and warm-up and applied neither. The picture shows what is planned;
   the learning rate in the log shows what happened.
 - Steps counted in batches: with an accumulation of 4, a schedule that is stepped per batch is over in a
