@@ -59,7 +59,7 @@ number of micro-batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -67,6 +67,8 @@ from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from stethoscope.blocks._samples import first_length
 
 Batch = TypeVar("Batch")
 
@@ -116,7 +118,7 @@ def shares(counts: Sequence[int | float | Tensor], *, across_ranks: bool = False
 
 def samples_in(batch: Any) -> int:
     """The number of samples in a batch: the length of the first tensor in it, however deep it lies."""
-    found = _first_length(batch)
+    found = first_length(batch)
     if found is None:
         raise ValueError(
             f"a batch of type {type(batch).__name__} holds no tensor to count samples by; pass `weigh=`"
@@ -162,12 +164,3 @@ def _exchange_device() -> torch.device:
     """Where ranks exchange numbers: NCCL knows nothing of the host's memory."""
     is_nccl = torch.distributed.is_initialized() and "nccl" in torch.distributed.get_backend()
     return torch.device("cuda", torch.cuda.current_device()) if is_nccl else torch.device("cpu")
-
-
-def _first_length(batch: Any) -> int | None:
-    if isinstance(batch, Tensor):
-        return len(batch) if batch.ndim else None
-    inside = (
-        batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, list | tuple) else ()
-    )
-    return next((length for one in inside if (length := _first_length(one)) is not None), None)
