@@ -54,16 +54,15 @@ def noise(*shape: int) -> Tensor:
 
 
 def test_both_kernels_are_the_published_ones():
-    x = torch.linspace(-6, 6, 4801, dtype=torch.float64)
-    np.testing.assert_allclose(magic_kernel(x), published(x.numpy()), atol=1e-12)
-    np.testing.assert_allclose(magic_kernel_sharp(x), published_sharp(x.numpy()), atol=1e-12)
+    x = np.linspace(-6, 6, 4801)
+    np.testing.assert_allclose([magic_kernel(v) for v in x], published(x), atol=1e-12)
+    np.testing.assert_allclose([magic_kernel_sharp(v) for v in x], published_sharp(x), atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [magic_kernel, magic_kernel_sharp])
 def test_the_weights_add_up_to_one_at_every_place(kernel):
-    place = torch.linspace(-0.5, 0.5, 101, dtype=torch.float64)
-    total = sum(kernel(place - neighbour) for neighbour in range(-5, 6))
-    torch.testing.assert_close(total, torch.ones_like(place), rtol=0, atol=1e-12)
+    for place in np.linspace(-0.5, 0.5, 101):
+        assert sum(kernel(place - neighbour) for neighbour in range(-5, 6)) == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("sharp", [True, False])
@@ -143,7 +142,7 @@ def test_it_follows_a_wave_better_than_bicubic():
 def test_the_gradient_and_its_gradient_are_right():
     image = noise(1, 1, 2, 3).requires_grad_()
     assert torch.autograd.gradcheck(lambda x: magic_upsample(x, 2), image)
-    assert torch.autograd.gradgradcheck(lambda x: magic_upsample(x, 2).square(), image)
+    assert torch.autograd.gradgradcheck(lambda x: magic_upsample(x, 2).square(), image, fast_mode=True)
 
 
 @pytest.mark.parametrize("scale", [0, -2, 1.5, "2"])

@@ -173,7 +173,7 @@ def test_first_and_second_derivatives_are_right():
     prediction, target = waves(6, 6)
     function = lambda x: ms_ssim_index(x, target, window_size=3, weights=TWO_SIZES)  # noqa: E731
     assert torch.autograd.gradcheck(function, prediction.requires_grad_())
-    assert torch.autograd.gradgradcheck(function, prediction)
+    assert torch.autograd.gradgradcheck(function, prediction, fast_mode=True)
 
 
 def test_an_image_that_is_too_small_says_what_is_needed():
@@ -219,8 +219,8 @@ def test_the_modules_have_no_state_and_say_their_settings():
 def test_torch_compile_takes_it_as_one_graph():
     torch.compiler.reset()
     prediction, target = (image.float() for image in waves(24, 24, 3))
-    compiled = torch.compile(MSSSIMLoss(weights=TWO_SIZES), fullgraph=True, backend="eager")
-    expected = 1 - ms_ssim_index(prediction, target, weights=TWO_SIZES).mean()
+    compiled = torch.compile(MSSSIMLoss(window_size=5, weights=TWO_SIZES), fullgraph=True, backend="eager")
+    expected = 1 - ms_ssim_index(prediction, target, window_size=5, weights=TWO_SIZES).mean()
     torch.testing.assert_close(compiled(prediction, target), expected)
 
 

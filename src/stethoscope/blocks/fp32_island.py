@@ -23,8 +23,10 @@ float16 again, and infinity with it.
 Where the hardware has bfloat16, its range is that of float32 and most islands are not needed for range;
 they still help where digits matter (long sums, small differences). An island costs twice the memory of
 what is inside and the speed of float32. It cannot help what comes after: a result above 65504 becomes
-infinity again in the next half-precision layer (see `gated_product`). Containers other than list, tuple,
-named tuple and dict are handed on as they are, with the tensors in them.
+infinity again in the next half-precision layer (see `gated_product`). On recent NVIDIA GPUs convolutions in
+float32 still round their inputs to 10 bits (TF32): the range is that of float32, the digits are not, unless
+`torch.backends.cudnn.allow_tf32 = False`. Containers other than list, tuple, named tuple and dict are handed
+on as they are, with the tensors in them.
 
 ## Example
 

@@ -47,23 +47,22 @@ from torch.nn import functional
 from stethoscope.blocks.fp32_island import fp32_island
 
 # Weights of the neighbours at 0, 1, 2 and 3 pixels, in 144ths.
-SHARP_2021 = (204.0, -35.0, 6.0, -1.0)
-_WHOLE = 144.0
+SHARP_2021 = (204, -35, 6, -1)
+_WHOLE = 144
+_REACH, _SHARP_REACH = 1, 4  # neighbours on each side that a kernel of 3 or of 9 pixels can touch
 
 
-def magic_kernel(x: Tensor) -> Tensor:
+def magic_kernel(x: float) -> float:
     """Give the height of the Magic Kernel at a distance of `x` pixels."""
-    distance = x.abs()
-    flank = 0.5 * (1.5 - distance).clamp(min=0).square()
-    return torch.where(distance <= 0.5, 0.75 - x.square(), flank)
+    if abs(x) <= 0.5:
+        return 0.75 - x * x
+    return 0.5 * max(1.5 - abs(x), 0.0) ** 2
 
 
-def magic_kernel_sharp(x: Tensor) -> Tensor:
+def magic_kernel_sharp(x: float) -> float:
     """Give the height of Magic Kernel Sharp 2021 at a distance of `x` pixels."""
-    total = SHARP_2021[0] * magic_kernel(x)
-    for neighbour, weight in enumerate(SHARP_2021[1:], start=1):
-        total = total + weight * (magic_kernel(x - neighbour) + magic_kernel(x + neighbour))
-    return total / _WHOLE
+    neighbours = range(1 - len(SHARP_2021), len(SHARP_2021))
+    return sum(SHARP_2021[abs(i)] * magic_kernel(x - i) for i in neighbours) / _WHOLE
 
 
 def magic_upsample(x: Tensor, scale: int, *, sharp: bool = True) -> Tensor:
@@ -101,26 +100,30 @@ def _check_scale(scale: int) -> None:
 
 @fp32_island
 def _enlarged(x: Tensor, scale: int, sharp: bool) -> Tensor:
-    weights = _weights(scale, sharp, x)
+    weights = [_weights((place + 0.5) / scale - 0.5, sharp) for place in range(scale)]
     tall = _stretched(x, weights)
     return _stretched(tall.transpose(2, 3), weights).transpose(2, 3)
 
 
-def _weights(scale: int, sharp: bool, like: Tensor) -> Tensor:
-    """Give, for each place inside a pixel, the weights of its neighbours (scale, taps)."""
-    reach = 4 if sharp else 1  # neighbours on each side that a kernel of 9 or 3 pixels can touch
-    place = torch.arange(scale, device=like.device, dtype=like.dtype)
-    neighbour = torch.arange(-reach, reach + 1, device=like.device, dtype=like.dtype)
-    distance = ((place + 0.5) / scale - 0.5).unsqueeze(1) - neighbour
-    return magic_kernel_sharp(distance) if sharp else magic_kernel(distance)
+def _weights(place: float, sharp: bool) -> list[float]:
+    """Give the weights of the neighbours for one place inside a pixel; 0 is its centre."""
+    if sharp:
+        return [magic_kernel_sharp(place - i) for i in range(-_SHARP_REACH, _SHARP_REACH + 1)]
+    return [magic_kernel(place - i) for i in range(-_REACH, _REACH + 1)]
 
 
-def _stretched(x: Tensor, weights: Tensor) -> Tensor:
-    """Make images `scale` times as tall."""
-    count, channels, height, width = x.shape
-    scale, taps = weights.shape
-    padded = functional.pad(x, (0, 0, taps // 2, taps // 2), mode="replicate")
-    single = padded.reshape(count * channels, 1, height + taps - 1, width)
-    places = functional.conv2d(single, weights.view(scale, 1, taps, 1))
-    # (image, place, row, column): the places inside a pixel become rows next to each other.
-    return places.transpose(1, 2).reshape(count, channels, height * scale, width)
+def _stretched(x: Tensor, weights: list[list[float]]) -> Tensor:
+    """Make images as many times as tall as there are places inside a pixel."""
+    reach = len(weights[0]) // 2
+    padded = functional.pad(x, (0, 0, reach, reach), mode="replicate")
+    places = [_slid(padded, row, x.shape[2]) for row in weights]
+    # (image, channel, row, place, column): the places inside a pixel become rows next to each other.
+    return torch.stack(places, dim=3).flatten(2, 3)
+
+
+def _slid(padded: Tensor, weights: list[float], height: int) -> Tensor:
+    # Not a convolution: on a GPU those round float32 to 10 bits (TF32), and a flat image is flat no more.
+    total = weights[0] * padded.narrow(2, 0, height)
+    for start, weight in enumerate(weights[1:], start=1):
+        total = torch.add(total, padded.narrow(2, start, height), alpha=weight)
+    return total

@@ -16,7 +16,8 @@ and PSNR from 24.5 to 20.6 dB in 2500 steps, while the training loss fell; with 
 .828 and 27.5 dB. *A gradient without end.* MS-SSIM takes contrast to a power below 1; for a contrast of 0
 the slope is infinite, for a negative one, as of a prediction that is light where it should be dark, the
 result is NaN. Here contrast is held above 1e-4. *Half precision.* Variance is a difference of two squares
-that are nearly equal: in float16 the variance of a texture of +-.002 around 1 comes out as 0.
+that are nearly equal: in float16 the variance of a texture of +-.002 around 1 comes out as 0. The sums here
+are no convolutions, as those round float32 to 10 bits on recent GPUs (TF32).
 
 ## When not to use it
 SSIM weighs structure and hardly colour or a small offset: use it beside a pixel loss, not alone. An image
@@ -76,7 +77,7 @@ def ssim_index(
 ) -> Tensor:
     """Give the structural similarity of each image of a batch (N, C, H, W), 1 for equal images."""
     _check(prediction, target, data_range, window_size, sigma, sizes=1)
-    window = _gaussian(window_size, sigma, prediction)
+    window = _gaussian(window_size, sigma)
     return _similarity(prediction, target, window, data_range).whole.mean(dim=1)
 
 
@@ -94,7 +95,7 @@ def ms_ssim_index(
     if not weights:
         raise ValueError("weights is empty; give one number for each size, such as SCALE_WEIGHTS.")
     _check(prediction, target, data_range, window_size, sigma, sizes=len(weights))
-    window = _gaussian(window_size, sigma, prediction)
+    window = _gaussian(window_size, sigma)
     result = torch.ones_like(prediction[:, :, 0, 0])
     for weight in weights[:-1]:
         contrast = _similarity(prediction, target, window, data_range).contrast
@@ -196,13 +197,13 @@ def _too_small(height: int, width: int, window_size: int, sizes: int) -> str:
     )
 
 
-def _gaussian(size: int, sigma: float, like: Tensor) -> Tensor:
-    offset = torch.arange(size, device=like.device, dtype=like.dtype) - (size - 1) / 2
-    window = (-offset.square() / (2 * sigma * sigma)).exp()
-    return window / window.sum()
+def _gaussian(size: int, sigma: float) -> tuple[float, ...]:
+    offsets = [index - (size - 1) / 2 for index in range(size)]
+    heights = [math.exp(-offset * offset / (2 * sigma * sigma)) for offset in offsets]
+    return tuple(height / sum(heights) for height in heights)
 
 
-def _similarity(x: Tensor, y: Tensor, window: Tensor, data_range: float) -> _Similarity:
+def _similarity(x: Tensor, y: Tensor, window: tuple[float, ...], data_range: float) -> _Similarity:
     bright, flat = (_K1 * data_range) ** 2, (_K2 * data_range) ** 2
     mean_x, mean_y, square_x, square_y, product = _windowed(window, x, y, x * x, y * y, x * y)
     # Rounding can leave a variance a hair below zero.
@@ -212,10 +213,18 @@ def _similarity(x: Tensor, y: Tensor, window: Tensor, data_range: float) -> _Sim
     return _Similarity((brightness * contrast).mean(dim=(2, 3)), contrast.mean(dim=(2, 3)))
 
 
-def _windowed(window: Tensor, *maps: Tensor) -> tuple[Tensor, ...]:
+def _windowed(window: tuple[float, ...], *maps: Tensor) -> tuple[Tensor, ...]:
     """Give the weighted means of all maps in every window that lies inside."""
-    count, channels, height, width = maps[0].shape
-    stacked = torch.stack(maps).reshape(-1, 1, height, width)
-    rows = functional.conv2d(stacked, window.view(1, 1, -1, 1))
-    means = functional.conv2d(rows, window.view(1, 1, 1, -1))
-    return means.view(len(maps), count, channels, *means.shape[-2:]).unbind(0)
+    means = torch.stack(maps)
+    for dim in (-2, -1):
+        means = _slid(window, means, dim)
+    return means.unbind(0)
+
+
+def _slid(window: tuple[float, ...], x: Tensor, dim: int) -> Tensor:
+    # Not a convolution: on a GPU those round float32 to 10 bits (TF32), too few for a difference of squares.
+    length = x.shape[dim] - len(window) + 1
+    total = window[0] * x.narrow(dim, 0, length)
+    for start, weight in enumerate(window[1:], start=1):
+        total = torch.add(total, x.narrow(dim, start, length), alpha=weight)
+    return total
