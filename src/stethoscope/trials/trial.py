@@ -227,6 +227,7 @@ class Outcome:
     why: str = ""
     tail: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    fingerprint: str = ""  # a hash of everything it logged but times: equal where two runs were the same
     key: str = ""  # a hash of the files, the command and the seed: what was run
 
 
@@ -285,7 +286,7 @@ class Verdict:
 class TrialResult:
     """Everything a trial found. `distance` is what all fixes together bring.
 
-    `placebo` is judged like a change. `complete` is false where runs are missing that another call would make.
+    `placebo` is judged like a change. `complete` is false where another call would make more runs.
     """
 
     trial: Trial
