@@ -286,6 +286,13 @@ def test_a_state_dict_carries_sigma_data_and_refuses_another():
         Preconditioned(Small()).load_state_dict(state)
 
 
+def test_weights_that_were_stored_in_half_precision_are_still_the_same_model_s():
+    first, second = (Preconditioned(Small(), sigma_data=0.37) for _ in range(2))
+    for dtype in HALVES:
+        second.load_state_dict({name: tensor.to(dtype) for name, tensor in first.state_dict().items()})
+    assert second.sigma_data == 0.37
+
+
 def test_denoiser_and_loss_can_be_compiled():
     model = Preconditioned(Small())
     clean, sigma, noise = normal(4, 6), torch.ones(4), normal(4, 6, seed=1)

@@ -66,6 +66,7 @@ standard deviation of the data as the network sees it; .5 is right for images sc
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -79,6 +80,8 @@ from .channel_adapter import masked_mean_loss
 SIGMA_DATA = 0.5  # about the standard deviation of images scaled to [-1, 1]
 SIGMA_MIN, SIGMA_MAX = 0.002, 80.0  # below the finest step of an 8-bit image; far above its largest value
 RHO = 7.0  # how much denser the steps are at low noise; the authors of EDM measured 5 to 10 as best
+
+SAME_SIGMA_DATA = 0.01  # a checkpoint that was stored or averaged in half precision is still the same model's
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,7 @@ class Preconditioned(nn.Module):
 
     def set_extra_state(self, state: Tensor) -> None:
         """Refuse weights that were trained with another `sigma_data`."""
-        if float(state) != self.sigma_data:
+        if not math.isclose(float(state), self.sigma_data, rel_tol=SAME_SIGMA_DATA):
             raise ValueError(
                 f"these weights were trained with sigma_data={float(state):g}, and this denoiser has "
                 f"{self.sigma_data:g}; build it with Preconditioned(network, sigma_data={float(state):g})."
