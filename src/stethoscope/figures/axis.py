@@ -15,12 +15,13 @@ FARTHEST, NEAREST = 1e300, 1e-300  # beyond the one differences overflow, below 
 LEAST_SPAN = 1e-12  # of the values' size: less is the rounding of floats, not a shape
 FAR_OFF = 1e4  # axis lengths: farther away a line leaves the picture at the same slope
 MARGIN = 0.04  # of the span: room between the data and the frame
+LEAST_TICKS = 2  # one number alone does not say how large a step is
 FEW_DECADES = 1.2  # a logarithmic axis of fewer has ticks within a decade
 MINOR_DECADES = 6  # up to here the 2 to 9 of every decade get a small tick
 LONGEST_WHOLE = 1e6  # whole numbers below it are written out
 WITHOUT_EXPONENT = (1e-4, 1e4)  # numbers in between are written out
 
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_STEPS = (1.0, 2.0, 5.0, 10.0)
 _SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -119,6 +120,8 @@ def _round_values(axis: Axis, most: int) -> list[Tick]:
     step = _step((axis.high - axis.low) / max(most, 1))
     first, last = math.ceil(axis.low / step - 1e-9), math.floor(axis.high / step + 1e-9)
     values = [index * step for index in range(first, last + 1)]
+    if len(values) < LEAST_TICKS:
+        return _round_values(axis, most + 1)
     texts = _texts(values, step)
     return [Tick(value, text) for value, text in zip(values, texts, strict=True)]
 

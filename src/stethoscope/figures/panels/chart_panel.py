@@ -30,8 +30,8 @@ from stethoscope.figures.panels.parts import (
     text,
 )
 
-TICK_ROOM = 64.0  # pixels along the x axis for each tick; labels need it
-TICK_HEIGHT = 38.0  # and along the y axis
+TICK_ROOM = 50.0  # pixels along the x axis for each tick; labels need it
+TICK_HEIGHT = 34.0  # and along the y axis
 SAMPLE = 22.0  # the length of line that a legend shows
 GAP = 16.0  # between two names of a legend
 LEVEL_ROOM = 92.0  # the widest text behind a level line; longer ones go over several lines
@@ -40,6 +40,8 @@ MARK_ROW = TICK_SIZE * LEADING
 MOST_MARK_ROWS = 4  # above that many, texts that still collide are left to the tooltip
 DASHES = {"dashed": "7 4", "dotted": "2 3"}
 LATER_DASHES = ("10 3 2 3", "10 3 2 3 2 3", "16 4")  # when all colours are used up: once, twice, more often
+RIM = 2.0  # how far beyond the axes lines are still seen
+LABEL_ABOVE = 4.0  # more for the label of the y axis, which stands over a tick's number
 ABOVE = 10.0  # between the axes and the first text above them
 
 
@@ -77,7 +79,7 @@ def room(chart: Chart, width: float, body: float) -> Room:
     frame = _frame(chart, width, 0.0, body)
     rows = [row for _, row, _ in _placed_marks(chart, frame)]
     header += MARK_ROW * (max(rows) + 1 if rows else 0)
-    header += TICK_SIZE * LEADING if chart.y_label else 0.0
+    header += TICK_SIZE * LEADING + LABEL_ABOVE if chart.y_label else 0.0
     footer = 2 * TICK_SIZE * LEADING if chart.x_label else 1.2 * TICK_SIZE * LEADING
     footer += height_of(chart.note, wide) + (10.0 if chart.note else 0.0)
     return Room(header + ABOVE, body, footer + SIDE * 0.6)
@@ -123,7 +125,7 @@ def _header(chart: Chart, width: float, frame: _Frame, slots: dict[str, Slot]) -
             left += _entry_width(drawn, wide)
     if chart.y_label:
         above = words.shortened(chart.y_label, TICK_SIZE, wide)
-        yield text(above, SIDE, frame.top - ABOVE - MARK_ROW * _mark_rows(chart, frame))
+        yield text(above, SIDE, frame.top - ABOVE - LABEL_ABOVE - MARK_ROW * _mark_rows(chart, frame))
 
 
 def _legend_rows(chart: Chart, widest: float) -> list[list[Line | Band]]:
@@ -218,11 +220,16 @@ def _x_tick(tick: Tick, frame: _Frame) -> Iterator[str]:
 
 
 def _data(chart: Chart, frame: _Frame, slots: dict[str, Slot]) -> str:
-    """Bands below lines, in an inner picture that cuts off what lies beyond the axes."""
+    """Bands below lines, in an inner picture that cuts off what lies beyond the axes.
+
+    It is a little larger than they are: a line along the frame is as thick as any other.
+    """
     drawn = [_band(band, frame, slot_of(band, slots)) for band in chart.bands]
     drawn += [_line(line, frame, slot_of(line, slots)) for line in chart.lines]
     inside = "".join(drawn)
-    return element("svg", inside, x=frame.left, y=frame.top, width=frame.width, height=frame.height)
+    wide, high = frame.width + 2 * RIM, frame.height + 2 * RIM
+    box = f"{number(-RIM)} {number(-RIM)} {number(wide)} {number(high)}"
+    return element("svg", inside, x=frame.left - RIM, y=frame.top - RIM, width=wide, height=high, viewBox=box)
 
 
 def _band(band: Band, frame: _Frame, slot: Slot) -> str:
