@@ -6,6 +6,7 @@ Latin, Greek and Cyrillic letters, are part of the package (`fonts/`, Apache Lic
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from stethoscope.errors import MissingExtra
@@ -15,7 +16,11 @@ from stethoscope.figures.colours import Theme
 
 FONTS = Path(__file__).parent / "fonts"
 SCALE = 2.0  # pixels of the file for each pixel of the SVG, for fine screens
-LAST_OF_ROBOTO = "\u2265"  # letters behind it are looked for among the fonts of the machine
+# What the fonts here hold, and line ends; other letters are looked for among the fonts of the machine.
+OWN_LETTERS = re.compile(
+    "[\n -~\u00a0-\u017f\u0370-\u03ff\u0400-\u045f\u2010-\u2027\u2030\u2032\u2033\u2070-\u209f\u20ac\u2122"
+    "\u2202\u2206\u220f\u2211\u2212\u221a\u221e\u222b\u2248\u2260\u2264\u2265\u25ca]*"
+)
 
 
 def render(drawing: Drawing, scale: float = SCALE, theme: Theme = "light") -> bytes:
@@ -29,7 +34,7 @@ def render(drawing: Drawing, scale: float = SCALE, theme: Theme = "light") -> by
         svg_string=text,
         zoom=scale,
         font_files=[str(font) for font in sorted(FONTS.glob("*.ttf"))],
-        skip_system_fonts=max(text) <= LAST_OF_ROBOTO,
+        skip_system_fonts=OWN_LETTERS.fullmatch(text) is not None,
         font_family="Roboto",
         sans_serif_family="Roboto",
     )
