@@ -80,6 +80,7 @@ def test_the_rate_is_the_derivative_of_the_noise(schedule):
     step = 1e-6
     slope = (schedule(t + step).sigma - schedule(t - step).sigma) / (2 * step)
     np.testing.assert_allclose(schedule(t).rate, slope, rtol=1e-6)
+    assert schedule(torch.tensor([0.0, 1.0])).rate.min() >= 0
 
 
 def test_the_schedules_are_those_of_their_papers():

@@ -133,7 +133,9 @@ class CosineNoise:
         t, width = precise(t), self.sigma_max - self.sigma_min
         # The square of a sine, not 1 - cosine: that would lose all digits of a small noise.
         risen = torch.sin(0.5 * math.pi * t).square()
-        return TokenNoise(self.sigma_min + width * risen, 0.5 * math.pi * width * torch.sin(math.pi * t))
+        # The sine of pi is a little below zero in floating point.
+        rate = 0.5 * math.pi * width * torch.sin(math.pi * t).clamp(min=0)
+        return TokenNoise(self.sigma_min + width * risen, rate)
 
 
 @dataclass(frozen=True, slots=True)
