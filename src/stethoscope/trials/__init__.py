@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from stethoscope.trials.conducting import Progress, run_trial
+from stethoscope.trials.judging import judge
+from stethoscope.trials.local import LocalProcesses
+from stethoscope.trials.proof import Proof, proofs
 from stethoscope.trials.trial import (
     Arm,
     Change,
@@ -35,10 +39,13 @@ __all__ = [
     "Ending",
     "Flag",
     "Limits",
+    "LocalProcesses",
     "Metric",
     "NewValue",
     "Outcome",
     "Patch",
+    "Progress",
+    "Proof",
     "Reading",
     "Replacement",
     "Role",
@@ -46,4 +53,7 @@ __all__ = [
     "TrialResult",
     "Variable",
     "Verdict",
+    "judge",
+    "proofs",
+    "run_trial",
 ]

@@ -30,12 +30,12 @@ def changes_in(trial: Trial, arm: Arm) -> tuple[Change, ...]:
 
 def _wanted(trial: Trial) -> Iterator[tuple[str, tuple[str, ...], Role]]:
     cure = tuple(change.name for change in trial.cure)
-    yield Role.SICK, (), Role.SICK
+    yield str(Role.SICK), (), Role.SICK
     if cure:
-        yield Role.CURED, cure, Role.CURED
+        yield str(Role.CURED), cure, Role.CURED
     for name in cure:
         yield f"without {name}", tuple(one for one in cure if one != name), Role.DROP
     for change in trial.changes:
         yield f"only {change.name}", (change.name,), Role.ADD
     if trial.placebo is not None:
-        yield Role.PLACEBO, (trial.placebo.name,), Role.PLACEBO
+        yield str(Role.PLACEBO), (trial.placebo.name,), Role.PLACEBO

@@ -28,8 +28,9 @@ from stethoscope.trials.edits import Edited, edited, edited_files, placebo_for
 from stethoscope.trials.judging import judge
 from stethoscope.trials.local import LocalProcesses, usual_slots
 from stethoscope.trials.projects import Plan, Snapshot, hashes, links_changed, planned, taken
+from stethoscope.trials.proof import RESULT
 from stethoscope.trials.running import Job
-from stethoscope.trials.store import FINAL, RESULT, RESULTS, opened, store, stored, write_whole
+from stethoscope.trials.store import FINAL, RESULTS, opened, store, stored, write_whole
 from stethoscope.trials.trial import Arm, Ending, Outcome, Trial, TrialResult, Variable
 from stethoscope.trials.trial_json import rendered
 

@@ -36,7 +36,7 @@ OUTPUT = "output.log"
 LAST_LINES = 20
 LONGEST_LINE = 500  # characters of a line that is kept
 LOOK_SECONDS = 15.0  # between two looks at the logs of a run that goes on
-WAIT_SECONDS = 0.1
+WAIT_SECONDS = 0.03
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS"),

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from stethoscope.errors import StethoscopeError, UnwritableFile
+from stethoscope.trials.proof import SCHEMA
 from stethoscope.trials.trial import Ending, Outcome
 
 RESULTS = "trials"
-RESULT = "trial.json"
-SCHEMA = 1
 # What a run may end with and not be made again: the others say nothing, and may go better another time.
 FINAL = (Ending.SCORED, Ending.DIVERGED, Ending.CRASHED)
 LONGEST_NAME = 60

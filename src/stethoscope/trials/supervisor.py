@@ -20,7 +20,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.02
 MEMORY_SECONDS = 1.0  # between two looks at the memory, which cost a millisecond for each process
 GRACE_SECONDS = 5.0  # from the request to end until the end
 MOST_OUTPUT = 256 << 20  # bytes of output; a log that long tells nothing more

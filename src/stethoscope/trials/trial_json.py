@@ -30,10 +30,8 @@ from typing import Any
 
 import numpy as np
 
+from stethoscope.trials.proof import KIND, SCHEMA
 from stethoscope.trials.trial import Change, Effect, TrialResult, Verdict
-
-SCHEMA = 1
-KIND = "trial"
 
 
 def rendered(result: TrialResult) -> str:
