@@ -19,6 +19,9 @@ COMMENTS = {
     **dict.fromkeys((".json", ".txt", ".md", ".jsonl"), ""),
 }
 
+# At the end of YAML, a line end may become part of the text block before it.
+AT_THE_BEGINNING = (".yaml", ".yml")
+
 Read = Callable[[str], bytes | None]  # the content of a file of the project, None where there is none
 
 
@@ -58,7 +61,7 @@ def placebo_for(changes: Iterable[Change], config: str = "") -> Change:
             file = _file_of(edit, config)
             if file and PurePosixPath(file).suffix in COMMENTS:
                 what = "a blank line" if not COMMENTS[PurePosixPath(file).suffix] else "a comment"
-                return Change("placebo", (Comment(file),), f"{what} at the end of {file}", in_cure=False)
+                return Change("placebo", (Comment(file),), f"{what} in {file}", in_cure=False)
     variable = Variable("STETHOSCOPE_PLACEBO", "1")
     return Change("placebo", (variable,), "an environment variable that nothing reads", in_cure=False)
 
@@ -148,6 +151,8 @@ def _with_comment(content: bytes, file: str) -> bytes:
         raise StethoscopeError(f"{file}: no comment is known that cannot act in such a file.")
     text, encoding = decoded(content, file)
     end = "\r\n" if "\r\n" in text else "\n"
+    if file.endswith(AT_THE_BEGINNING):
+        return f"{comment}{end}{text}".encode(encoding)
     gap = "" if not text or text.endswith(("\n", "\r")) else end
     return f"{text}{gap}{comment}{end}".encode(encoding)
 

@@ -66,7 +66,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """Add a comment at the end of a file, which cannot act: the usual placebo."""
+    """Add a comment to a file, which cannot act: the usual placebo."""
 
     file: str
 
