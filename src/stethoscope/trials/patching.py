@@ -61,10 +61,9 @@ def patched(text: str, patch: FilePatch) -> str:
                 f"{patch.file}: the patch does not apply at line {hunk.line + 1}: {shown[:80]!r} "
                 "and the lines around it are not there."
             )
-        kept = {bare[at + number]: lines[at + number] for number in range(len(hunk.before))}
-        after = [kept.get(line, line + usual) for line in hunk.after]
-        if after and not hunk.ends_file and not after[-1].endswith(("\n", "\r")):
-            after[-1] += usual
+        # A line that stays keeps its own end, if it has one: only the last of a file may have none.
+        ended = {bare[n]: lines[n] for n in range(at, at + len(hunk.before)) if lines[n] != bare[n]}
+        after = [ended.get(line, line + usual) for line in hunk.after]
         if after and hunk.ends_file:
             after[-1] = after[-1].rstrip("\r\n")
         lines[at : at + len(hunk.before)] = after
