@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import stethoscope.blocks
-from stethoscope.discovery import modules_in
+from stethoscope.discovery import modules_in, spoken_name, summary
 
 FOLDER = Path(stethoscope.blocks.__file__).parent
 
@@ -34,6 +36,18 @@ def test_every_public_name_of_every_file_is_a_name_of_the_package() -> None:
         assert getattr(stethoscope.blocks, name) is value, name
     assert stethoscope.blocks.__all__ == sorted(name for name, _ in _defined())
     assert set(stethoscope.blocks.__all__) <= set(dir(stethoscope.blocks))
+
+
+HEADINGS = ["What it does", "The failure it prevents", "When not to use it", "Example", "References"]
+
+
+@pytest.mark.parametrize("module", list(modules_in("stethoscope.blocks")), ids=spoken_name)
+def test_every_file_is_a_page_with_a_picture(module: ModuleType, root: Path) -> None:
+    page = inspect.cleandoc(module.__doc__ or "")
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
+    assert re.fullmatch(r"[^.]+\.", summary(module)), "the first line is one sentence"
+    assert all(part.strip() for part in re.split(r"^## .*$", page, flags=re.MULTILINE))
+    assert (root / "scripts" / "block_pictures" / f"{module.__name__.rpartition('.')[2]}.py").exists()
 
 
 def test_no_two_files_define_the_same_name() -> None:

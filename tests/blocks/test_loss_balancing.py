@@ -9,6 +9,7 @@ import math
 
 import pytest
 import torch
+import torch._dynamo.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -203,7 +204,7 @@ def test_a_state_goes_through_a_file_and_goes_on_bit_by_bit() -> None:
     for values in series[25:]:
         assert torch.equal(_step(balancer, *values), _step(resumed, *values))
     assert resumed.report() == balancer.report()
-    assert resumed.step == balancer.step == 60
+    assert resumed.steps == balancer.steps == 60
 
 
 def test_a_state_of_other_terms_is_refused() -> None:
@@ -231,6 +232,18 @@ def test_the_pure_step_compiles_to_the_same_numbers() -> None:
         plain, ours = balanced(plain, logs, usable, settings), compiled(ours, logs, usable, settings)
     for one, other in zip(plain, ours, strict=True):
         torch.testing.assert_close(one, other)
+
+
+def test_the_module_is_compiled_once_for_all_steps() -> None:
+    counter = torch._dynamo.testing.CompileCounter()
+    plain, ours = _two(baseline_steps=2, momentum=0.5), _two(baseline_steps=2, momentum=0.5)
+    compiled = torch.compile(ours, backend=counter, fullgraph=True)
+    for row in torch.rand(8, 2, generator=torch.Generator().manual_seed(0)):
+        terms = dict(zip(plain.terms, row.unbind(), strict=True))
+        torch.testing.assert_close(compiled(terms), plain(terms))
+    assert counter.frame_count == 1
+    assert ours.weights() == pytest.approx(plain.weights())
+    assert ours.steps == 8
 
 
 def test_missing_and_unknown_terms_are_refused_in_words() -> None:

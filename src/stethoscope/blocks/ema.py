@@ -242,7 +242,12 @@ class EMA:
         self._refused.copy_(torch.as_tensor(state["skipped"]))
 
     def _online(self) -> dict[str, Tensor]:
-        return _matching(named_state(self.model), self._shadow)
+        """The tensors of the model; the average follows them to another device."""
+        online = _matching(named_state(self.model), self._shadow)
+        for name, one in online.items():
+            if self._shadow[name].device != one.device:
+                self._shadow[name] = self._shadow[name].to(one.device)
+        return online
 
 
 def _check(decay: float, warmup: str, power: float, after: int, every: int) -> None:

@@ -153,6 +153,7 @@ class LossBalancer(nn.Module):
     level: Tensor
     log_weight: Tensor
     ignored: Tensor
+    steps: Tensor
 
     def __init__(
         self,
@@ -174,9 +175,12 @@ class LossBalancer(nn.Module):
         self.settings = Balancing(
             momentum, adaptation_rate, threshold, baseline_steps, min_weight, max_weight
         )
-        self.monitor_every, self.across_ranks, self.step = monitor_every, across_ranks, 0
+        self.monitor_every, self.across_ranks = monitor_every, across_ranks
+        self._unlogged = 0  # steps since the last line; moves only where lines are asked for
         for name, tensor in initial_balance(len(self.terms))._asdict().items():
             self.register_buffer(name, tensor)
+        # On the device: a number of the host that moves would have torch.compile compile every step anew.
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def forward(self, losses: Mapping[str, Tensor]) -> Tensor:
         """The weighted sum of a step's terms; in training mode the weights move first."""
@@ -211,13 +215,13 @@ class LossBalancer(nn.Module):
 
     def get_extra_state(self) -> dict[str, Any]:
         """What the state holds beside tensors."""
-        return {"terms": list(self.terms), "step": self.step}
+        return {"terms": list(self.terms), "unlogged": self._unlogged}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
         """Go on from a state of the same terms, in the same order."""
         if state["terms"] != list(self.terms):
             raise ValueError(f"the state is of the terms {state['terms']}, not {list(self.terms)}")
-        self.step = state["step"]
+        self._unlogged = state["unlogged"]
 
     def _factors(self) -> Tensor:
         # Clamped again: rounding in exp may pass a bound by one digit.
@@ -231,10 +235,16 @@ class LossBalancer(nn.Module):
         before = BalanceState(self.baseline, self.seen, self.level, self.log_weight, self.ignored)
         for name, tensor in balanced(before, logs, usable, self.settings)._asdict().items():
             getattr(self, name).copy_(tensor)
-        self.step += 1
-        if self.monitor_every and self.step % self.monitor_every == 0:
+        self.steps += 1
+        if self.monitor_every:
+            self._monitor()
+
+    def _monitor(self) -> None:
+        self._unlogged += 1
+        if self._unlogged >= self.monitor_every:
+            self._unlogged = 0
             weights = ", ".join(f"weight/{name} {value:.4g}" for name, value in self.weights().items())
-            LOGGER.info("step %d: %s", self.step, weights)
+            LOGGER.info("step %d: %s", int(self.steps), weights)
 
 
 def _over_ranks(logs: Tensor, usable: Tensor) -> tuple[Tensor, Tensor]:
