@@ -20,8 +20,8 @@ GradScaler is used as ever: scale and backward each micro-batch, unscale, clip, 
 - No division: gradients and logged loss are `every` times too large. Dividing by `every` makes the last group
   of an epoch too small: of 10 micro-batches in groups of 4, the last two count half.
 - A mean of means over unequal token counts: two micro-batches with 100 and 1 tokens count alike, and the lone
-  token weighs as much as the other hundred. Several training libraries had this fault for years; losses
-  differed with the split of the same batch.
+  token weighs as much as the other hundred. Several training libraries had this fault: losses differed with
+  the split of the same batch.
 - The diffusion system logged "effective batch 64" for 4 x 16 and stepped after every 4: the accumulation was
   parsed and never used. A loop that is driven by `micro.is_last` cannot do that.
 

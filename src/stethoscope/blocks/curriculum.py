@@ -19,16 +19,15 @@ be compared.
 The protein system scaled its noise with such a function and logged the loss. The loss rose from 0.26 to 2.33
 in 5000 steps, and the write-up blamed a curriculum "faster than the model could adapt". It was the difficulty
 alone: a model that knows nothing has a loss of 0.23 at the first of these steps and 1.90 at the last. The
-difficulty had not been logged, so nobody could divide by it. Three faults made it worse, and none can happen
-here without a word:
-- validation used the curriculum's current step, so the "best" checkpoint was the earliest;
+difficulty had not been logged, so nobody could divide by it. Three faults made it worse:
+- validation used the curriculum's current step, and the "best" checkpoint, by training loss, was the first;
 - the shape called "exponential, starts slow" was the fast one;
 - the curriculum counted batches and the learning rate counted optimizer steps, four batches each. Its mended
   form wanted 20,000 steps in a run that had 3,700 updates. With `run_steps` that is a warning at the start.
 
 ## When not to use it
-In that system the run with and the runs without a curriculum ended alike (0.63 to 0.64): a curriculum is a
-thing to try, not a cure. Do not use it to make a loss look calm; a lower maximal difficulty lowers the loss
+In a small copy of that system runs with and without a curriculum ended alike (0.63 to 0.64): it is a thing
+to try, not a cure. Do not use it to make a loss look calm; a lower maximal difficulty lowers the loss
 and worsens the model. Do not evaluate without `fixed()`.
 
 ## Example

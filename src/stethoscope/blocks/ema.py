@@ -33,8 +33,8 @@ training diverge, and it gets along with every learning-rate schedule.
 In runs that are short against `1 / (1 - decay)`; choose the decay from a half-life of 5 to 10 % of the steps.
 For weights that are spread over ranks (FSDP): each rank would average its share, and this class refuses.
 Call `update()` after steps that were taken; a step that the GradScaler skipped moves no weights, and counting
-it makes the warm-up a little shorter. An update costs about as much as an SGD step and the memory of two
-copies of the weights.
+it makes the warm-up a little shorter. An update needs the memory of two copies of the weights; on a CPU it
+took 1.4 to 2.5 times as long as a step of SGD with momentum (0.4 to 13 million weights).
 
 ## Example
 

@@ -19,8 +19,8 @@ skipped, and 31 good samples of 32 with it. The BatchNorm statistics are worse: 
 the *forward* pass, where no skipped step protects them, and evaluation is NaN from then on while the training
 loss looks well. Dropping the sample before the forward pass keeps weights, statistics and the other samples.
 
-The deblurring system skipped whole batches whose loss was not finite, without a count and without a limit:
-184 of 300 steps were skipped, 95 of them in a row, and nothing said so.
+The deblurring system skipped whole batches whose loss was not finite, without a count and without a limit.
+In a small copy of it 184 of 300 steps were skipped that way, 95 of them in a row, and nothing said so.
 
 ## When not to use it
 To hide a network that overflows: this looks at data, and a loss that is NaN on finite data is another fault.

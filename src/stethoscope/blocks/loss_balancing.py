@@ -21,13 +21,13 @@ or every `monitor_every` steps, when a line goes to Python's `logging`.
 
 ## The failure it prevents
 The super-resolution system had a scheduler of this kind with momentum 0.95, rate 0.005, bounds 1e-6 and 100.
-It computed its factor from 1.0 at every step and so never accumulated: over 60,000 recorded iterations the
-factors stayed between 0.99992 and 1.0001, and none of its settings could do anything. Five of the fixes that
-were proposed for that run were values for those settings. It also turned *down* the term that lagged behind.
+It computed its factor from 1.0 at every step and so never accumulated: in a log of 60,000 iterations the
+factors stay between 0.99992 and 1.0001, and none of its settings could do anything. Two write-ups blamed it
+and proposed other values for momentum, rate, baseline and bound. It also turned *down* the lagging term.
 
-The opposite failure is a scheduler that does accumulate and is not bounded by what it sees: a cumulative rule
-with the sign the wrong way round drove one weight to its bound of 100 and the other to 0.0003; PSNR peaked
-at step 1000 (29.07 dB) and ended at 28.55. Bounded by 10 it ended at 29.13.
+The opposite failure is a scheduler that does accumulate and is not bounded by what it sees: in a small copy
+of that system a cumulative rule with the sign the wrong way round drove one weight to its bound of 100 and
+the other to 0.0003; PSNR peaked at step 1000 (29.07 dB) and ended at 28.55. Bounded by 10 it ended at 29.13.
 
 ## When not to use it
 Where weights have been tuned, or are part of the method (a KL term with its schedule, an adversarial loss):
