@@ -29,11 +29,11 @@ def test_every_tick_lies_on_the_axis_and_says_where(a: float, b: float, most: in
         assert axis.low - 1e-6 * span <= tick.value <= axis.high + 1e-6 * span
 
 
-@given(st.floats(1e-150, 1e150), st.floats(1, 1e12), st.integers(2, 12))
+@given(st.floats(1e-290, 1e150), st.floats(1, 1e140), st.integers(1, 12))
 def test_ticks_of_a_logarithmic_axis_lie_on_it(low: float, factor: float, most: int) -> None:
     axis = fitted([np.array([low, low * factor])], log=True)
     named = [tick for tick in ticks(axis, most) if tick.text]
-    assert named
+    assert len(named) >= 2
     for tick in named:
         assert axis.low * (1 - 1e-6) <= tick.value <= axis.high * (1 + 1e-6)
 

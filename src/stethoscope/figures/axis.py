@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +15,15 @@ FARTHEST, NEAREST = 1e300, 1e-300  # beyond the one differences overflow, below 
 LEAST_SPAN = 1e-12  # of the values' size: less is the rounding of floats, not a shape
 FAR_OFF = 1e4  # axis lengths: farther away a line leaves the picture at the same slope
 MARGIN = 0.04  # of the span: room between the data and the frame
+WIDE = 8.0  # a logarithmic axis from here on is told by powers of ten
 LEAST_TICKS = 2  # one number alone does not say how large a step is
-FEW_DECADES = 1.2  # a logarithmic axis of fewer has ticks within a decade
 MINOR_DECADES = 6  # up to here the 2 to 9 of every decade get a small tick
 LONGEST_WHOLE = 1e6  # whole numbers below it are written out
 WITHOUT_EXPONENT = (1e-4, 1e4)  # numbers in between are written out
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
+# Within a decade: the factors that are named, as many as there is room for.
+_NAMED: tuple[tuple[int, ...], ...] = ((2, 5), (3,), ())
 _SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -74,9 +76,9 @@ def fitted(
 
 def ticks(axis: Axis, most: int) -> list[Tick]:
     """At most about that many ticks at round values, small ticks between those of a logarithmic axis."""
-    if axis.log and math.log10(axis.high) - math.log10(axis.low) > FEW_DECADES:
-        return _decades(axis, most)
-    return _round_values(axis, most)
+    found = _decades(axis, most) if axis.log else []
+    enough = LEAST_TICKS if axis.log and axis.high > WIDE * axis.low else LEAST_TICKS + 1
+    return found if _named(found) >= enough else _round_values(axis, most)
 
 
 def written(value: float) -> str:
@@ -119,7 +121,7 @@ def _log_margins(low: float, high: float, padded: bool) -> tuple[float, float]:
 def _round_values(axis: Axis, most: int) -> list[Tick]:
     step = _step((axis.high - axis.low) / max(most, 1))
     first, last = math.ceil(axis.low / step - 1e-9), math.floor(axis.high / step + 1e-9)
-    values = [index * step for index in range(first, last + 1)]
+    values = [index * step for index in range(first, last + 1) if index > 0 or not axis.log]
     if len(values) < LEAST_TICKS:
         return _round_values(axis, most + 1)
     texts = _texts(values, step)
@@ -156,18 +158,29 @@ def _decades(axis: Axis, most: int) -> list[Tick]:
     first = math.ceil(math.log10(axis.low) - 1e-9)
     last = math.floor(math.log10(axis.high) + 1e-9)
     stride = max(1, math.ceil((last - first + 1) / max(most, 1)))
-    marked = [Tick(10.0**power, _power(power)) for power in range(first, last + 1) if power % stride == 0]
-    if stride > 1:
+    round_powers = [power for power in range(first, last + 1) if power % stride == 0]
+    powers = round_powers if len(round_powers) >= LEAST_TICKS else sorted({first, last})
+    marked = [Tick(10.0**power, _power(power)) for power in powers if first <= power <= last]
+    if stride > 1 or last - first > MINOR_DECADES:
         return marked
-    few = last - first + 1 <= most // 3
-    minor = []
-    if last - first <= MINOR_DECADES:
-        for power in range(first - 1, last + 1):
-            for factor in range(2, 10):
-                value = factor * 10.0**power
-                if axis.low <= value <= axis.high:
-                    minor.append(Tick(value, written(value) if few and factor in (2, 5) else ""))
-    return sorted([*marked, *minor], key=lambda tick: tick.value)
+    for factors in _NAMED:
+        found = sorted([*marked, *_between(axis, first, last, factors)], key=lambda tick: tick.value)
+        if _named(found) <= most:
+            break
+    return found
+
+
+def _between(axis: Axis, first: int, last: int, named: tuple[int, ...]) -> Iterator[Tick]:
+    """The 2 to 9 of every decade; only those factors are named."""
+    for power in range(first - 1, last + 1):
+        for factor in range(2, 10):
+            value = factor * 10.0**power
+            if axis.low <= value <= axis.high:
+                yield Tick(value, written(value) if factor in named else "")
+
+
+def _named(found: list[Tick]) -> int:
+    return sum(bool(tick.text) for tick in found)
 
 
 def _power(power: int) -> str:
