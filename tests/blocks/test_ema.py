@@ -268,6 +268,31 @@ def test_mixed_dtypes_move_together_or_not_at_all() -> None:
     assert [one.tolist() for one in shadow] == [[0.5, 0.5], [0.5, 0.5]]
 
 
+def test_weights_of_any_shape_and_layout_are_averaged() -> None:
+    model = nn.Module()
+    model.scalar = nn.Parameter(torch.tensor(1.0))
+    model.empty = nn.Parameter(torch.zeros(0, 3))
+    model.turned = nn.Parameter(torch.zeros(3, 2).t())
+    model.last = nn.Parameter(torch.zeros(2, 3, 4, 4).to(memory_format=torch.channels_last))
+    model.complex = nn.Parameter(torch.tensor([1 + 2j]))
+    ema = EMA(model, decay=0.75, warmup="none")
+    with torch.no_grad():
+        for one in model.parameters():
+            one.add_(1.0)
+        model.complex.add_(1j)
+    ema.update()
+    shadow = ema.state_dict()["shadow"]
+    assert shadow["scalar"].item() == 1.25
+    assert shadow["turned"].tolist() == [[0.25] * 3] * 2
+    assert shadow["last"].unique().tolist() == [0.25]
+    assert shadow["complex"].item() == 1.25 + 2.25j
+    with torch.no_grad():
+        model.complex.fill_(complex(1, math.nan))
+    ema.update()
+    assert ema.skipped() == 1
+    assert ema.state_dict()["shadow"]["complex"].item() == 1.25 + 2.25j
+
+
 def test_other_names_or_shapes_are_refused_in_words() -> None:
     ema = EMA(nn.Linear(2, 2))
     with pytest.raises(ValueError, match=r"missing \['bias'\]"):

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.optim import lr_scheduler
 from torch.utils.data import DataLoader, TensorDataset
 
 from stethoscope.blocks.curriculum import Curriculum
@@ -327,6 +328,40 @@ def test_a_model_is_restored_with_and_without_its_wrappers(tmp_path: Path) -> No
     FullCheckpoint(tmp_path, model=nn.DataParallel(plain)).resume()
     for one, other in zip(plain.parameters(), model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda optimizer: lr_scheduler.MultiStepLR(optimizer, [3, 6]),
+        lambda optimizer: lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=20),
+        lambda optimizer: lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 4),
+        lambda optimizer: lr_scheduler.SequentialLR(
+            optimizer,
+            [lr_scheduler.LinearLR(optimizer), lr_scheduler.ExponentialLR(optimizer, 0.9)],
+            milestones=[4],
+        ),
+    ],
+)
+def test_the_schedulers_of_torch_go_on_where_they_were(tmp_path: Path, make: Any) -> None:
+    def trained(optimizer: torch.optim.Optimizer, scheduler: Any, steps: int) -> list[float]:
+        rates = []
+        for _ in range(steps):
+            optimizer.step()
+            scheduler.step()
+            rates += scheduler.get_last_lr()
+        return rates
+
+    def parts() -> tuple[torch.optim.Optimizer, Any]:
+        optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.9)
+        return optimizer, make(optimizer)
+
+    optimizer, scheduler = parts()
+    trained(optimizer, scheduler, 5)
+    FullCheckpoint(tmp_path, optimizer=optimizer, scheduler=scheduler).save(5)
+    other, resumed = parts()
+    FullCheckpoint(tmp_path, optimizer=other, scheduler=resumed).resume()
+    assert trained(other, resumed, 9) == trained(optimizer, scheduler, 9)
 
 
 def test_a_part_that_does_not_fit_is_named(tmp_path: Path) -> None:

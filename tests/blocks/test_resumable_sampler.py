@@ -71,6 +71,12 @@ def test_what_workers_have_fetched_ahead_does_not_count() -> None:
     assert len(sampler) == 15
 
 
+def test_samples_are_counted_as_told_where_the_first_dimension_is_another() -> None:
+    sampler = ResumableSampler(8)
+    next(sampler.counted([torch.zeros(5, 3)], samples=lambda batch: batch.shape[1]))
+    assert sampler.position == 3
+
+
 def test_resuming_inside_an_epoch_draws_no_random_number() -> None:
     sampler = ResumableSampler(DATA)
     _run(sampler, 2)

@@ -157,6 +157,13 @@ def test_points_and_chart_hold_the_learning_rate_of_every_step() -> None:
     assert [mark.text for mark in chart.marks] == ["warm-up ends"]
 
 
+def test_a_run_of_a_million_steps_is_drawn_by_some_of_them() -> None:
+    plan = SchedulePlan("trapezoid", steps=1_000_000, warmup=1000, cooldown=200_000)
+    steps, rates = schedule_points(plan, most=500)
+    assert (len(steps), steps[0], steps[-1]) == (500, 0, 999_999)
+    assert rates[[0, -1]] == pytest.approx([1 / 1001, 1 / 200_000])
+
+
 def test_the_sparkline_rises_and_falls() -> None:
     bars = schedule_sparkline(SchedulePlan("trapezoid", steps=80, warmup=19, cooldown=20), width=8).split()[
         -1

@@ -121,7 +121,7 @@ def samples_in(batch: Any) -> int:
     found = first_length(batch)
     if found is None:
         raise ValueError(
-            f"a batch of type {type(batch).__name__} holds no tensor to count samples by; pass `weigh=`"
+            f"a batch of type {type(batch).__name__} holds no tensor to count samples by; say how"
         )
     return found
 

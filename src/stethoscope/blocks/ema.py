@@ -73,7 +73,7 @@ from stethoscope.blocks._unwrapped import named_state, plain_name
 
 Warmup: TypeAlias = Literal["power", "count", "none"]
 
-_WIDE = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+_WIDE = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 # Integers as wide as the numbers, to select by bits: a product with zero would keep a NaN.
 _BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
@@ -202,7 +202,8 @@ class EMA:
             return
         online = self._online()
         names = self._averaged_names
-        moved = average_([self._shadow[name] for name in names], [online[name] for name in names], decay)
+        shadow = [_real(self._shadow[name]) for name in names]
+        moved = average_(shadow, [_real(online[name]) for name in names], decay)
         self._refused += 1 - moved.to(self._refused.device)
         for name in online.keys() - set(names):
             self._shadow[name].copy_(online[name])
@@ -265,7 +266,7 @@ def _is_averageable(name: str, tensor: Tensor) -> bool:
     """Whether a tensor is averaged; a mask that holds infinities from the start is copied."""
     if hasattr(tensor, "to_local"):
         raise ValueError(f"{name} is spread over ranks; EMA needs whole weights")
-    if not tensor.is_floating_point():
+    if not (tensor.is_floating_point() or tensor.is_complex()):
         return False
     if bool(tensor.detach().isfinite().all()):
         return True
@@ -277,6 +278,11 @@ def _is_averageable(name: str, tensor: Tensor) -> bool:
 def _shadow_of(tensor: Tensor) -> Tensor:
     """A copy in memory of its own, as wide as an average needs."""
     return tensor.detach().to(_WIDE.get(tensor.dtype, tensor.dtype), copy=True)
+
+
+def _real(tensor: Tensor) -> Tensor:
+    """A complex tensor as pairs of real numbers, in the same memory; others as they are."""
+    return torch.view_as_real(tensor.detach()) if tensor.is_complex() else tensor
 
 
 def _matching(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -23,9 +23,11 @@ origin systems could resume its data: the diffusion system parsed `--resume_chec
 the deblurring system gave back weights and the schedule's count, and nothing else.
 
 ## When not to use it
-For data that is streamed, and has no length; `torchdata`'s `StatefulDataLoader` can resume that. Random
-numbers that worker processes draw for augmentation are seeded when the workers start, so after a resume
-inside an epoch they are others; seed them from the sample's number and the epoch if they must be the same.
+With something between the loader and `counted` that drops samples: put `counted` next to the loader, and
+filters around it. For data that is streamed, and has no length; `torchdata`'s `StatefulDataLoader` can resume
+that. Random numbers that worker processes draw for augmentation are seeded when the workers start, so after
+a resume inside an epoch they are others; seed them from the sample's number and the epoch if they must be
+the same.
 
 ## Example
 
@@ -47,13 +49,13 @@ inside an epoch they are others; seed them from the sample's number and the epoc
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any, TypeVar
 
 import torch
 from torch.utils.data import Sampler
 
-from stethoscope.blocks._samples import first_length
+from stethoscope.blocks.accumulation import samples_in
 
 Batch = TypeVar("Batch")
 
@@ -101,17 +103,20 @@ class ResumableSampler(Sampler[int]):
         """How many samples of this epoch are left."""
         return -(-self.size // self.ranks) - self.position
 
-    def counted(self, loader: Iterable[Batch]) -> Iterator[Batch]:
+    def counted(
+        self, loader: Iterable[Batch], samples: Callable[[Batch], int] = samples_in
+    ) -> Iterator[Batch]:
         """The batches of a loader over this sampler, counted as they are taken; then the next epoch begins.
 
-        Samples that the loader leaves out at the end (`drop_last`) count as taken with the epoch.
+        `samples` says how many are in a batch: by default the length of its first tensor. Samples that the
+        loader leaves out at the end (`drop_last`) count as taken with the epoch.
         """
         before = torch.get_rng_state() if self.position else None
         batches = iter(loader)
         if before is not None:
             torch.set_rng_state(before)
         for batch in batches:
-            self.position += _samples(batch)
+            self.position += samples(batch)
             yield batch
         self.epoch += 1
         self.position = 0
@@ -130,10 +135,3 @@ class ResumableSampler(Sampler[int]):
 
     def _form(self) -> dict[str, Any]:
         return {"size": self.size, "seed": self.seed, "shuffle": self.shuffle, "ranks": self.ranks}
-
-
-def _samples(batch: Any) -> int:
-    number = first_length(batch)
-    if number is None:
-        raise ValueError(f"a batch of type {type(batch).__name__} holds no tensor to count samples by")
-    return number

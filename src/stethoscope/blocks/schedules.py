@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["warmup-cosine", "warmup-multistep", "trapezoid"]
 
+MOST_POINTS = 10_000  # of a picture; runs may have millions of steps
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -143,10 +144,12 @@ def schedule(optimizer: Optimizer, plan: SchedulePlan) -> LambdaLR:
     return LambdaLR(optimizer, lambda step: plan.factor(step))
 
 
-def schedule_points(plan: SchedulePlan, lr: float = 1.0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The steps of a run, and the learning rate of each."""
-    steps = np.arange(plan.steps)
-    return steps, lr * np.array([plan.factor(step) for step in range(plan.steps)])
+def schedule_points(
+    plan: SchedulePlan, lr: float = 1.0, most: int = MOST_POINTS
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The steps of a run and the learning rate of each; of longer runs, `most` steps at even distances."""
+    steps = np.unique(np.linspace(0, plan.steps - 1, min(most, plan.steps)).round().astype(np.int64))
+    return steps, lr * np.array([plan.factor(step) for step in steps.tolist()])
 
 
 def schedule_chart(plan: SchedulePlan, lr: float = 1.0) -> Chart:
