@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from stethoscope.errors import GuardStopped
-from stethoscope.guard import Guard, Kind, Policy, Severity, Threshold
-from stethoscope.guard.session import Session
+from stethoscope.guard import Guard, Kind, Policy, Severity, Threshold, session
 from tests.guard.loops import OPTIMIZERS, nan_at, train
 
 
@@ -347,7 +346,7 @@ def test_a_device_that_is_not_waited_for_is_judged_a_window_later(
     monkeypatch: pytest.MonkeyPatch, optimizer: str
 ) -> None:
     # As on a GPU, but for the copies, which are made at once.
-    monkeypatch.setattr(Session, "lags", property(lambda self: True))
+    monkeypatch.setattr(session, "is_not_waited_for", lambda device: True)
     bare = train(False, optimizer, steps=80)
     assert train(True, optimizer, steps=80).losses == bare.losses
     watched = train(True, optimizer, steps=80, spoil=nan_at(30), keep=frozenset({30, 31}))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from stethoscope import Guard
-from stethoscope.guard.session import Session
+from stethoscope.guard import session
 from stethoscope.read import read
 
 STEPS = 70
@@ -20,7 +20,7 @@ Given = Callable[[Tensor], Tensor]
 
 @pytest.fixture(autouse=True)
 def as_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Session, "lags", property(lambda self: True))
+    monkeypatch.setattr(session, "is_not_waited_for", lambda device: True)
 
 
 def recorded(
@@ -115,7 +115,7 @@ def test_a_learning_rate_that_is_a_tensor_is_recorded_step_by_step(tmp_path: Pat
 def test_what_torch_makes_by_default_is_not_relied_on(
     lags: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(Session, "lags", property(lambda self: lags))
+    monkeypatch.setattr(session, "is_not_waited_for", lambda device: lags)
     net = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(net.parameters(), 1e-2)
     batches = [torch.randn(8, 4) for _ in range(40)]

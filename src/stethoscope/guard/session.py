@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from stethoscope.errors import GuardStopped
 from stethoscope.guard.observation import Observation
 from stethoscope.guard.policy import Policy
 from stethoscope.guard.rewind.rewinding import Rate, give_back, slow_down
-from stethoscope.guard.sensing.ring import Ring, Window
+from stethoscope.guard.sensing.ring import Ring, Window, writes_to
 from stethoscope.guard.sensing.scaler_watch import ScalerWatch
 from stethoscope.guard.sensing.senses import (
     Amount,
@@ -29,7 +29,7 @@ from stethoscope.guard.sensing.senses import (
     Taken,
     UpdateRatio,
     copied,
-    held,
+    loss_names,
     on_host,
     row,
 )
@@ -37,7 +37,7 @@ from stethoscope.guard.sensing.stepping import Stepping, Update, Way, divide
 
 MOST_BATCHES = 512  # of one step; more, and its steps are not seen
 RATIO_STEPS = 64  # updates between two measurements of the update ratio
-NO_PARTS: Mapping[str, Amount] = {}
+ONLY_LOSS = loss_names(())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +45,12 @@ class Travelling:
     """A window of steps on its way to the host, and what the host knows of them already."""
 
     window: Window
-    known: list[Observation]
+    steps: list[tuple[int, float, dict[str, float]]]  # the step, its wall clock, and what is known of it
 
     def observations(self) -> list[Observation]:
         """The steps, with all that is known of them."""
-        return [
-            Observation(known.step, known.wall, {**known.values, **seen})
-            for known, seen in zip(self.known, self.window.rows(), strict=True)
-        ]
+        arrived = zip(self.steps, self.window.rows(), strict=True)
+        return [Observation(step, wall, known | seen) for (step, wall, known), seen in arrived]
 
 
 class Session:
@@ -70,6 +68,7 @@ class Session:
         self.policy = policy
         self.step = 0
         self.device = _device(model, optimizers)
+        self.lags = is_not_waited_for(self.device)  # whether steps are judged a window later
         self.failed = failed
         self.spike_bar: float = math.inf  # a gradient norm above it is cut down ...
         self.spike_level: float = math.inf  # ... to this
@@ -100,11 +99,6 @@ class Session:
         self.is_sensing = True
 
     @property
-    def lags(self) -> bool:
-        """Whether steps are judged a window later, because the device is not waited for."""
-        return self.device.type != "cpu"
-
-    @property
     def ways(self) -> tuple[Way, ...]:
         """How the steps of each optimizer are skipped."""
         scaled = self._scaler is not None and self._scaler.is_enabled
@@ -128,8 +122,21 @@ class Session:
             if not self._copies and self.lags:
                 self._copies = True  # the memory of one batch may be that of the next
                 batches.clear()
-        take = on_host if not self.lags else copied if self._copies else held
-        batches.append((take(loss), {name: take(part) for name, part in (parts or NO_PARTS).items()}))
+        names = loss_names(tuple(parts)) if parts else ONLY_LOSS
+        given = (loss, *parts.values()) if parts else (loss,)
+        if not self.lags:
+            batches.append((names, [on_host(one) for one in given], [0] * len(given)))
+            return
+        amounts: list[Amount] = []
+        writes: list[int] = []
+        for one in given:
+            count = 0
+            if isinstance(one, Tensor):
+                one = one.detach().clone() if self._copies else one.detach()
+                count = writes_to(one)
+            amounts.append(one)
+            writes.append(count)
+        batches.append((names, amounts, writes))
 
     def _look_for_steps(self, batches: int) -> None:
         """Say so where losses come and steps do not."""
@@ -227,11 +234,8 @@ class Session:
             rows = [row(one, self.device, self.policy.protects) for one in taken]
             window = self._ring.send([one.seen for one in rows])
             self._copies |= not self._ring.is_steady
-            known = [
-                Observation(one.step, one.wall, ordered.known)
-                for one, ordered in zip(taken, rows, strict=True)
-            ]
-            self._travelling.append(Travelling(window, known))
+            steps = [(one.step, one.wall, ordered.known) for one, ordered in zip(taken, rows, strict=True)]
+            self._travelling.append(Travelling(window, steps))
 
     def _close(self) -> None:
         """End the taking down of a step, and send the window that it fills."""
@@ -258,7 +262,7 @@ class Session:
 
     def _is_due(self, travelling: Travelling) -> bool:
         """Whether a whole window has passed since: by then the copy is done, and nothing waits."""
-        return self.step >= travelling.known[-1].step + 1 + self.policy.window
+        return self.step >= travelling.steps[-1][0] + 1 + self.policy.window
 
     # --- acting on the device
 
@@ -267,6 +271,11 @@ class Session:
         over = update.norm / self.spike_level
         is_spike = (update.norm > self.spike_bar) & (over < math.inf)
         divide(update, torch.where(is_spike, over, 1.0))
+
+
+def is_not_waited_for(device: torch.device) -> bool:
+    """Whether numbers on a device are looked at later, when they have arrived by themselves."""
+    return device.type != "cpu"
 
 
 def _device(model: nn.Module | None, optimizers: Sequence[Optimizer]) -> torch.device:

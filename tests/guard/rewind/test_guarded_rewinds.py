@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from stethoscope.guard import Guard, Kind, Policy
-from stethoscope.guard.session import Session
+from stethoscope.guard import Guard, Kind, Policy, session
 from stethoscope.read import read
 from tests.guard.loops import train
 
@@ -22,7 +21,7 @@ def test_steps_on_their_way_when_a_run_goes_back_are_written_down_and_not_judged
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # As on a GPU, but for the copies, which are made at once.
-    monkeypatch.setattr(Session, "lags", property(lambda self: True))
+    monkeypatch.setattr(session, "is_not_waited_for", lambda device: True)
     run = train(
         True, "adamw foreach", steps=420, rate=_spoiled, directory=tmp_path, arguments={"rewind": True}
     )

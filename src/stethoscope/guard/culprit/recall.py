@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import torch
@@ -83,7 +82,7 @@ class Recall:
         self._calls: deque[tuple[int, str, int, tuple[Any, ...]]] = deque()
         self._bytes = 0
         self._device_types = _device_types(model)
-        self._uses_cuda = "cuda" in self._device_types
+        self._cuda = _cuda_device(model)
         self._handles = [self._listen(name, module) for name, module in called_modules(model)]
 
     def calls(self, step: int) -> tuple[RememberedCall, ...]:
@@ -119,35 +118,41 @@ class Recall:
         return module.register_forward_pre_hook(remember, prepend=True, with_kwargs=True)
 
     def _remember(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._uses_cuda and torch.cuda.is_current_stream_capturing():
+        """Remember a call. This runs once a step and finds its code cold, so it makes few calls itself."""
+        if self._cuda is None:
+            state: Any = torch.default_generator.get_state()
+        elif torch.cuda.is_current_stream_capturing():
             return  # nothing may be asked of the device meanwhile
+        else:
+            # A model on the GPU draws its random numbers there, and two numbers say where it is in that.
+            drawing: Any = torch.cuda.default_generators[self._cuda]
+            state = (self._cuda, drawing.initial_seed(), drawing.get_offset())
         versions: list[tuple[Tensor, int]] = []
         kept_args = [_kept(value, versions) for value in args]
         kept_kwargs = {key: _kept(value, versions) for key, value in kwargs.items()} if kwargs else kwargs
         of_batch: list[tuple[Tensor, int]] = []
         batch = None if self.batch is None else _kept(self.batch, of_batch)
         held = 0
-        for tensor, _ in (*versions, *of_batch):
+        for tensor, _ in versions:
             held += tensor.nbytes
+        for tensor, _ in of_batch:
+            held += tensor.nbytes
+        autocast = []
+        for kind in self._device_types:
+            if torch.is_autocast_enabled(kind):
+                autocast.append((kind, torch.get_autocast_dtype(kind)))
         # A bare tuple, because making the record takes longer than everything else here.
-        kept = (kept_args, kept_kwargs, batch, self._autocast(), self._randomness(), versions)
-        self._calls.append((self.step, name, held, kept))
+        self._calls.append(
+            (self.step, name, held, (kept_args, kept_kwargs, batch, autocast, state, versions))
+        )
         self._bytes += held
         while self._calls and (self._bytes > self.most_bytes or len(self._calls) > MOST_CALLS):
             self._bytes -= self._calls.popleft()[2]
 
-    def _autocast(self) -> list[tuple[str, torch.dtype]]:
-        on = torch.is_autocast_enabled
-        return [(kind, torch.get_autocast_dtype(kind)) for kind in self._device_types if on(kind)]
 
-    def _randomness(self) -> Callable[[], Randomness]:
-        """How to get at the generators' states of this moment; CUDA's, too, are kept on the host."""
-        if not self._uses_cuda or not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            return partial(Randomness, torch.default_generator.get_state())
-        # A model on the GPU draws its random numbers there, and two numbers say where it is in drawing them.
-        index = torch.cuda.current_device()
-        drawing: Any = torch.cuda.default_generators[index]
-        return partial(_of_cuda, index, drawing.initial_seed(), drawing.get_offset())
+def _randomness(state: Any) -> Randomness:
+    """The states of the generators from what was kept of them."""
+    return Randomness(state) if isinstance(state, Tensor) else _of_cuda(*state)
 
 
 def _of_cuda(index: int, seed: int, offset: int) -> Randomness:
@@ -203,8 +208,16 @@ def _device_types(model: nn.Module) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def _cuda_device(model: nn.Module) -> int | None:
+    """The CUDA device that a model is on; None where it is on none."""
+    found = next((p.device for p in model.parameters() if p.device.type == "cuda"), None)
+    if found is None:
+        return None
+    return torch.cuda.current_device() if found.index is None else found.index
+
+
 def _record(step: int, module: str, held: int, kept: tuple[Any, ...]) -> RememberedCall:
-    args, kwargs, batch, autocast, randomness, versions = kept
+    args, kwargs, batch, autocast, state, versions = kept
     return RememberedCall(
         step=step,
         module=module,
@@ -212,7 +225,7 @@ def _record(step: int, module: str, held: int, kept: tuple[Any, ...]) -> Remembe
         kwargs=kwargs,
         batch=batch,
         autocast=tuple(Autocast(*one) for one in autocast),
-        randomness=randomness(),
+        randomness=_randomness(state),
         training=True,
         versions=tuple(versions),
         held_bytes=held,

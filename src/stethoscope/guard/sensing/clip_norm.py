@@ -7,6 +7,7 @@ inside Lightning, transformers and Accelerate; what was computed there is taken,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter, is_
 from typing import Any
 from weakref import WeakSet
 
@@ -14,12 +15,18 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad
 
-_COMPUTES = "_get_total_norm"  # looked up by clip_grad_norm_ each time it is called; absent before torch 2.6
+# Looked up by clip_grad_norm_ each time it is called; absent before torch 2.6.
+_COMPUTES, _CLIPS = "_get_total_norm", "_clip_grads_with_norm_"
 EUCLIDEAN = 2.0
+MARGIN = 1e-6  # that torch adds to a norm before it divides by it
 QUICK_LOOKS = 64  # steps between two full looks
+BY_DEFAULT = ((), (False,), (False, None))  # error_if_nonfinite and foreach, where nobody asked for anything
+
+_DTYPE = attrgetter("dtype")
 
 
-Heard = tuple[list[Tensor], Tensor]  # gradients, in the order in which they were clipped, and their norm
+# Gradients, in the order in which they were clipped, their norm, and whether they are known to be alike.
+Heard = tuple[list[Tensor], Tensor, bool]
 
 
 _heard: list[Heard] = []  # at most one for each listener: they keep gradients alive
@@ -28,9 +35,10 @@ _listeners: WeakSet[object] = WeakSet()
 
 def listen(listener: object) -> None:
     """Begin to listen, until `leave`."""
-    found = getattr(clip_grad, _COMPUTES, None)
-    if found is not None and not isinstance(found, _Listened):
-        setattr(clip_grad, _COMPUTES, _Listened(found))
+    for name, own in ((_COMPUTES, _Computes), (_CLIPS, _Clips)):
+        found = getattr(clip_grad, name, None)
+        if found is not None and not isinstance(found, own):
+            setattr(clip_grad, name, own(found))
     _listeners.add(listener)
 
 
@@ -38,9 +46,10 @@ def leave(listener: object) -> None:
     """Stop listening; behind the last one, torch is left as it was."""
     _listeners.discard(listener)
     forget()
-    found = getattr(clip_grad, _COMPUTES, None)
-    if not _listeners and isinstance(found, _Listened):
-        setattr(clip_grad, _COMPUTES, found.computes)
+    for name in () if _listeners else (_COMPUTES, _CLIPS):
+        found = getattr(clip_grad, name, None)
+        if isinstance(found, (_Computes, _Clips)):
+            setattr(clip_grad, name, found.by_torch)
 
 
 def forget() -> None:
@@ -48,18 +57,62 @@ def forget() -> None:
     _heard.clear()
 
 
-class _Listened:
-    """torch's function in its own place: it does the same, and what it does is heard."""
+class _Computes:
+    """torch's function for the norm, in its own place: it gives the same, and what it gives is heard."""
 
-    def __init__(self, computes: Callable[..., Tensor]) -> None:
-        self.computes = computes
+    def __init__(self, by_torch: Callable[..., Tensor]) -> None:
+        self.by_torch = by_torch
 
     def __call__(self, tensors: Any, norm_type: float = EUCLIDEAN, *args: Any, **kwargs: Any) -> Tensor:
-        norm = self.computes(tensors, norm_type, *args, **kwargs)
-        if _listeners and tensors.__class__ is list and tensors and norm_type == EUCLIDEAN:
-            _heard.append((tensors, norm))
-            del _heard[: -len(_listeners)]
+        if not _listeners or tensors.__class__ is not list or not tensors or norm_type != EUCLIDEAN:
+            return self.by_torch(tensors, norm_type, *args, **kwargs)
+        alike = norm_of_alike(tensors) if args in BY_DEFAULT and not kwargs else None
+        norm = self.by_torch(tensors, norm_type, *args, **kwargs) if alike is None else alike
+        _heard.append((tensors, norm, alike is not None))
+        del _heard[: -len(_listeners)]
         return norm
+
+
+class _Clips:
+    """torch's function that clips by a norm, in its own place: it does the same."""
+
+    def __init__(self, by_torch: Callable[..., None]) -> None:
+        self.by_torch = by_torch
+
+    def __call__(self, parameters: Any, max_norm: float, total_norm: Tensor, foreach: Any = None) -> None:
+        if foreach is not None or not clipped_alike(parameters, max_norm, total_norm):
+            self.by_torch(parameters, max_norm, total_norm, foreach)
+
+
+def norm_of_alike(tensors: list[Tensor]) -> Tensor | None:
+    """What torch computes, to the bit, for tensors of one type on one GPU; None for others.
+
+    torch sorts the tensors by type and device and moves each norm to the first device. For some hundred small
+    tensors that costs the host more than all that Guard does at a step, and here there is nothing to sort.
+    """
+    if torch.compiler.is_dynamo_compiling() or torch.is_grad_enabled() or not tensors[0].is_cuda:
+        return None
+    if set(map(type, tensors)) != {Tensor} or len(set(map(_DTYPE, tensors))) != 1:
+        return None
+    try:
+        norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors)))
+    except RuntimeError:  # on several devices, or of a layout that has no such norm: torch says what is wrong
+        return None
+    return norm
+
+
+def clipped_alike(parameters: Any, max_norm: float, total_norm: Tensor) -> bool:
+    """Clip gradients just as torch does, where their norm was just heard; say whether that was done."""
+    if not _heard or parameters.__class__ is not list or torch.is_grad_enabled():
+        return False
+    grads, norm, are_alike = _heard[-1]
+    if not are_alike or norm is not total_norm:
+        return False
+    own = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if len(own) != len(grads) or not all(map(is_, own, grads)):
+        return False
+    torch._foreach_mul_(grads, torch.clamp(float(max_norm) / (total_norm + MARGIN), max=1.0))
+    return True
 
 
 class Ear:

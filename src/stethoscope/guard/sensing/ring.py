@@ -6,7 +6,7 @@ that somebody writes to before it is gathered is left out, and `is_steady` says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,22 +14,29 @@ from torch import Tensor
 
 BUFFERS = 3  # windows on their way: one that is judged, one that is copied, one that is begun
 
-Sight = tuple[Tensor, int]  # a number on a device, and how often its memory had been written to by then
-Row = Mapping[str, Sight]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Numbers of one step on a device, by name; `writes` says how often the memory of each was written to."""
+
+    names: list[str]
+    numbers: list[Tensor]
+    writes: list[int]
 
 
-def sight(number: Tensor) -> Sight:
-    """See a number as it is, without the graph behind it."""
-    number = number.detach()
-    return number, _writes(number)
+def writes_to(number: Tensor) -> int:
+    """How often the memory of a tensor was written to."""
+    try:
+        return number._version
+    except RuntimeError:  # tensors of the inference mode do not count
+        return 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
     """Rows on their way to the host; `rows` waits until they have arrived."""
 
-    length: int
-    _names: list[tuple[int, str]]  # for each number, its row and its name
+    _names: list[list[str]]  # of each row
     _held: Tensor
     _arrived: torch.cuda.Event | None = None
 
@@ -37,10 +44,9 @@ class Window:
         """What was seen at each step, by name."""
         if self._arrived is not None:
             self._arrived.synchronize()
-        found: list[dict[str, float]] = [{} for _ in range(self.length)]
-        for (row, name), number in zip(self._names, self._held.tolist(), strict=True):
-            found[row][name] = number
-        return found
+        numbers = iter(self._held.tolist())
+        # The names come first: zip asks for them before it asks for a number that belongs to the next row.
+        return [dict(zip(names, numbers, strict=False)) for names in self._names]
 
 
 class Ring:
@@ -52,26 +58,22 @@ class Ring:
         self._buffers: list[Tensor] = []
         self._sent = 0
 
-    def send(self, rows: Sequence[Row]) -> Window:
+    def send(self, rows: Sequence[Seen]) -> Window:
         """Begin to copy the numbers of some steps to the host."""
-        names: list[tuple[int, str]] = []
-        numbers: list[Tensor] = []
-        lost = _overwritten(rows)
-        for at, row in enumerate(rows):
-            for name, (number, writes) in row.items():
-                if (at, name) in lost or _writes(number) != writes:
-                    self.is_steady = False
-                else:
-                    names.append((at, name))
-                    numbers.append(_alike(number, self._device))
-        gathered = torch.stack(numbers) if numbers else torch.empty(0, device="cpu")
+        numbers = [number for row in rows for number in row.numbers]
+        if not _are_as_seen(numbers, [writes for row in rows for writes in row.writes]):
+            rows = [_without(row, lost) for row, lost in zip(rows, _overwritten(rows), strict=True)]
+            self.is_steady &= len(numbers) == sum(len(row.numbers) for row in rows)
+            numbers = [number for row in rows for number in row.numbers]
+        names = [row.names for row in rows]
+        gathered = _gathered(numbers, self._device)
         if gathered.device.type != "cuda":
-            return Window(len(rows), names, gathered.cpu())
+            return Window(names, gathered.cpu())
         held = self._buffer(len(numbers))
         held.copy_(gathered, non_blocking=True)
         arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]
         arrived.record()
-        return Window(len(rows), names, held, arrived)
+        return Window(names, held, arrived)
 
     def _buffer(self, size: int) -> Tensor:
         """Pinned memory that no window is on its way into; taking it may wait, so all is taken at once."""
@@ -83,32 +85,58 @@ class Ring:
         return self._buffers[self._sent % BUFFERS][:size]
 
 
-def _overwritten(rows: Sequence[Row]) -> set[tuple[int, str]]:
-    """Numbers in memory that a later row uses too, as with CUDA graphs: it holds the last one only."""
-    lost: set[tuple[int, str]] = set()
+def _are_as_seen(numbers: Sequence[Tensor], writes: Sequence[int]) -> bool:
+    """Whether nobody has written to any of them, and each has its own memory."""
+    try:
+        return [number._version for number in numbers] == writes and len(
+            {number.data_ptr() for number in numbers}
+        ) == len(numbers)
+    except RuntimeError:  # of the inference mode, or overwritten by a replay of a graph
+        return False
+
+
+def _overwritten(rows: Sequence[Seen]) -> list[set[int]]:
+    """By row, the places of numbers that are not what they were.
+
+    Memory that a later row uses too, as with CUDA graphs, holds the number of the last one only.
+    """
+    lost: list[set[int]] = [set() for _ in rows]
     last: dict[int, int] = {}
     for at in range(len(rows) - 1, -1, -1):
-        for name, (number, _) in rows[at].items():
+        for place, (number, writes) in enumerate(zip(rows[at].numbers, rows[at].writes, strict=True)):
             try:
-                if last.setdefault(number.data_ptr(), at) != at:
-                    lost.add((at, name))
+                is_last = last.setdefault(number.data_ptr(), at) == at
             except RuntimeError:  # said of what a later replay of a graph has overwritten
-                lost.add((at, name))
+                is_last = False
+            if not is_last or writes_to(number) != writes:
+                lost[at].add(place)
     return lost
+
+
+def _without(row: Seen, lost: set[int]) -> Seen:
+    kept = [place for place in range(len(row.names)) if place not in lost]
+    return Seen(
+        [row.names[place] for place in kept],
+        [row.numbers[place] for place in kept],
+        [row.writes[place] for place in kept],
+    )
+
+
+def _gathered(numbers: Sequence[Tensor], device: torch.device) -> Tensor:
+    """All numbers in one tensor, with one kernel where they are alike."""
+    if not numbers:
+        return torch.empty(0, device="cpu")
+    try:
+        gathered = torch.stack(list(numbers))
+        if gathered.dim() == 1 and gathered.device == device:
+            return gathered.float()
+    except RuntimeError:  # of several shapes, or on several devices
+        pass
+    return torch.stack([_alike(number, device) for number in numbers])
 
 
 def _alike(number: Tensor, device: torch.device) -> Tensor:
     """One number as float32 on the device; the mean of a loss that was not reduced."""
     if number.dim():
         number = number.float().mean()
-    if number.dtype is torch.float32 and number.device == device:
-        return number
     return number.to(device, torch.float32, non_blocking=True)
-
-
-def _writes(number: Tensor) -> int:
-    """How often the memory of a tensor was written to."""
-    try:
-        return number._version
-    except RuntimeError:  # tensors of the inference mode do not count
-        return 0

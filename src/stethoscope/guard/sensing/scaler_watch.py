@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from stethoscope.guard.sensing.clip_norm import total_norm
-from stethoscope.guard.sensing.stepping import Stepping, Update, Way, gradients, is_capturing, usable_norm
+from stethoscope.guard.sensing.stepping import Stepping, Update, Way, gradients, is_capturing, plain_norm
 
 
 class ScalerWatch:
@@ -92,7 +92,7 @@ class ScalerWatch:
         grads = gradients(stepping.optimizer)
         if not grads:
             return
-        norm = usable_norm(stepping.optimizer, total_norm(grads))
+        norm = plain_norm(total_norm(grads))
         self._skipped(Update(stepping.number, stepping.optimizer, grads, Way.SCALER, norm, known_bad=True))
 
 

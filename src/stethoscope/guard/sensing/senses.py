@@ -6,7 +6,7 @@ Nothing here waits for a device: losses and norms are kept as the tensors they a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,11 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from stethoscope.guard.culprit.recall import called_modules
-from stethoscope.guard.sensing.ring import Sight, sight
+from stethoscope.guard.sensing.ring import Seen, writes_to
 from stethoscope.guard.sensing.stepping import Update, Way
 
 Amount = Tensor | float
-Batch = tuple[Sight | float, Mapping[str, Sight | float]]  # the loss of one, and its parts
+# The loss of a batch and its parts: what they are called, and each with the writes to its memory.
+Batch = tuple[tuple[str, ...], list[Amount], list[int]]
 
 LOSS = "loss"
 MOST_INPUTS = 4  # tensors of one batch that are looked at; further ones are masks and the like
@@ -42,76 +43,68 @@ class Taken:
     wall: float = 0.0
     step_time: float = 0.0
     data_time: float = 0.0
-    rate: Sight | float = 0.0
+    rate: Amount = 0.0
     ratio: Tensor | None = None
     scale: Tensor | None = None
     given: float | None = None  # "input" of `Observation`
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One step in order. `seen` are numbers on the device, `known` numbers on the host."""
 
     device: torch.device
-    seen: dict[str, Sight]
+    seen: Seen
     known: dict[str, float]
 
-    def put(self, name: str, amount: Sight | Amount) -> None:
+    def put(self, name: str, amount: Amount, writes: int | None = None) -> None:
         """Put down a number, on the side where it is."""
-        if isinstance(amount, tuple):
-            if amount[0].is_cpu and self.device.type != "cpu":
-                self.known[name] = on_host(amount[0])
-            else:
-                self.seen[name] = amount
-        elif isinstance(amount, Tensor) and not amount.is_cpu:
-            self.seen[name] = sight(amount)
-        else:
+        if isinstance(amount, float):
+            self.known[name] = amount
+        elif not isinstance(amount, Tensor):
             self.known[name] = float(amount)
+        elif not amount.is_cpu or self.device.type == "cpu":
+            self.seen.names.append(name)
+            self.seen.numbers.append(amount)
+            self.seen.writes.append(writes_to(amount) if writes is None else writes)
+        else:
+            self.known[name] = on_host(amount)
 
 
 def row(taken: Taken, device: torch.device, is_skipping: bool) -> Row:
     """Put the numbers of a step in order. `is_skipping` says that bad steps are kept from the weights."""
-    found = Row(device, {}, {"step_time": taken.step_time, "data_time": taken.data_time})
-    for name, amount in _losses(taken.batches):
-        found.put(name, amount)
+    found = Row(device, Seen([], [], []), {"step_time": taken.step_time, "data_time": taken.data_time})
+    put = found.put
+    names, losses, writes = taken.batches[0] if len(taken.batches) == 1 else _means(taken.batches)
+    for name, loss, written in zip(names, losses, writes, strict=True):
+        put(name, loss, written)
     for update in taken.updates:
-        found.put("grad_norm" if update.number == 0 else f"grad_norm/{update.number}", update.norm)
-    found.put("skipped", _skipped(taken.updates, is_skipping))
-    found.put("lr", taken.rate)
-    now_and_then = (("update_ratio", taken.ratio), ("loss_scale", taken.scale), ("input", taken.given))
-    for name, maybe in now_and_then:
-        if maybe is not None:
-            found.put(name, maybe)
+        put("grad_norm" if update.number == 0 else f"grad_norm/{update.number}", update.norm)
+    put("skipped", _skipped(taken.updates, is_skipping))
+    put("lr", taken.rate)
+    if taken.ratio is not None:
+        put("update_ratio", taken.ratio)
+    if taken.scale is not None:
+        put("loss_scale", taken.scale)
+    if taken.given is not None:
+        put("input", taken.given)
     return found
 
 
-def _losses(batches: Sequence[Batch]) -> Iterator[tuple[str, Sight | Amount]]:
-    """The loss and its parts by name; their means, where there were several batches."""
-    if len(batches) == 1:
-        yield LOSS, batches[0][0]
-        yield from ((part_name(name), amount) for name, amount in batches[0][1].items())
-        return
-    amounts: dict[str, list[Sight | float]] = {}
-    for loss, parts in batches:
-        amounts.setdefault(LOSS, []).append(loss)
-        for name, amount in parts.items():
-            amounts.setdefault(part_name(name), []).append(amount)
-    for name, several in amounts.items():
-        yield name, _mean(several)
+def _means(batches: Sequence[Batch]) -> Batch:
+    """The loss and its parts over the batches of a step."""
+    amounts: dict[str, list[Amount]] = {}
+    for names, losses, _ in batches:
+        for name, loss in zip(names, losses, strict=True):
+            amounts.setdefault(name, []).append(loss)
+    means = [sum(several) / len(several) for several in amounts.values()]
+    return tuple(amounts), means, [writes_to(one) if isinstance(one, Tensor) else 0 for one in means]
 
 
 @cache
-def part_name(name: str) -> str:
-    """What a part of the loss is called."""
-    return f"{LOSS}/{name}"
-
-
-def _mean(amounts: Sequence[Sight | float]) -> Amount:
-    """The mean over the batches of a step."""
-    total: Amount = 0.0
-    for amount in amounts:
-        total = total + (amount[0] if isinstance(amount, tuple) else amount)
-    return total / len(amounts)
+def loss_names(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """What the loss and its parts are called."""
+    return (LOSS, *(f"{LOSS}/{name}" for name in parts))
 
 
 def _skipped(updates: Sequence[Update], is_skipping: bool) -> Amount:
@@ -133,14 +126,9 @@ def on_host(amount: Amount) -> float:
     return float(one_number(amount).item() if isinstance(amount, Tensor) else amount)
 
 
-def held(amount: Amount) -> Sight | float:
-    """A number that is left where it is; whether it is one is asked later."""
-    return sight(amount) if isinstance(amount, Tensor) else float(amount)
-
-
-def copied(amount: Amount) -> Sight | float:
+def copied(amount: Amount) -> Amount:
     """A number that is copied where it is, because somebody may write to it."""
-    return sight(amount.detach().clone()) if isinstance(amount, Tensor) else float(amount)
+    return amount.detach().clone() if isinstance(amount, Tensor) else float(amount)
 
 
 def one_number(tensor: Tensor) -> Tensor:

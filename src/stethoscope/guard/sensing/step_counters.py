@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-ADDS, SUBTRACTS = "_foreach_add_", "_foreach_sub_"  # looked up in torch by the fused optimizers at each step
 STEP = "step"
 
 Joined = dict[int, tuple[Tensor, list[Tensor]]]  # by the first counter, all in one tensor, and one by one
@@ -27,52 +26,60 @@ _joined: WeakKeyDictionary[Optimizer, Joined] = WeakKeyDictionary()
 class StepCounters:
     """The step counters of a fused optimizer. Between `listen` and `leave` they are counted together.
 
-    Whatever is not just that counting is done as torch does it.
+    Fused optimizers look `torch._foreach_add_` and `torch._foreach_sub_` up at each step. Whatever is not
+    just that counting is done as torch does it.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
         self._optimizer = optimizer
         self._flag: Tensor | None = None
         self._joined = _joined.setdefault(optimizer, {})
-        self._own: dict[str, Any] = {ADDS: self._added, SUBTRACTS: self._subtracted}
-        self._torch: dict[str, Any] = {}  # what stood in their place
+        self._counting: tuple[list[Tensor], Tensor] | None = None  # what one was just added to
+        self._torch: Any = torch  # its functions are replaced by those of the same meaning
+        self._adds, self._subtracts = self._added, self._subtracted
+        self._torch_adds: Any = None  # what stood in their place
+        self._torch_subtracts: Any = None
 
     def listen(self, flag: Tensor) -> None:
         """Wait for the counting of a step, which this flag takes back."""
         self._flag = flag
-        for name, own in self._own.items():
-            found = getattr(torch, name)
-            if found is not own:
-                self._torch[name] = found
-                setattr(torch, name, own)
+        module = self._torch
+        if module._foreach_add_ is not self._adds:
+            self._torch_adds, module._foreach_add_ = module._foreach_add_, self._adds
+        if module._foreach_sub_ is not self._subtracts:
+            self._torch_subtracts, module._foreach_sub_ = module._foreach_sub_, self._subtracts
 
     def leave(self) -> None:
         """Leave torch as it was."""
-        if self._flag is not None:
-            self._flag = None
-            for name, own in self._own.items():
-                if getattr(torch, name) is own:
-                    setattr(torch, name, self._torch[name])
+        if self._flag is None:
+            return
+        self._flag = self._counting = None
+        module = self._torch
+        if module._foreach_add_ is self._adds:
+            module._foreach_add_ = self._torch_adds
+        if module._foreach_sub_ is self._subtracts:
+            module._foreach_sub_ = self._torch_subtracts
 
     def _added(self, counters: Any, amount: Any, *args: Any, **kwargs: Any) -> None:
         is_counting = type(amount) is int and amount == 1 and not args and not kwargs
         together = self._together(counters) if is_counting else None
         if together is None:
-            self._torch[ADDS](counters, amount, *args, **kwargs)
+            self._torch_adds(counters, amount, *args, **kwargs)
         else:
             together.add_(1)
+            self._counting = counters, together
 
     def _subtracted(self, counters: Any, others: Any, *args: Any, **kwargs: Any) -> None:
         flag = self._flag
         if flag is None or not _are_all(others, flag):
-            self._torch[SUBTRACTS](counters, others, *args, **kwargs)
-            return
-        together = self._together(counters)
-        if together is None:
-            self._torch[SUBTRACTS](counters, others, *args, **kwargs)
-            self._join(counters)
-        else:
+            self._torch_subtracts(counters, others, *args, **kwargs)
+        elif self._counting is not None and self._counting[0] is counters:
+            self._counting[1].sub_(flag)
+        elif (together := self._together(counters)) is not None:
             together.sub_(flag)
+        else:
+            self._torch_subtracts(counters, others, *args, **kwargs)
+            self._join(counters)
 
     def _together(self, counters: Any) -> Tensor | None:
         """These counters side by side, where they are."""

@@ -108,11 +108,13 @@ class Stepping:
         """Look at the gradients; those that a closure has yet to compute, behind it."""
         # Where the step is being compiled, this assignment is all that is left of the hook: no break in the
         # graph, and nothing is compiled again.
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_dynamo_compiling():
             self.is_compiled = True
             return None
         self.stepped = True
-        closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
+        closure = kwargs.get("closure") if kwargs else None
+        if closure is None and len(args) > 1:
+            closure = args[1]
         if not callable(closure):
             self._look()
             return None
@@ -131,34 +133,37 @@ class Stepping:
         return with_look
 
     def _look(self) -> None:
+        """Look at the gradients. This runs once a step and finds its code cold, so it makes few calls."""
         try:
-            self._update = self._looked_at()
-            if self._update is not None:
-                self._listener.before(self._update)
-                if self._skips:
-                    self._keep_from_weights(self._update)
+            heard = self._ear.quick(self._first.grad if self._first is not None else None)
+            grads = heard[0] if heard is not None else gradients(self.optimizer)
+            if not grads:
+                return
+            if grads[0].is_cuda and torch.cuda.is_current_stream_capturing():
+                self._listener.captured()
+                return
+            if heard is None:
+                heard = self._ear.full(grads)
+                self._first = first_with_gradient(self.optimizer)
+            clip_norm.forget()
+            norm = heard[1] if heard is not None else clip_norm.total_norm(grads)
+            if type(norm) is not Tensor or norm.requires_grad or norm.dtype is not torch.float32:
+                norm = plain_norm(norm)
+            scale = getattr(self.optimizer, "grad_scale", None)
+            if scale is not None:
+                norm = norm / scale
+            self._update = update = Update(self.number, self.optimizer, grads, self.way, norm)
+            self._judge(update)
+            self._listener.before(update)
+            if self._skips:
+                self._keep_from_weights(update)
         except GuardStopped:
             raise
         except Exception as problem:
             self._give_back()
             self._listener.failed(problem)
 
-    def _looked_at(self) -> Update | None:
-        heard = self._ear.quick(self._first.grad if self._first is not None else None)
-        grads = heard[0] if heard is not None else gradients(self.optimizer)
-        if not grads:
-            return None
-        if is_capturing(grads[0]):
-            self._listener.captured()
-            return None
-        if heard is None:
-            heard = self._ear.full(grads)
-            self._first = first_with_gradient(self.optimizer)
-        clip_norm.forget()
-        norm = usable_norm(self.optimizer, heard[1] if heard is not None else clip_norm.total_norm(grads))
-        return self._judged(Update(self.number, self.optimizer, grads, self.way, norm))
-
-    def _judged(self, update: Update) -> Update:
+    def _judge(self, update: Update) -> None:
         """Say who knows whether the norm is finite, without waiting for the device."""
         update.bad = getattr(self.optimizer, FOUND_INF, None)
         if self.by_scaler or update.bad is not None:
@@ -170,29 +175,37 @@ class Stepping:
             update.known_bad = not math.isfinite(update.norm.item())
         elif self._skips:
             update.bad = self._flags.of(update.norm)
-        return update
 
     def _keep_from_weights(self, update: Update) -> None:
         """Let the optimizer skip this step where its gradients are not finite."""
-        if update.way is not Way.HOST and update.bad is not None:
+        if update.way is Way.HOST:
+            if update.known_bad is None:
+                update.known_bad = bool(update.bad)  # this waits for the device
+            if update.known_bad:
+                update.hidden = hidden(update.optimizer)
+            return
+        if update.bad is not None:
             self._counters.listen(update.bad)
         if update.way is Way.DEVICE:
             optimizer: Any = update.optimizer
             optimizer.found_inf = update.bad
             if not update.divided:
                 optimizer.grad_scale = None
-        elif update.way is Way.HOST:
-            if update.known_bad is None:
-                update.known_bad = bool(update.bad)  # this waits for the device
-            if update.known_bad:
-                update.hidden = hidden(update.optimizer)
 
     def _give_back(self) -> None:
         """Undo what was done to the optimizer for one step."""
         update, self._update = self._update, None
-        if update is not None:
-            given_back(update)
-            self._counters.leave()
+        if update is None:
+            return
+        if update.hidden is not None:
+            for parameter, grad in update.hidden:
+                parameter.grad = grad
+            update.hidden = None
+        if update.way is Way.DEVICE:
+            held = update.optimizer.__dict__
+            held.pop(FOUND_INF, None)
+            held.pop("grad_scale", None)
+        self._counters.leave()
 
     def _after(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         update = self._update
@@ -244,14 +257,11 @@ def way_of(optimizer: Optimizer) -> Way:
     return Way.DEVICE if fused and getattr(optimizer, "_step_supports_amp_scaling", False) else Way.HOST
 
 
-def usable_norm(optimizer: Optimizer, norm: Tensor) -> Tensor:
-    """The norm of the gradients as they will be used, as one float32 number without a graph."""
-    if type(norm) is not Tensor and hasattr(norm, "full_tensor"):  # spread over ranks
+def plain_norm(norm: Tensor) -> Tensor:
+    """A norm as one float32 number without a graph."""
+    if hasattr(norm, "full_tensor"):  # spread over ranks
         norm = norm.full_tensor()
-    if norm.requires_grad or norm.dtype is not torch.float32:
-        norm = norm.detach().float()
-    scale = getattr(optimizer, "grad_scale", None)
-    return norm if scale is None else norm / scale
+    return norm.detach().float()
 
 
 def divide(update: Update, divisor: Tensor) -> None:
@@ -274,16 +284,6 @@ def hidden(optimizer: Optimizer) -> list[tuple[Tensor, Tensor]]:
                 taken.append((parameter, parameter.grad))
                 parameter.grad = None
     return taken
-
-
-def given_back(update: Update) -> None:
-    """Undo what was done to an optimizer for one step."""
-    for parameter, grad in update.hidden or ():
-        parameter.grad = grad
-    update.hidden = None
-    if update.way is Way.DEVICE:
-        vars(update.optimizer).pop(FOUND_INF, None)
-        vars(update.optimizer).pop("grad_scale", None)
 
 
 def is_capturing(tensor: Tensor) -> bool:
