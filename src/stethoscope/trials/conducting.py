@@ -5,7 +5,7 @@ What is stored already is not made again. Three rules end something early, and n
 ahead, so none favours an arm:
 
     a run whose loss or metric is not finite any more is stopped, and counts as a failed run
-    an arm of which the first three runs broke before they measured anything is not run further
+    an arm of which the first three runs took too long, or too much memory, is not run further
     a trial whose first runs all broke, or left no metric, is ended with what they said
 """
 
@@ -25,6 +25,7 @@ from stethoscope.errors import StethoscopeError
 from stethoscope.trials.arms import arms_of, changes_in
 from stethoscope.trials.backend import Backend
 from stethoscope.trials.edits import Edited, edited, edited_files, placebo_for
+from stethoscope.trials.effects import broken_arms
 from stethoscope.trials.judging import judge
 from stethoscope.trials.local import LocalProcesses, usual_slots
 from stethoscope.trials.projects import Plan, Snapshot, hashes, links_changed, planned, taken
@@ -34,7 +35,7 @@ from stethoscope.trials.store import FINAL, RESULTS, opened, store, stored, writ
 from stethoscope.trials.trial import Arm, Ending, Outcome, Trial, TrialResult, Variable
 from stethoscope.trials.trial_json import rendered
 
-BROKEN_RUNS = 3  # of an arm, its first ones
+USELESS_RUNS = 3  # of an arm, its first ones
 HOPELESS_TRIAL = 2  # runs, all of them without anything to judge
 WAIT_SECONDS = 0.2
 PICTURE = "trial.svg"
@@ -233,7 +234,7 @@ def _conduct(
     while (waiting and not late) or running:
         while waiting and not late and len(running) < backend.slots:
             arm, seed = waiting.pop(0)
-            if _is_broken(arm, outcomes):
+            if _is_hopeless(arm, outcomes):
                 outcomes[arm, seed] = _skipped(arm, seed, prepared)
                 continue
             backend.start(_job(prepared, arm, seed, deadline, keep))
@@ -303,13 +304,14 @@ def _cut_short(outcome: Outcome) -> Outcome:
     return replace(outcome, ending=Ending.NOT_RUN, why="the time for the whole trial was over")
 
 
-def _is_broken(arm: str, outcomes: Mapping[tuple[str, int], Outcome]) -> bool:
+def _is_hopeless(arm: str, outcomes: Mapping[tuple[str, int], Outcome]) -> bool:
     ended = [outcome.ending for (of, _), outcome in outcomes.items() if of == arm]
-    return len(ended) >= BROKEN_RUNS and all(ending is Ending.BROKEN for ending in ended)
+    useless = (Ending.TIMED_OUT, Ending.OVER_MEMORY, Ending.NOT_RUN)
+    return len(ended) >= USELESS_RUNS and all(ending in useless for ending in ended)
 
 
 def _skipped(arm: str, seed: int, prepared: Prepared) -> Outcome:
-    why = f"the first {BROKEN_RUNS} runs of this arm broke"
+    why = f"the first {USELESS_RUNS} runs of this arm took too long or too much memory"
     return Outcome(arm, seed, Ending.NOT_RUN, why=why, key=prepared.keys[arm, seed])
 
 
@@ -347,7 +349,7 @@ def _judged(
 ) -> TrialResult:
     trial = prepared.trial
     ordered = [outcomes[pair] for pair in prepared.keys if pair in outcomes]
-    complete = len(ordered) == len(prepared.keys) and all(one.ending in FINAL for one in ordered)
+    complete = len(ordered) == len(prepared.keys) and all(one.ending.conclusive for one in ordered)
     said = [*_about_pairs(trial), *notes, *_about_endings(ordered)]
     return judge(trial, prepared.arms, ordered, said, complete)
 
@@ -360,9 +362,11 @@ def _about_pairs(trial: Trial) -> list[str]:
 
 
 def _about_endings(outcomes: Sequence[Outcome]) -> list[str]:
-    counted = Counter(one.ending for one in outcomes if one.ending not in FINAL)
+    broken = broken_arms(outcomes)
+    silent = [one for one in outcomes if one.ending not in FINAL and one.arm not in broken]
+    counted = Counter(one.ending for one in silent)
     return [
         f"{count} of {len(outcomes)} runs say nothing and are left out: {ending}. "
-        + next(f"({one.arm}, seed {one.seed}: {one.why})" for one in outcomes if one.ending is ending)
+        + next(f"({one.arm}, seed {one.seed}: {one.why})" for one in silent if one.ending is ending)
         for ending, count in counted.items()
     ]

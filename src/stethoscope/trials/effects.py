@@ -17,7 +17,7 @@ import numpy as np
 
 from stethoscope.trials.arms import arm_with
 from stethoscope.trials.paired import adjusted, interval, probability
-from stethoscope.trials.trial import Arm, Change, Effect, Outcome, Role, Trial
+from stethoscope.trials.trial import Arm, Change, Effect, Ending, Outcome, Role, Trial
 
 ALPHA = 0.05
 MARGIN_SHARE = 0.25  # of the distance between sick and cured
@@ -59,14 +59,31 @@ def scores_of(trial: Trial, outcomes: Sequence[Outcome], own: bool) -> Scores:
     """The scores of every arm and seed; a run that failed counts as the bar, or as the worst seen."""
     sign = 1.0 if trial.metric.goal == "max" else -1.0
     failed = score_of_failures(trial, outcomes, own)
+    broken = broken_arms(outcomes)
     scores: dict[str, dict[int, float]] = {}
     for one in outcomes:
         value = one.own if own else one.score
-        if one.ending.failed or (value is not None and not math.isfinite(value)):
+        infinite = value is not None and not math.isfinite(value)
+        if infinite or one.ending.failed or (one.ending is Ending.BROKEN and one.arm in broken):
             value = failed
         if value is not None:
             scores.setdefault(one.arm, {})[one.seed] = sign * value
     return scores
+
+
+def broken_arms(outcomes: Sequence[Outcome]) -> frozenset[str]:
+    """The arms of which every run failed, some before they measured anything, while others have scores.
+
+    A single run that breaks so may have met a full disk; an arm that always does is broken by its changes.
+    """
+    ended: dict[str, set[Ending]] = {}
+    for one in outcomes:
+        if one.ending.conclusive:
+            ended.setdefault(one.arm, set()).add(one.ending)
+    broken = {
+        arm for arm, endings in ended.items() if Ending.BROKEN in endings and Ending.SCORED not in endings
+    }
+    return frozenset(broken) if len(broken) < len(ended) else frozenset()
 
 
 def bench_of(trial: Trial, arms: Sequence[Arm], scores: Scores) -> Bench:

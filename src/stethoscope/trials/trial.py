@@ -195,7 +195,7 @@ class Ending(StrEnum):
     SCORED = "scored"
     DIVERGED = "diverged"  # it ran, and its score is not finite
     CRASHED = "crashed"  # it had begun to train; counts as a run that failed
-    BROKEN = "broken"  # it ended with an error before it measured anything; says nothing about the change
+    BROKEN = "broken"  # it ended with an error before it measured anything
     TIMED_OUT = "timed out"
     OVER_MEMORY = "over memory"
     KILLED = "killed"  # by a signal that was not ours
@@ -204,8 +204,13 @@ class Ending(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the training itself failed, which is a result; the others say nothing about a change."""
+        """Whether the training itself failed, which is a result."""
         return self in (Ending.DIVERGED, Ending.CRASHED)
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether a run came to an end of its own, good or bad."""
+        return self in (Ending.SCORED, Ending.DIVERGED, Ending.CRASHED, Ending.BROKEN)
 
 
 @dataclass(frozen=True, slots=True)

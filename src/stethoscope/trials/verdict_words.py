@@ -7,9 +7,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stethoscope.trials.effects import ALPHA, Bench, Shown, State, is_cure, score_of_failures, share_of
+from stethoscope.trials.effects import (
+    ALPHA,
+    Bench,
+    Shown,
+    State,
+    broken_arms,
+    is_cure,
+    score_of_failures,
+    share_of,
+)
 from stethoscope.trials.paired import smallest_probability
-from stethoscope.trials.trial import Class, Effect, Outcome, Trial, Verdict
+from stethoscope.trials.trial import Class, Effect, Ending, Outcome, Trial, Verdict
 
 MOST_SEEDS_ADVISED = 200  # more than anybody runs to settle one change
 # Standard errors: 1.96 for the interval or the test, and 1.64 to get there 95 times in 100.
@@ -99,13 +108,18 @@ def _about_seeds(trial: Trial, same: bool) -> Iterator[str]:
 
 
 def _about_failures(trial: Trial, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    failed = sum(one.ending.failed for one in outcomes)
+    broken = broken_arms(outcomes)
+    failed = sum(one.ending.failed or (one.ending is Ending.BROKEN and one.arm in broken) for one in outcomes)
     if not failed:
         return
     value = score_of_failures(trial, outcomes)
     kind = "the bar" if trial.metric.bar is not None else "the worst value of any run"
     counted = f"; they count as {value:.4g}, {kind}." if value is not None else ", and nothing says how bad."
     yield f"{failed} of {len(outcomes)} runs failed{counted}"
+    for arm in sorted(broken):
+        first = next(one for one in outcomes if one.arm == arm and one.ending is Ending.BROKEN)
+        said = next((line.strip() for line in reversed(first.tail) if line.strip()), "nothing")
+        yield f"Every run of the arm {arm!r} broke: {first.why}; it said: {said}"
 
 
 def _about_cure(bench: Bench) -> Iterator[str]:
