@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import json
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +21,8 @@ pytest.importorskip("safetensors")
 
 from scipy import ndimage  # noqa: E402
 
-from stethoscope.clinic.cases.nano_sr import cure  # noqa: E402
+from stethoscope.clinic.case import Case, Change, Role  # noqa: E402
+from stethoscope.clinic.cases.nano_sr import case, cure  # noqa: E402
 from stethoscope.clinic.cases.nano_sr.nanosr import (  # noqa: E402
     arch,
     data,
@@ -30,7 +33,9 @@ from stethoscope.clinic.cases.nano_sr.nanosr import (  # noqa: E402
     model,
     options,
 )
-from stethoscope.clinic.edit import apply  # noqa: E402
+from stethoscope.clinic.cases.nano_sr_healthy.case import CASE as healthy  # noqa: E402, N811
+from stethoscope.clinic.edit import Edit, apply, copy_files  # noqa: E402
+from tests.clinic.projects import imported  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = cure.PROJECT / "options"
@@ -324,7 +329,154 @@ def test_the_cured_run_improves_to_the_end_and_beats_bicubic() -> None:
         assert values[-1] > bicubic[metric]
 
 
+# The case
+
+both_cases = pytest.mark.parametrize("patient", [case.CASE, healthy], ids=lambda one: one.name)
+# What the two write-ups propose to change, by the numbers of their claims.
+PROPOSALS = {"000.11", "000.13", "000.14", "000.15", "000.16", "000.17", "000.18"} | {
+    *("001.2", "001.4", "001.6", "001.7", "001.8", "001.9", "001.12", "001.14")
+}
+
+
+@both_cases
+def test_every_change_fits_its_sources_alone_and_in_every_size(patient: Case, tmp_path: Path) -> None:
+    for change in patient.changes:
+        laid_out(patient, tmp_path / change.name)
+        laid_out(patient, tmp_path / change.name, change.edits)
+        for size in patient.sizes:
+            laid_out(patient, tmp_path / change.name, (*size.edits, *change.edits))
+    assert len({change.name for change in patient.changes}) == len(patient.changes)
+
+
+@both_cases
+def test_every_change_really_changes_the_project(patient: Case, tmp_path: Path) -> None:
+    laid_out(patient, tmp_path / "sick")
+    for change in patient.changes:
+        laid_out(patient, tmp_path / change.name, change.edits)
+        differing = {
+            name for name in patient.sources if read(tmp_path, change, name) != read(tmp_path, None, name)
+        }
+        assert differing == {edit.file for edit in change.edits}, change.name
+
+
+def test_every_proposal_of_the_write_ups_is_among_the_changes() -> None:
+    changes = (*case.CASE.changes, *healthy.changes)
+    claims = {claim for change in changes if change.role is Role.ADVICE for claim in change.claims}
+    assert claims >= PROPOSALS
+    assert all(re.fullmatch(r"00[01](\.\d{1,2})?", claim) for claim in claims)
+
+
+def test_the_short_settings_are_the_recorded_ones_at_another_length() -> None:
+    recorded = options.load_options(OPTIONS / "nano_sr.yml")
+    short = options.load_options(OPTIONS / "nano_sr_short.yml")
+    assert short.network_g == recorded.network_g
+    assert short.train.losses == recorded.train.losses
+    shares = [
+        [mark / opt.train.total_iter for mark in (*opt.train.scheduler.milestones, opt.train.warmup_iter)]
+        for opt in (recorded, short)
+    ]
+    assert shares[0] == pytest.approx(shares[1])
+
+
+def test_the_bar_is_what_bicubic_enlargement_scores(tmp_path: Path) -> None:
+    laid_out(case.CASE, tmp_path)
+    with imported(tmp_path, "judge") as (judge,):
+        enlarge = torch.nn.Upsample(scale_factor=2, mode="bicubic")
+        scores = judge.scores(enlarge)
+        errors = [
+            np.mean((whole(enlarge(lq.unsqueeze(0))) - whole(gt.unsqueeze(0)))[4:-4, 4:-4] ** 2)
+            for lq, gt in data.ProceduralPairs(judge.IMAGES, 2).pairs
+        ]
+    assert scores["val/psnr"] == pytest.approx(np.mean(10 * np.log10(255**2 / np.array(errors))), abs=1e-4)
+    assert scores["val/psnr"] == pytest.approx(case.BICUBIC_PSNR, abs=0.005)
+
+
+def test_the_reduced_size_is_sick_and_its_cure_learns(tmp_path: Path) -> None:
+    cures = tuple(change for change in case.CASE.changes if change.role is Role.CURE)
+    sick = judged(case.CASE, tmp_path / "sick")
+    cured = judged(case.CASE, tmp_path / "cured", *cures)
+    assert sick["iteration"] == cured["iteration"] == 60
+    assert sick["val/psnr"] < cured["val/psnr"] - 0.3
+    assert sick["val/ssim"] < cured["val/ssim"] - 0.04
+    assert sick["val/psnr"] < case.BICUBIC_PSNR
+
+
+def test_a_seed_decides_the_initial_weights_and_the_patches(tmp_path: Path) -> None:
+    opt = options.load_options(OPTIONS / "nano_sr_short.yml")
+    pairs = data.ProceduralPairs(opt.datasets.val, opt.scale)
+    first, second = (data.training_batch(pairs, opt.datasets.train, seed, 1)[0] for seed in (0, 1))
+    assert not torch.equal(first, second)
+    laid_out(case.CASE, tmp_path)
+    seeded = case.CASE.command.partition("&&")[0].replace("{seed}", "7")
+    subprocess.run(["bash", "-c", seeded], cwd=tmp_path, check=True)
+    assert options.load_options(tmp_path / "seeded.yml").manual_seed == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("clip-max-norm", "unknown option `train.grad_clip_max_norm`"),
+        ("min-weight-as-written", "must be float, got '1e-6'"),
+        ("resume-from-the-peak", "experiments/nano_sr/training_states/30.state"),
+    ],
+)
+def test_what_cannot_be_applied_is_refused_before_the_first_step(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    (change,) = (change for change in case.CASE.changes if change.name == name)
+    assert change.predicted == ("cannot be applied",)
+    run = trained(case.CASE, tmp_path, change)
+    assert run.returncode != 0
+    assert said in run.stderr
+    assert "l_g_total" not in run.stderr
+
+
 # Helpers
+
+
+def laid_out(patient: Case, folder: Path, edits: tuple[Edit, ...] = ()) -> None:
+    copy_files(patient.project, patient.sources, folder, edits)
+
+
+def read(folder: Path, change: Change | None, name: str) -> str:
+    return (folder / (change.name if change else "sick") / name).read_text(encoding="utf-8")
+
+
+def trained(patient: Case, folder: Path, *changes: Change) -> subprocess.CompletedProcess[str]:
+    """Run the command of a case in its reduced size, as a trial does."""
+    (size,) = (size for size in patient.sizes if size.name == "ci")
+    laid_out(patient, folder, (*size.edits, *(edit for change in changes for edit in change.edits)))
+    return in_bash(patient.command.replace("{seed}", "0"), folder)
+
+
+def judged(patient: Case, folder: Path, *changes: Change) -> dict[str, float]:
+    """Train a case and score it with the evaluator of an untouched copy."""
+    run = trained(patient, folder / "edited", *changes)
+    assert run.returncode == 0, run.stderr
+    laid_out(patient, folder / "untouched")
+    evaluated = in_bash(
+        patient.evaluate.replace("{run}", str(folder / "edited" / patient.run)), folder / "untouched"
+    )
+    assert evaluated.returncode == 0, evaluated.stderr
+    scores: dict[str, float] = json.loads(evaluated.stdout.splitlines()[-1])
+    return scores
+
+
+def in_bash(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def whole(image: torch.Tensor) -> np.ndarray:
+    return np.rint(image[0].clamp(0, 1).permute(1, 2, 0).numpy().astype(np.float64) * 255)
 
 
 @pytest.fixture
