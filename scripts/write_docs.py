@@ -1,11 +1,12 @@
 """Write what the documentation says about the program from the program itself.
 
-scripts/docs            write README.md's output block, those of docs/how-to/, and docs/reference/
+scripts/docs            write the output blocks of README.md and docs/how-to/, docs/reference/, docs/blocks/
 scripts/docs --check    write nothing; fail where a file differs from what would be written
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -30,6 +31,7 @@ from stethoscope.report.terminal import plain_console
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
+BLOCKS = ROOT / "src" / "stethoscope" / "blocks"
 WIDTH = 80  # columns of every output shown
 EXAMPLE = "examples/nano-sr"
 GENERATED = "<!-- Written by scripts/docs from the program; change the program instead. -->"
@@ -61,6 +63,7 @@ def written() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "commands.md", page("Commands", commands())
     yield REFERENCE / "json-report.md", page("The JSON report", json_names())
     yield REFERENCE / "log-formats.md", page("Log formats", log_formats())
+    yield from block_pages()
 
 
 def page(title: str, parts: Iterator[str]) -> str:
@@ -211,6 +214,88 @@ def format_row(reader: ModuleType) -> tuple[str, ...]:
 
 def first_line(reader: ModuleType) -> str:
     return (reader.__doc__ or "").strip().partition("\n")[0]
+
+
+# --- docs/blocks
+
+
+def block_pages() -> Iterator[tuple[Path, str]]:
+    """A page for every block, and one that lists them; read from the source, so that torch is not needed."""
+    trees = {file.stem: ast.parse(file.read_text("utf-8")) for file in sorted(BLOCKS.glob("[!_]*.py"))}
+    folder = ROOT / "docs" / "blocks"
+    yield folder / "README.md", page("Blocks", block_list(trees))
+    for name, tree in trees.items():
+        yield folder / f"{name}.md", page(name, block(name, tree))
+
+
+def block_list(trees: dict[str, ast.Module]) -> Iterator[str]:
+    yield (
+        "The parts of a training that do not break. Everything here is imported from `stethoscope.blocks`, "
+        "which needs `pip install 'stethoscope[torch]'`. Each page says what a block does, the failure it "
+        "prevents, and when not to use it."
+    )
+    rows = ((f"[{name}]({name}.md)", documentation(tree).partition("\n")[0]) for name, tree in trees.items())
+    yield table(("block", "what it does"), rows)
+
+
+def block(name: str, tree: ast.Module) -> Iterator[str]:
+    """A block's own page, its picture below the first sentence, and what it offers at the end."""
+    summary, _, rest = documentation(tree).partition("\n")
+    yield summary
+    picture = ROOT / "docs" / "pictures" / "blocks" / f"{name}.svg"
+    if picture.exists():
+        shown = re.search("<title>(.*?)</title>", picture.read_text("utf-8"))
+        yield f"![{shown[1] if shown else name}](../pictures/blocks/{name}.svg)"
+    yield re.sub(r"^## Example\n.*?(?=^## )", fenced_example, rest, flags=re.MULTILINE | re.DOTALL)
+    yield "## What it offers"
+    yield table(("name", "what it gives"), offered(tree))
+
+
+def fenced_example(found: re.Match[str]) -> str:
+    """The example's indented lines as a fenced block, which is shown in colours."""
+    code = dedent(found[0].partition("\n")[2]).strip("\n").rstrip()
+    return f"## Example\n\n```python\n{code}\n```\n\n"
+
+
+def offered(tree: ast.Module) -> Iterator[tuple[str, ...]]:
+    constants = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            said = documentation(node).partition("\n")[0]
+            if said:  # the signatures of an overloaded function say nothing
+                yield f"`{node.name}{signature(node, constants)}`", said
+
+
+def signature(node: ast.FunctionDef | ast.ClassDef, constants: dict[str, ast.Constant]) -> str:
+    """What it is called with: names and the values of defaults, without types."""
+    if isinstance(node, ast.ClassDef):
+        made = [
+            inner for inner in node.body if isinstance(inner, ast.FunctionDef) and inner.name == "__init__"
+        ]
+        return signature(made[0], constants) if made else ""
+    given = node.args
+    for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+        if argument is not None:
+            argument.annotation = None
+    given.args = [argument for argument in given.args if argument.arg != "self"]
+    given.defaults = [known(value, constants) for value in given.defaults]
+    given.kw_defaults = [value and known(value, constants) for value in given.kw_defaults]
+    return f"({ast.unparse(given)})"
+
+
+def known(value: ast.expr, constants: dict[str, ast.Constant]) -> ast.expr:
+    """A default's value, where it is the name of a constant of the file."""
+    return constants.get(value.id, value) if isinstance(value, ast.Name) else value
+
+
+def documentation(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> str:
+    return (ast.get_docstring(node) or "").strip()
 
 
 # --- commands.md
