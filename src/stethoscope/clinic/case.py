@@ -60,8 +60,8 @@ class Case:
     """One training system, sick as it stands in `project`.
 
     `command` is for bash, run inside a copy of the project; `{seed}` stands in it for a number. It leaves its
-    run in the folder `run`. `evaluate` is run behind it, from an untouched copy of the project, with the run's
-    folder in place of `{run}`, and prints the metric as one JSON object on its last line.
+    run in the folder `run`. `evaluate` is run behind it, from an untouched copy of the project, with the
+    run's folder in place of `{run}`, and prints the metric as one JSON object on its last line.
     """
 
     name: str
@@ -76,4 +76,5 @@ class Case:
     changes: tuple[Change, ...]
     sizes: tuple[Size, ...]
     exaggerated: tuple[str, ...]  # what was done to make it sick in minutes
+    needs: tuple[str, ...] = ("torch", "safetensors")  # modules that are not part of a plain installation
     benign: bool = False  # looks alarming, and nothing is wrong

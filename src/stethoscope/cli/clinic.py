@@ -1,0 +1,247 @@
+"""`stethoscope clinic`: sick training systems, their cures, and the proof that these work."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from stethoscope.clinic.case import Case
+    from stethoscope.clinic.visit import Visit
+    from stethoscope.trials.trial import TrialResult
+
+SIZES = ("ci", "small", "gpu")
+SEEDS = 8  # five cannot reach p < .05
+
+
+@click.group(
+    "clinic",
+    short_help="Train sick systems, diagnose and cure them.",
+    epilog="\b\nExamples:\n  stethoscope clinic list\n  stethoscope clinic run nano-sr\n"
+    "  stethoscope clinic show protein-sedd",
+)
+def command() -> None:
+    """Sick training systems, their cures, and the proof that these work.
+
+    Each case is a small, real training in the shape of one that failed in public. Its faults are in its
+    source and settings, and so are the things that were blamed for them.
+    """
+
+
+@command.command("list", epilog="\b\nExample:\n  stethoscope clinic list")
+def list_() -> None:
+    """List the cases: what is wrong with each, and how long a run takes."""
+    from rich.table import Table
+
+    from stethoscope.clinic.catalogue import cases
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("case", "", "one run", "changes"):
+        table.add_column(name, overflow="fold", justify="right" if name == "changes" else "left")
+    for case in cases():
+        size = next(size for size in case.sizes if size.name == "small")
+        title = f"{case.title} (nothing is wrong)" if case.benign else case.title
+        table.add_row(case.name, title, f"{size.seconds:g} s", str(len(case.changes)))
+    _print(table)
+
+
+@command.command("show", epilog="\b\nExample:\n  stethoscope clinic show nano-sr")
+@click.argument("case")
+def show(case: str) -> None:
+    """Say what CASE is, what cures it, what was advised, and what trials found."""
+    from stethoscope.clinic.catalogue import case_called
+    from stethoscope.clinic.visit_text import told_of
+
+    chosen = case_called(case)
+    lines = [f"{chosen.name}: {chosen.title}"]
+    for heading, texts in told_of(chosen):
+        lines += ["", heading, *(_hanging(text) for text in texts)]
+    lines += ["", f"Its source: {chosen.project}", f"See it: stethoscope clinic run {chosen.name}"]
+    _put("\n".join(lines) + "\n")
+
+
+@command.command(
+    "run",
+    epilog="\b\nExamples:\n  stethoscope clinic run nano-sr\n"
+    "  stethoscope clinic run protein-sedd --size ci --into /tmp/visit",
+)
+@click.argument("case")
+@click.option(
+    "--size",
+    type=click.Choice(SIZES),
+    default="small",
+    show_default=True,
+    help="ci is over in seconds and shows less; gpu needs one.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What the runs start from.")
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False),
+    help="The folder for the runs and the pictures; by default clinic-CASE here.",
+)
+def run(case: str, size: str, seed: int, into: str | None) -> None:
+    """Train CASE sick and cured, diagnose the sick run, apply what is prescribed, and show the curves.
+
+    Needs torch: pip install 'stethoscope[clinic]'. The runs stay in the folder, as their user would find
+    them: diagnose them yourself.
+    """
+    from stethoscope.clinic.catalogue import case_called, size_called
+    from stethoscope.clinic.needs import must_have_needs
+    from stethoscope.clinic.visit import visit
+
+    chosen = case_called(case)
+    of_size = size_called(chosen, size)
+    must_have_needs(chosen)
+    folder = Path(into or f"clinic-{chosen.name}").absolute()
+    with _shown_runs(of_size.seconds) as told:
+        seen = visit(chosen, of_size, seed, folder, told)
+    _tell(seen, folder)
+
+
+@command.command(
+    "trial",
+    epilog="\b\nExamples:\n  stethoscope clinic trial nano-sr --seeds 8\n"
+    "  stethoscope clinic trial protein-sedd --only lower-sigma --size ci --seeds 2",
+)
+@click.argument("case")
+@click.option("--size", type=click.Choice(SIZES), default="small", show_default=True)
+@click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Paired runs.")
+@click.option(
+    "--only", multiple=True, metavar="CHANGE", help="Only this change beside the cures; repeatable."
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at the same time.")
+@click.option("--minutes", type=float, help="A limit for everything; call again to go on.")
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False),
+    help="The folder for the results; by default clinic-CASE here.",
+)
+def trial(
+    case: str,
+    size: str,
+    seeds: int,
+    only: Sequence[str],
+    jobs: int | None,
+    minutes: float | None,
+    into: str | None,
+) -> None:
+    """Put every change of CASE to the test: the cures, what was advised, and what cannot act."""
+    from stethoscope.clinic.catalogue import case_called
+    from stethoscope.report.terminal import console
+    from stethoscope.trials.trial_text import render
+
+    chosen = case_called(case)
+    folder = Path(into or f"clinic-{chosen.name}").absolute()
+    _put(render(_tried(chosen, size, seeds, only, jobs, minutes, folder), console()))
+
+
+def _tried(
+    case: Case,
+    size: str,
+    seeds: int,
+    only: Sequence[str],
+    jobs: int | None,
+    minutes: float | None,
+    folder: Path,
+) -> TrialResult:
+    from dataclasses import replace
+
+    from stethoscope.cli.trial import _shown_progress
+    from stethoscope.clinic.as_trial import as_trial
+    from stethoscope.clinic.case import Role
+    from stethoscope.clinic.catalogue import size_called
+    from stethoscope.clinic.needs import must_have_needs
+    from stethoscope.errors import StethoscopeError
+    from stethoscope.trials.conducting import run_trial
+    from stethoscope.trials.local import LocalProcesses, usual_slots
+    from stethoscope.trials.store import RESULTS
+    from stethoscope.trials.trial import Limits
+
+    must_have_needs(case)
+    known = {change.name: change for change in case.changes}
+    if unknown := [name for name in only if name not in known]:
+        raise StethoscopeError(f"{case.name} has no change {unknown[0]}; see stethoscope clinic show.")
+    cures = {name for name, change in known.items() if change.role is Role.CURE}
+    names = {*only, *cures} if only else set()
+    asked = as_trial(case, size_called(case, size), folder, range(seeds), names)
+    asked = replace(asked, limits=Limits(minutes=minutes))
+    with _shown_progress() as progress:
+        backend = LocalProcesses(jobs or usual_slots(), folder / RESULTS / "work")
+        return run_trial(asked, backend, progress)
+
+
+@contextmanager
+def _shown_runs(seconds: float) -> Iterator[Callable[[tuple[str, ...]], None]]:
+    """A bar for each run on standard error where somebody is watching, else nothing."""
+    if not sys.stderr.isatty():
+        yield lambda running: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<14}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(running: tuple[str, ...]) -> None:
+            for name in running:
+                if name not in tasks:
+                    tasks[name] = bar.add_task(name, total=None if name == "diagnosis" else 2 * seconds)
+            for name, task in tasks.items():
+                if name not in running:
+                    bar.update(task, total=1.0, completed=1.0)
+                elif (total := bar.tasks[task].total) is not None:
+                    # How long it takes is only known from another machine: the bar slows down at its end.
+                    spent = bar.tasks[task].elapsed or 0.0
+                    bar.update(task, completed=total * spent / (spent + 0.5 * total))
+
+        yield tell
+
+
+def _tell(seen: Visit, folder: Path) -> None:
+    from stethoscope.clinic.visit_page import write
+    from stethoscope.clinic.visit_picture import picture
+    from stethoscope.clinic.visit_text import summary
+    from stethoscope.figures import terminal
+    from stethoscope.report.terminal import ascii_only, console
+
+    target = console()
+    drawn = picture(seen)
+    encoding = "ascii" if ascii_only(target) else "utf-8"
+    colour = target.color_system is not None
+    text = terminal.render(drawn, target.width, encoding=encoding, colour=colour)
+    written = write(seen, drawn, folder)
+    lines = [*summary(seen), "", *(f"wrote {path}" for path in written)]
+    lines.append(f"Ask for the whole diagnosis: stethoscope {seen.sick.run}")
+    _put(text + "\n" + "\n".join(lines) + "\n")
+
+
+def _hanging(text: str) -> str:
+    """A paragraph or an item of a list, broken where the terminal ends and set in."""
+    from textwrap import fill
+
+    from stethoscope.report.terminal import console
+
+    later = "    " if text.startswith("- ") else "  "
+    return fill(text, console().width, initial_indent="  ", subsequent_indent=later)
+
+
+def _print(shown: object) -> None:
+    from stethoscope.report.terminal import console
+
+    target = console()
+    with target.capture() as captured:
+        target.print(shown)
+    _put(captured.get())
+
+
+def _put(text: str) -> None:
+    from stethoscope.cli._stdout import prepare, put
+
+    prepare(None)
+    put(text)

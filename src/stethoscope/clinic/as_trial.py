@@ -1,0 +1,59 @@
+"""A case of the clinic as a trial: its changes as arms, its yardstick as the frozen evaluator."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from stethoscope.clinic.case import Case, Change, Role, Size
+from stethoscope.clinic.edit import Edit
+from stethoscope.trials import trial as trials
+
+BASH = ("bash", "-euo", "pipefail", "-c")
+
+
+def as_trial(
+    case: Case, size: Size, folder: Path, seeds: Iterable[int], names: Collection[str] = ()
+) -> trials.Trial:
+    """Put the changes of a case to the test, or only those with these names.
+
+    The cures are made together and left out one by one; what was advised and what cannot act is made alone.
+    """
+    chosen = [change for change in case.changes if not names or change.name in names]
+    return trials.Trial(
+        name=case.name,
+        project=case.project,
+        command=(*BASH, case.command),
+        metric=trials.Metric(
+            case.metric.name, case.metric.goal, trials.Reading.LAST, case.metric.unit, case.metric.bar
+        ),
+        changes=tuple(_change(change) for change in chosen),
+        folder=folder,
+        seeds=tuple(seeds),
+        run=case.run,
+        evaluate=(*BASH, case.evaluate),
+        base=(*_replacements(size.edits), *surroundings()),
+        files=case.sources,
+    )
+
+
+def surroundings() -> tuple[trials.Variable, ...]:
+    """What makes `python` in a case's command the interpreter that runs the clinic."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    return (trials.Variable("PATH", path),)
+
+
+def _change(change: Change) -> trials.Change:
+    return trials.Change(
+        change.name,
+        _replacements(change.edits),
+        change.title,
+        in_cure=change.role is Role.CURE,
+        yardstick=change.yardstick,
+    )
+
+
+def _replacements(edits: Iterable[Edit]) -> tuple[trials.Replacement, ...]:
+    return tuple(trials.Replacement(edit.file, edit.old, edit.to) for edit in edits)

@@ -1,0 +1,171 @@
+"""One visit to the clinic: a sick project is trained, diagnosed, treated as prescribed, and compared.
+
+Three runs at most, all from the same seed: sick, with what the diagnosis prescribes, and with the clinic's
+own cure. Each is kept in a folder of its own, as its user would find it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stethoscope.clinic.as_trial import as_trial
+from stethoscope.clinic.case import Case, Size
+from stethoscope.clinic.edit import copy_files
+from stethoscope.diagnose import Diagnosis, diagnose
+from stethoscope.errors import StethoscopeError, UnwritableFile
+from stethoscope.prescription import Level
+from stethoscope.trials.edits import edited
+from stethoscope.trials.prescribed import changes_prescribed
+from stethoscope.trials.running import Job, perform
+from stethoscope.trials.trial import Change, Ending, Outcome, Trial
+
+SICK, CURED, PRESCRIBED = "sick", "cured", "as-prescribed"
+UNTOUCHED = "untouched"  # the project as it is, which the evaluator is run from
+AT_A_TIME = 2
+LOOK_SECONDS = 0.2
+PATIENCE = 20.0  # times what a run takes on one free core, and it is given up
+
+Told = Callable[[tuple[str, ...]], None]  # called again and again with the runs that are going on
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """One trained project. `home` is the project's folder, `run` what the training left there."""
+
+    name: str
+    home: Path
+    run: Path
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Visit:
+    """What was seen. `prescribed` is None where the diagnosis changes nothing that can be applied.
+
+    `applied` are the remedies that were applied, `shown` those that are shown only, being unproved.
+    """
+
+    case: Case
+    size: Size
+    seed: int
+    sick: Patient
+    diagnosis: Diagnosis
+    cured: Patient | None = None
+    prescribed: Patient | None = None
+    applied: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+    @property
+    def patients(self) -> tuple[Patient, ...]:
+        """Every trained project, the sick one first."""
+        return tuple(one for one in (self.sick, self.prescribed, self.cured) if one is not None)
+
+
+def visit(case: Case, size: Size, seed: int, folder: Path, told: Told = lambda running: None) -> Visit:
+    """Train a case sick and cured, diagnose the sick run, and train it again as prescribed."""
+    trial = as_trial(case, size, folder, (seed,))
+    with _begun(case, folder) as stop:
+        arms: dict[str, tuple[Change, ...]] = {SICK: ()}
+        if trial.cure:
+            arms[CURED] = trial.cure
+        trained = _trained(arms, case, size, trial, stop, told)
+        sick, cured = trained[SICK], trained.get(CURED)
+        told(("diagnosis",))
+        diagnosis = diagnose(sick.run, code=sick.home)
+        changes, shown = _prescribed(diagnosis, sick.home)
+        prescribed = None
+        if changes:
+            prescribed = _trained({PRESCRIBED: changes}, case, size, trial, stop, told)[PRESCRIBED]
+    applied = tuple(change.name for change in changes)
+    return Visit(case, size, seed, sick, diagnosis, cured, prescribed, applied, shown)
+
+
+@contextmanager
+def _begun(case: Case, folder: Path) -> Iterator[threading.Event]:
+    """An empty folder with an untouched copy of the project; whatever runs is ended with the block."""
+    stop = threading.Event()
+    try:
+        for name in (SICK, CURED, PRESCRIBED, UNTOUCHED):
+            if (folder / name).exists():
+                shutil.rmtree(folder / name)
+        copy_files(case.project, case.sources, folder / UNTOUCHED)
+        yield stop
+    except OSError as problem:
+        raise UnwritableFile(f"{problem.filename or folder}: {problem.strerror or problem}.") from problem
+    finally:
+        stop.set()
+        shutil.rmtree(folder / UNTOUCHED, ignore_errors=True)
+
+
+def _trained(
+    arms: dict[str, tuple[Change, ...]],
+    case: Case,
+    size: Size,
+    trial: Trial,
+    stop: threading.Event,
+    told: Told,
+) -> dict[str, Patient]:
+    """Train each arm, two at a time."""
+    jobs = [_job(name, changes, size, trial) for name, changes in arms.items()]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        going: dict[Future[Outcome], str] = {
+            pool.submit(perform, job, trial.folder / UNTOUCHED, trial.folder, stop): job.arm for job in jobs
+        }
+        try:
+            while not all(one.done() for one in going):
+                told(tuple(name for one, name in going.items() if not one.done()))
+                wait(going, LOOK_SECONDS, FIRST_COMPLETED)
+        except BaseException:
+            stop.set()  # the processes end, and so does the pool
+            raise
+    return {name: _patient(name, one.result(), case, trial.folder) for one, name in going.items()}
+
+
+def _job(name: str, changes: Iterable[Change], size: Size, trial: Trial) -> Job:
+    def read(file: str) -> bytes | None:
+        path = trial.project / file
+        return path.read_bytes() if file in trial.files and path.is_file() else None
+
+    base = edited(read, trial.command, trial.base, ())
+    made = edited(read, trial.command, trial.base, changes)
+    return Job(
+        name,
+        trial.seeds[0],
+        name,
+        made.command,
+        trial.metric,
+        made.files,
+        made.variables,
+        trial.run,
+        trial.evaluate,
+        base.files,
+        base.variables,
+        {"seed": str(trial.seeds[0])},
+        seconds=PATIENCE * size.seconds,
+        keep=True,
+    )
+
+
+def _patient(name: str, outcome: Outcome, case: Case, folder: Path) -> Patient:
+    """A trained project; raises StethoscopeError where it could not be trained at all."""
+    if outcome.ending in (Ending.BROKEN, Ending.NOT_RUN, Ending.UNREADABLE):
+        said = next((line.strip() for line in reversed(outcome.tail) if line.strip()), "")
+        raise StethoscopeError(f"{case.name}, {name}: {outcome.why}. {said}".rstrip())
+    shutil.rmtree(folder / name / "frozen", ignore_errors=True)  # the evaluator's copy
+    home = folder / name / "project"
+    return Patient(name, home, home / case.run, outcome)
+
+
+def _prescribed(diagnosis: Diagnosis, home: Path) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """What the diagnosis changes in the files of the project, and what it only shows."""
+    edits = diagnosis.prescription.edits
+    shown = dict.fromkeys(edit.remedy for edit in edits if edit.level is Level.DISPLAY)
+    made = [edit for edit in edits if edit.level is not Level.DISPLAY and edit.maintained]
+    changes, _ = changes_prescribed(made, home)
+    return changes, tuple(shown)

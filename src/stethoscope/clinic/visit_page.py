@@ -1,0 +1,66 @@
+"""The page and the picture that a visit leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stethoscope.clinic.visit import Visit
+from stethoscope.clinic.visit_picture import SPOKEN, score_of
+from stethoscope.clinic.visit_text import summary
+from stethoscope.errors import MissingExtra, UnwritableFile
+from stethoscope.figures import html
+from stethoscope.figures.chart import Figure
+from stethoscope.figures.save import save
+from stethoscope.report import text_report
+from stethoscope.report.terminal import plain_console
+
+PAGE, PICTURE, DRAWING = "visit.html", "visit.png", "visit.svg"
+WIDTH = 100
+
+
+def write(visit: Visit, drawn: Figure, folder: Path) -> tuple[Path, ...]:
+    """Write the page and the picture, and say where; without the extra for PNG the picture is an SVG."""
+    page = folder / PAGE
+    try:
+        page.write_text(_page(visit, drawn), encoding="utf-8")
+    except OSError as problem:
+        raise UnwritableFile(f"{page}: {problem.strerror or problem}.") from problem
+    try:
+        save(drawn, folder / PICTURE)
+    except MissingExtra:
+        save(drawn, folder / DRAWING)
+        return page, folder / DRAWING
+    return page, folder / PICTURE
+
+
+def _page(visit: Visit, drawn: Figure) -> str:
+    case = visit.case
+    scores = html.Table(
+        ("run", case.metric.name, "by its own log"),
+        tuple(
+            (
+                SPOKEN[one.name],
+                score_of(one, case.metric),
+                "" if one.outcome.own is None else f"{one.outcome.own:.4g}",
+            )
+            for one in visit.patients
+        ),
+    )
+    report = text_report.render(visit.diagnosis, plain_console(WIDTH))
+    edits = [html.Code(edit.diff) for edit in visit.diagnosis.prescription.edits]
+    return html.render(
+        f"{case.name}: {case.title}",
+        (
+            html.Text(case.story),
+            drawn,
+            scores,
+            html.Heading("What was found"),
+            html.Text("\n\n".join(line.strip() for line in summary(visit))),
+            html.Heading("What is prescribed"),
+            *edits,
+            html.Heading("The whole diagnosis"),
+            html.Code(report),
+            html.Heading("What was exaggerated to make it sick in minutes"),
+            html.Text("\n\n".join(case.exaggerated)),
+        ),
+    )
