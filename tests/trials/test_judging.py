@@ -94,10 +94,18 @@ def test_runs_that_fail_count_as_the_bar() -> None:
     assert any("failed; they count as 4, the bar" in note for note in result.notes)
 
 
-def test_without_a_bar_runs_that_fail_count_as_the_worst_value_of_any_curve() -> None:
-    result = _judged(lambda made: 10.0 if "a" in made else math.nan, "a", worst=1.5)
+def test_without_a_bar_runs_that_fail_count_as_no_better_than_the_worst_start() -> None:
+    result = _judged(lambda made: 10.0 if "a" in made else math.nan, "a", first=1.5)
     assert result.distance is not None
     assert result.distance.mean == pytest.approx(8.5, abs=0.5)
+    assert any("count as 1.5, no better than the worst start of any run" in note for note in result.notes)
+
+
+def test_a_run_that_exploded_does_not_outweigh_all_others() -> None:
+    """The sick arm ends at -1e30, from a start of 0: it counts as far down as the best is up."""
+    result = _judged(lambda made: 40.0 if "a" in made else -1e30, "a", first=0.0)
+    assert result.distance is not None
+    assert result.distance.mean == pytest.approx(80.0, rel=0.01)
 
 
 def test_runs_that_say_nothing_are_left_out_with_their_pairs() -> None:
@@ -165,7 +173,7 @@ def _outcomes(  # type: ignore[no-untyped-def]
     seeds: int = 8,
     noise: float = 0.1,
     metric: Metric = Metric("val/psnr", "max"),  # noqa: B008
-    worst: float | None = None,
+    first: float | None = None,
     own=None,
     evaluate: tuple[str, ...] = (),
 ):
@@ -199,7 +207,7 @@ def _outcomes(  # type: ignore[no-untyped-def]
                     Ending.DIVERGED if failed else Ending.SCORED,
                     None if failed else value,
                     None if failed else by_itself,
-                    worst=worst,
+                    first=first,
                     fingerprint=f"{value}",
                 )
             )

@@ -22,7 +22,7 @@ def test_the_metric_is_read_from_what_the_run_leaves(tmp_path: Path) -> None:
     outcome = _run(tmp_path, f"open('log.csv', 'w').write('{CSV}')")
     assert (outcome.ending, outcome.score, outcome.steps) == (Ending.SCORED, 9.0, 9)
     assert outcome.curve[0] == (0, 0.0)
-    assert outcome.worst == 0.0
+    assert outcome.first == 0.0
     assert not (tmp_path / "work").exists() or not list((tmp_path / "work").iterdir())
 
 
@@ -55,7 +55,7 @@ def test_a_score_that_is_not_finite_is_a_run_that_diverged(tmp_path: Path) -> No
     outcome = _run(tmp_path, "open('log.csv', 'w').write('step,val/psnr\\n0,5\\n1,nan\\n')")
     assert outcome.ending is Ending.DIVERGED
     assert outcome.score is None
-    assert outcome.worst == 5.0
+    assert outcome.first == 5.0
 
 
 def test_a_crash_after_training_began_is_a_failed_run_with_its_last_lines(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ GIGABYTE = 1 << 30
     "--run-folder", metavar="DIR", help="Where COMMAND leaves its run, where it is not given {run}."
 )
 @click.option("--margin", type=click.FloatRange(min=0), help="The largest difference that is no effect.")
-@click.option("--bar", type=float, help="The score of a run that failed; the worst value of any run.")
+@click.option("--bar", type=float, help="The score of a run that failed; else the worst start of any.")
 @click.option("--link", multiple=True, metavar="PATH", help="Data to link instead of copying.")
 @click.option("--leave-out", multiple=True, metavar="PATH", help="What a copy does not need.")
 @click.option("--ray", metavar="ADDRESS", help="Make the runs on a Ray cluster; auto for the one around.")
@@ -346,12 +346,13 @@ def _minutes(seconds: float) -> str:
 
 def _draw(result: TrialResult) -> None:
     """The picture beside the verdicts; without one, the verdicts are still there."""
-    from stethoscope.figures.save import save
+    from stethoscope.figures import svg
     from stethoscope.trials.conducting import PICTURE
     from stethoscope.trials.picture import picture
+    from stethoscope.trials.store import write_whole
 
     try:
-        save(picture(result), result.trial.folder / PICTURE)
+        write_whole(result.trial.folder / PICTURE, svg.render(picture(result)))
     except StethoscopeError as problem:
         _say(str(problem))
 

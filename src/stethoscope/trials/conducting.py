@@ -21,16 +21,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stethoscope.errors import StethoscopeError
+from stethoscope.errors import StethoscopeError, UnwritableFile
 from stethoscope.trials.arms import arms_of, changes_in
 from stethoscope.trials.backend import Backend
 from stethoscope.trials.edits import Edited, edited, edited_files, placebo_for
-from stethoscope.trials.effects import broken_arms
 from stethoscope.trials.judging import judge
 from stethoscope.trials.local import LocalProcesses, usual_slots
 from stethoscope.trials.projects import Plan, Snapshot, hashes, links_changed, planned, taken
 from stethoscope.trials.proof import RESULT
 from stethoscope.trials.running import Job
+from stethoscope.trials.scores import broken_arms
 from stethoscope.trials.store import FINAL, RESULTS, opened, store, stored, write_whole
 from stethoscope.trials.trial import Arm, Ending, Outcome, Trial, TrialResult, Variable
 from stethoscope.trials.trial_json import rendered
@@ -263,8 +263,12 @@ def _conduct(
 def _snapshot(prepared: Prepared, work: Path) -> Snapshot:
     """The copy of the project that all runs are made of; what changed meanwhile is refused."""
     target = work / "project"
-    target.mkdir(parents=True, exist_ok=True)
-    snapshot = taken(prepared.plan, target)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        snapshot = taken(prepared.plan, target)
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise UnwritableFile(f"{prepared.trial.project} could not be copied to {target}: {reason}.") from None
     if changed := [name for name, state in snapshot.manifest.items() if prepared.files.get(name) != state]:
         raise StethoscopeError(f"{changed[0]} changed while the project was being copied; call again.")
     return snapshot
@@ -319,7 +323,7 @@ def _must_have_hope(
     made: Sequence[Outcome], outcomes: Mapping[tuple[str, int], Outcome], prepared: Prepared
 ) -> None:
     """End a trial of which every run so far gave nothing to judge, and say what the first one said."""
-    nothing = (Ending.BROKEN, Ending.UNREADABLE)
+    nothing = (Ending.BROKEN, Ending.UNREADABLE, Ending.NOT_RUN)
     if len(made) < min(HOPELESS_TRIAL, len(prepared.keys)):
         return
     if any(outcome.ending not in nothing for outcome in outcomes.values()):

@@ -17,15 +17,14 @@ import numpy as np
 
 from stethoscope.trials.arms import arm_with
 from stethoscope.trials.paired import adjusted, interval, probability
-from stethoscope.trials.trial import Arm, Change, Effect, Ending, Outcome, Role, Trial
+from stethoscope.trials.scores import Scores
+from stethoscope.trials.trial import Arm, Change, Effect, Role, Trial
 
 ALPHA = 0.05
 MARGIN_SHARE = 0.25  # of the distance between sick and cured
 MARGIN_SDS = 2.0  # of the scores of one arm over the seeds: 95 % of its runs lie so near
 MOST_SHARE = 0.5  # of the distance: more can be no margin, however large the noise
 SMALL_SHARE = 0.4  # of the margin, a tenth of the distance: below it a certain effect is still called none
-
-Scores = Mapping[str, Mapping[int, float]]  # arm -> seed -> score, counted so that more is better
 
 
 class State(StrEnum):
@@ -53,37 +52,6 @@ class Bench:
         """The difference between the arms in which these changes are made."""
         first, second = arm_with(self.arms, better), arm_with(self.arms, worse)
         return self.effects.get((first.name, second.name)) if first and second else None
-
-
-def scores_of(trial: Trial, outcomes: Sequence[Outcome], own: bool) -> Scores:
-    """The scores of every arm and seed; a run that failed counts as the bar, or as the worst seen."""
-    sign = 1.0 if trial.metric.goal == "max" else -1.0
-    failed = score_of_failures(trial, outcomes, own)
-    broken = broken_arms(outcomes)
-    scores: dict[str, dict[int, float]] = {}
-    for one in outcomes:
-        value = one.own if own else one.score
-        infinite = value is not None and not math.isfinite(value)
-        if infinite or one.ending.failed or (one.ending is Ending.BROKEN and one.arm in broken):
-            value = failed
-        if value is not None:
-            scores.setdefault(one.arm, {})[one.seed] = sign * value
-    return scores
-
-
-def broken_arms(outcomes: Sequence[Outcome]) -> frozenset[str]:
-    """The arms of which every run failed, some before they measured anything, while others have scores.
-
-    A single run that breaks so may have met a full disk; an arm that always does is broken by its changes.
-    """
-    ended: dict[str, set[Ending]] = {}
-    for one in outcomes:
-        if one.ending.conclusive:
-            ended.setdefault(one.arm, set()).add(one.ending)
-    broken = {
-        arm for arm, endings in ended.items() if Ending.BROKEN in endings and Ending.SCORED not in endings
-    }
-    return frozenset(broken) if len(broken) < len(ended) else frozenset()
 
 
 def bench_of(trial: Trial, arms: Sequence[Arm], scores: Scores) -> Bench:
@@ -132,20 +100,6 @@ def state_of(effect: Effect | None, margin: float) -> State:
     if certain:
         return State.BETTER if effect.mean > 0 else State.WORSE
     return State.OPEN
-
-
-def score_of_failures(trial: Trial, outcomes: Sequence[Outcome], own: bool = False) -> float | None:
-    """What a run counts that ended without a finite score: the bar, else the worst value of any run."""
-    if trial.metric.bar is not None:
-        return trial.metric.bar
-    seen = [one.own if own else one.score for one in outcomes]
-    # A frozen evaluator has a scale of its own, on which the run's own curve is no value.
-    if own or not trial.evaluate:
-        seen += [one.worst for one in outcomes]
-    finite = [value for value in seen if value is not None and math.isfinite(value)]
-    if not finite:
-        return None
-    return min(finite) if trial.metric.goal == "max" else max(finite)
 
 
 def is_cure(bench: Bench) -> bool:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stethoscope.trials.effects import Bench, Shown, State, bench_of, is_cure, scores_of, share_of, shown
+from stethoscope.trials.effects import Bench, Shown, State, bench_of, is_cure, share_of, shown
+from stethoscope.trials.scores import scores_of
 from stethoscope.trials.trial import Arm, Change, Class, Effect, Outcome, Trial, TrialResult, Verdict
 from stethoscope.trials.verdict_words import notes_on, why, yardstick_why
 
@@ -29,7 +30,7 @@ def judge(
     complete: bool = True,
 ) -> TrialResult:
     """Class every change of a trial by the runs that are there."""
-    bench = bench_of(trial, arms, scores_of(trial, outcomes, own=False))
+    bench = bench_of(trial, arms, scores_of(trial, outcomes))
     own = bench_of(trial, arms, scores_of(trial, outcomes, own=True)) if trial.evaluate else None
     same = same_on_every_seed(outcomes)
     verdicts = tuple(_verdict(change, trial, bench, own, same) for change in trial.changes)

@@ -34,6 +34,9 @@ def effects(result: TrialResult) -> Estimates:
     """One row for each comparison of each change, and the placebo."""
     verdicts = (*result.verdicts, *([result.placebo] if result.placebo else []))
     rows = [row for verdict in verdicts for row in _rows(verdict)]
+    if result.distance is not None and len(result.trial.cure) > 1:
+        low, high = _ends(result.distance)
+        rows.insert(0, Estimate("all fixes together", result.distance.mean, low, high))
     unit = f" ({result.trial.metric.unit})" if result.trial.metric.unit else ""
     return Estimates(
         x_label=f"better by{unit}",
@@ -52,9 +55,14 @@ def _rows(verdict: Verdict) -> Iterator[Estimate]:
 
 
 def _row(name: str, effect: Effect, verdict: Verdict, text: str | None = None) -> Estimate:
-    low, high = (effect.low, effect.high) if math.isfinite(effect.low) else (effect.mean, effect.mean)
+    low, high = _ends(effect)
     spoken = verdict.spoken if text is None else text
     return Estimate(name, effect.mean, low, high, tone=TONES.get(verdict.classes[0], "muted"), text=spoken)
+
+
+def _ends(effect: Effect) -> tuple[float, float]:
+    """The ends of an interval; those of one seed are nowhere, and cannot be drawn."""
+    return (effect.low, effect.high) if math.isfinite(effect.low) else (effect.mean, effect.mean)
 
 
 def _courses(result: TrialResult) -> list[Chart]:
@@ -67,7 +75,8 @@ def _courses(result: TrialResult) -> list[Chart]:
         steps, low, middle, high = _spread(runs)
         tone: Tone = {Role.SICK: "bad", Role.CURED: "good"}.get(role, "muted")  # type: ignore[assignment]
         lines.append(Line(arm.name, steps, middle, "dashed" if role is Role.PLACEBO else "solid", tone))
-        bands.append(Band(arm.name, steps, low, high, tone))
+        if role is not Role.PLACEBO:  # it lies on the sick one
+            bands.append(Band(arm.name, steps, low, high, tone))
     if not lines:
         return []
     note = "Median over the seeds, and all of them."

@@ -1,7 +1,7 @@
 """Runs as tasks of a Ray cluster: the same work, the same results, on more machines.
 
 Every node needs Stethoscope, and what the command needs. The copy of the project travels to the nodes; data
-that is linked has to be where it is here, as on a shared disk.
+that is linked has to be where it is here, as on a shared disk. Where the cluster has GPUs, each run has one.
 """
 
 from __future__ import annotations
@@ -36,15 +36,19 @@ class RayCluster:
         except Exception as problem:
             raise StethoscopeError(f"--ray {address}: no cluster answers there: {problem}") from problem
         self._slots = slots
-        self._task = self._ray.remote(num_cpus=threads, max_retries=0)(_performed)
+        # Ray hides the GPUs of a node from a task that asks for none.
+        self._gpus = 1 if self._ray.cluster_resources().get("GPU", 0) >= 1 else 0
+        self._task = self._ray.remote(num_cpus=threads, num_gpus=self._gpus, max_retries=0)(_performed)
         self._project: Any = None
         self._running: dict[Any, Job] = {}
 
     @property
     def slots(self) -> int:
-        """As many runs as the cluster has cores for, where nothing else is asked."""
-        cores = int(self._ray.cluster_resources().get("CPU", 1))
-        return self._slots or max(1, cores // self._threads)
+        """As many runs as the cluster has cores for, and GPUs where it has any; fewer where asked for."""
+        there = self._ray.cluster_resources()
+        most = int(there.get("CPU", 1)) // self._threads
+        most = min(most, int(there["GPU"])) if self._gpus else most
+        return max(1, min(most, self._slots or most))
 
     def prepare(self, snapshot: Snapshot) -> None:
         """Put the project where every node can get it."""

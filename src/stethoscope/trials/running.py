@@ -22,12 +22,12 @@ from stethoscope.trials.scoring import (
     Told,
     curve,
     fingerprint,
+    first_value,
     is_hopeless,
     printed_score,
     score,
     thinned,
     told_by,
-    worst,
 )
 from stethoscope.trials.trial import Ending, Metric, Outcome
 
@@ -36,6 +36,7 @@ OUTPUT = "output.log"
 LAST_LINES = 20
 LONGEST_LINE = 500  # characters of a line that is kept
 LOOK_SECONDS = 15.0  # between two looks at the logs of a run that goes on
+FULL_DISK = 64 << 10  # bytes left: less than a log needs
 WAIT_SECONDS = 0.03
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
@@ -73,8 +74,8 @@ def perform(job: Job, snapshot: Path, work: Path, stop: threading.Event) -> Outc
         home.mkdir(parents=True)
         copy_snapshot(snapshot, home / "project", job.changed)
         return _run(job, snapshot, home, stop)
-    except OSError as problem:
-        why = f"{(problem.strerror or str(problem)).lower()}: {problem.filename or home}"
+    except OSError as problem:  # shutil.Error is one, without a number
+        why = f"{(problem.strerror or str(problem)[:LONGEST_LINE]).lower()}: {problem.filename or home}"
         return Outcome(job.arm, job.seed, Ending.NOT_RUN, why=why, key=job.key)
     finally:
         if not job.keep:
@@ -244,6 +245,8 @@ def _outcome(job: Job, told: Mapping[str, Any], left: Told, output: Path, hopele
     elif ending is Ending.SCORED and value is not None and not math.isfinite(value):
         ending, why = Ending.DIVERGED, f"{job.metric.name} is not finite at the end"
     scored = ending is Ending.SCORED
+    if not scored and shutil.disk_usage(output.parent).free < FULL_DISK:
+        ending, why = Ending.NOT_RUN, f"{why}; the disk is full"
     return Outcome(
         job.arm,
         job.seed,
@@ -252,7 +255,7 @@ def _outcome(job: Job, told: Mapping[str, Any], left: Told, output: Path, hopele
         own=value if scored else None,
         seconds=round(float(told.get("seconds") or 0.0), 3),
         steps=left.steps,
-        worst=worst(series, job.metric) if series is not None else None,
+        first=first_value(series) if series is not None else None,
         curve=thinned(series) if series is not None else (),
         why=why,
         tail=() if scored else _last_lines(output),

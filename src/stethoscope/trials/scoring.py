@@ -79,12 +79,10 @@ def score(series: Series, metric: Metric) -> float:
     return float(np.mean(values[-math.ceil(TAIL_SHARE * len(values)) :]))
 
 
-def worst(series: Series, metric: Metric) -> float | None:
-    """The worst value of a curve that is finite."""
+def first_value(series: Series) -> float | None:
+    """The first value of a curve that is finite: what a model scores that has hardly learnt."""
     finite = series.values[np.isfinite(series.values)]
-    if not len(finite):
-        return None
-    return float(finite.min() if metric.goal == "max" else finite.max())
+    return float(finite[0]) if len(finite) else None
 
 
 def thinned(series: Series) -> tuple[tuple[int, float], ...]:

@@ -105,7 +105,7 @@ class Metric:
     """What a run is judged by.
 
     `bar` is the score of a run that ended without a finite one: what doing nothing reaches. Without it,
-    such a run counts as the worst value that any run of the trial showed at any time.
+    such a run counts as the worst first value of any run, or the worst last one where that is worse.
     """
 
     name: str
@@ -216,7 +216,7 @@ class Ending(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One run. `score` is what it is judged by, that of the frozen evaluator where there is one; `own` is the
-    score by the run's own log. `curve` are (step, value) of the metric, thinned; `worst` its worst value.
+    score by the run's own log. `curve` are (step, value) of the metric, thinned; `first` its first value.
     `tail` are the last lines of the output where no score came out, `names` what the logs hold instead.
     """
 
@@ -227,7 +227,7 @@ class Outcome:
     own: float | None = None
     seconds: float = 0.0
     steps: int | None = None
-    worst: float | None = None
+    first: float | None = None
     curve: tuple[tuple[int, float], ...] = ()
     why: str = ""
     tail: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from stethoscope.report.palette import AGAINST, FOR, HEADING
 from stethoscope.trials.trial import Class, Effect, Ending, Reading, TrialResult, Verdict
 
 GAP = 2
-LONGEST_NAME = 32
+LONGEST_NAME = 44
 HEADS = ("change", "verdict", "alone", "beside the others", "p")
 ARM_HEADS = ("arm", "mean", "sd", "runs", "failed")
 STYLES = {
@@ -52,7 +52,7 @@ def _lines(result: TrialResult) -> Iterator[Line]:
     yield from _verdicts(result)
     yield BLANK
     for verdict in result.verdicts:
-        yield Line(Text(f"{one_line(verdict.change, LONGEST_NAME)}: {one_line(verdict.why)}."), bullet="- ")
+        yield Line(Text(f"{_name(verdict.change)}: {one_line(verdict.why)}."), bullet="- ")
     yield BLANK
     yield from _table(ARM_HEADS, list(_arms(result)))
     yield from _failures(result)
@@ -81,12 +81,17 @@ def _verdicts(result: TrialResult) -> Iterator[Line]:
 def _row(verdict: Verdict) -> tuple[str, ...]:
     smallest = [effect.p_adjusted for effect in (verdict.alone, verdict.within) if effect is not None]
     return (
-        one_line(verdict.change, LONGEST_NAME),
+        _name(verdict.change),
         verdict.spoken,
         _interval(verdict.alone) if verdict.alone else "-",
         _interval(verdict.within) if verdict.within and verdict.within is not verdict.alone else "-",
         f"{min(smallest):.3g}" if smallest else "-",
     )
+
+
+def _name(name: str) -> str:
+    shown = one_line(name)
+    return shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 3]}..."
 
 
 def _interval(effect: Effect) -> str:
@@ -101,7 +106,7 @@ def _arms(result: TrialResult) -> Iterator[tuple[str, ...]]:
         scores = [one.score for one in runs if one.score is not None]
         failed = sum(one.ending.failed for one in runs)
         yield (
-            one_line(arm.name, LONGEST_NAME + len("without ")),
+            _name(arm.name),
             f"{np.mean(scores):.4g}" if scores else "-",
             f"{np.std(scores, ddof=1):.2g}" if len(scores) > 1 else "-",
             str(len(scores)),

@@ -7,17 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stethoscope.trials.effects import (
-    ALPHA,
-    Bench,
-    Shown,
-    State,
-    broken_arms,
-    is_cure,
-    score_of_failures,
-    share_of,
-)
+from stethoscope.trials.effects import ALPHA, Bench, Shown, State, is_cure, share_of
 from stethoscope.trials.paired import smallest_probability
+from stethoscope.trials.scores import broken_arms, score_of_failures
 from stethoscope.trials.trial import Class, Effect, Ending, Outcome, Trial, Verdict
 
 MOST_SEEDS_ADVISED = 200  # more than anybody runs to settle one change
@@ -113,7 +105,7 @@ def _about_failures(trial: Trial, outcomes: Sequence[Outcome]) -> Iterator[str]:
     if not failed:
         return
     value = score_of_failures(trial, outcomes)
-    kind = "the bar" if trial.metric.bar is not None else "the worst value of any run"
+    kind = "the bar" if trial.metric.bar is not None else "no better than the worst start of any run"
     counted = f"; they count as {value:.4g}, {kind}." if value is not None else ", and nothing says how bad."
     yield f"{failed} of {len(outcomes)} runs failed{counted}"
     for arm in sorted(broken):
