@@ -217,7 +217,7 @@ def _tell(seen: Visit, folder: Path) -> None:
     text = terminal.render(drawn, target.width, encoding=encoding, colour=colour)
     written = write(seen, drawn, folder)
     lines = [*summary(seen), "", *(f"wrote {path}" for path in written)]
-    lines.append(f"Ask for the whole diagnosis: stethoscope {seen.sick.run}")
+    lines.append(f"Ask for the whole diagnosis: stethoscope {seen.first.run}")
     _put(text + "\n" + "\n".join(lines) + "\n")
 
 

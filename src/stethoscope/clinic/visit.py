@@ -25,7 +25,7 @@ from stethoscope.trials.prescribed import changes_prescribed
 from stethoscope.trials.running import Job, perform
 from stethoscope.trials.trial import Change, Ending, Outcome, Trial
 
-SICK, CURED, PRESCRIBED = "sick", "cured", "as-prescribed"
+SICK, HEALTHY, CURED, PRESCRIBED = "sick", "healthy", "cured", "as-prescribed"
 UNTOUCHED = "untouched"  # the project as it is, which the evaluator is run from
 AT_A_TIME = 2
 LOOK_SECONDS = 0.2
@@ -46,15 +46,16 @@ class Patient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visit:
-    """What was seen. `prescribed` is None where the diagnosis changes nothing that can be applied.
+    """What was seen. `first` is the project as it is: sick, or healthy where the case is benign.
 
-    `applied` are the remedies that were applied, `shown` those that are shown only, being unproved.
+    `prescribed` is None where the diagnosis changes nothing that can be applied. `applied` are the remedies
+    that were applied, `shown` those that are shown only, being unproved.
     """
 
     case: Case
     size: Size
     seed: int
-    sick: Patient
+    first: Patient
     diagnosis: Diagnosis
     cured: Patient | None = None
     prescribed: Patient | None = None
@@ -63,27 +64,28 @@ class Visit:
 
     @property
     def patients(self) -> tuple[Patient, ...]:
-        """Every trained project, the sick one first."""
-        return tuple(one for one in (self.sick, self.prescribed, self.cured) if one is not None)
+        """Every trained project, the one as it is first."""
+        return tuple(one for one in (self.first, self.prescribed, self.cured) if one is not None)
 
 
 def visit(case: Case, size: Size, seed: int, folder: Path, told: Told = lambda running: None) -> Visit:
     """Train a case sick and cured, diagnose the sick run, and train it again as prescribed."""
     trial = as_trial(case, size, folder, (seed,))
     with _begun(case, folder) as stop:
-        arms: dict[str, tuple[Change, ...]] = {SICK: ()}
+        name = HEALTHY if case.benign else SICK
+        arms: dict[str, tuple[Change, ...]] = {name: ()}
         if trial.cure:
             arms[CURED] = trial.cure
         trained = _trained(arms, case, size, trial, stop, told)
-        sick, cured = trained[SICK], trained.get(CURED)
+        first, cured = trained[name], trained.get(CURED)
         told(("diagnosis",))
-        diagnosis = diagnose(sick.run, code=sick.home)
-        changes, shown = _prescribed(diagnosis, sick.home)
+        diagnosis = diagnose(first.run, code=first.home)
+        changes, shown = _prescribed(diagnosis, first.home)
         prescribed = None
         if changes:
             prescribed = _trained({PRESCRIBED: changes}, case, size, trial, stop, told)[PRESCRIBED]
     applied = tuple(change.name for change in changes)
-    return Visit(case, size, seed, sick, diagnosis, cured, prescribed, applied, shown)
+    return Visit(case, size, seed, first, diagnosis, cured, prescribed, applied, shown)
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def _begun(case: Case, folder: Path) -> Iterator[threading.Event]:
     """An empty folder with an untouched copy of the project; whatever runs is ended with the block."""
     stop = threading.Event()
     try:
-        for name in (SICK, CURED, PRESCRIBED, UNTOUCHED):
+        for name in (SICK, HEALTHY, CURED, PRESCRIBED, UNTOUCHED):
             if (folder / name).exists():
                 shutil.rmtree(folder / name)
         copy_files(case.project, case.sources, folder / UNTOUCHED)

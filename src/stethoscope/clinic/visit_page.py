@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stethoscope.clinic.visit import Visit
 from stethoscope.clinic.visit_picture import SPOKEN, score_of
-from stethoscope.clinic.visit_text import summary
+from stethoscope.clinic.visit_text import causes, treatment
 from stethoscope.errors import MissingExtra, UnwritableFile
 from stethoscope.figures import html
 from stethoscope.figures.chart import Figure
@@ -35,32 +35,31 @@ def write(visit: Visit, drawn: Figure, folder: Path) -> tuple[Path, ...]:
 
 def _page(visit: Visit, drawn: Figure) -> str:
     case = visit.case
-    scores = html.Table(
-        ("run", case.metric.name, "by its own log"),
-        tuple(
-            (
-                SPOKEN[one.name],
-                score_of(one, case.metric),
-                "" if one.outcome.own is None else f"{one.outcome.own:.4g}",
-            )
-            for one in visit.patients
-        ),
-    )
-    report = text_report.render(visit.diagnosis, plain_console(WIDTH))
-    edits = [html.Code(edit.diff) for edit in visit.diagnosis.prescription.edits]
+    prescription = visit.diagnosis.prescription
+    found, told = tuple(causes(visit)), (*treatment(visit), *prescription.advice)
     return html.render(
         f"{case.name}: {case.title}",
         (
             html.Text(case.story),
             drawn,
-            scores,
-            html.Heading("What was found"),
-            html.Text("\n\n".join(line.strip() for line in summary(visit))),
-            html.Heading("What is prescribed"),
-            *edits,
+            _scores(visit),
+            html.Heading("What the diagnosis of the run as it is found"),
+            html.Text(f"The run is {visit.diagnosis.verdict}."),
+            *([html.Table(("cause", "probability", "how it is known"), found)] if found else []),
+            *([html.Heading("What it prescribes"), html.Text("\n\n".join(told))] if told else []),
+            *(html.Code(edit.diff) for edit in prescription.edits),
             html.Heading("The whole diagnosis"),
-            html.Code(report),
+            html.Code(text_report.render(visit.diagnosis, plain_console(WIDTH))),
             html.Heading("What was exaggerated to make it sick in minutes"),
             html.Text("\n\n".join(case.exaggerated)),
         ),
     )
+
+
+def _scores(visit: Visit) -> html.Table:
+    metric = visit.case.metric
+    rows = [
+        (SPOKEN[one.name], score_of(one, metric), "" if (own := one.outcome.own) is None else f"{own:.4g}")
+        for one in visit.patients
+    ]
+    return html.Table(("run", f"{metric.name}, by the clinic", "by its own log"), tuple(rows))

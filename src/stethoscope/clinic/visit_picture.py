@@ -1,17 +1,17 @@
-"""The curves of a visit in one picture: what the sick run logged, and what it logs when it is treated."""
+"""The curves of a visit in one picture: what the run logged as it is, and what it logs when it is treated."""
 
 from __future__ import annotations
 
 from stethoscope.clinic.case import Metric
-from stethoscope.clinic.visit import CURED, PRESCRIBED, SICK, Patient, Visit
-from stethoscope.figures.chart import Chart, Figure, Line, Style, Tone
+from stethoscope.clinic.visit import CURED, HEALTHY, PRESCRIBED, SICK, Patient, Visit
+from stethoscope.figures.chart import Chart, Estimate, Estimates, Figure, Line, Panel, Style, Tone
 from stethoscope.read import read
 from stethoscope.run import Run, Series
 
 LOSSES = ("loss", "train/loss")
-SPOKEN = {SICK: "sick", PRESCRIBED: "as prescribed", CURED: "cured by hand"}
-TONES: dict[str, Tone] = {SICK: "bad", PRESCRIBED: "good", CURED: "muted"}
-STYLES: dict[str, Style] = {SICK: "solid", PRESCRIBED: "solid", CURED: "dashed"}
+SPOKEN = {SICK: "sick", HEALTHY: "as it is", PRESCRIBED: "as prescribed", CURED: "cured by hand"}
+TONES: dict[str, Tone] = {SICK: "bad", HEALTHY: "good", PRESCRIBED: "good", CURED: "muted"}
+STYLES: dict[str, Style] = {SICK: "solid", HEALTHY: "solid", PRESCRIBED: "solid", CURED: "dashed"}
 
 
 def picture(visit: Visit) -> Figure:
@@ -21,12 +21,14 @@ def picture(visit: Visit) -> Figure:
     if are_same(visit.prescribed, visit.cured):
         del runs[CURED]
         names[PRESCRIBED] = f"{SPOKEN[PRESCRIBED]}, the same as {SPOKEN[CURED]}"
-    metric = _named(visit.case.metric)
+    metric = visit.case.metric
+    own = metric.name if any(metric.name in run.series for run in runs.values()) else "val/loss"
     charts = [
-        _chart(f"{metric}, as each run logged it", metric, runs, names, (visit.case.metric.name,)),
+        _chart(f"{own}, as each run logged it", own, runs, names, (own,)),
         _chart("the loss that is minimised", "loss", runs, names, LOSSES),
     ]
-    return Figure(visit.case.title, [chart for chart in charts if chart.lines], caption=_caption(visit))
+    panels: list[Panel] = [*(chart for chart in charts if chart.lines), _scores(visit)]
+    return Figure(visit.case.title, panels, columns=min(len(panels), 2), caption=_caption(visit))
 
 
 def are_same(one: Patient | None, other: Patient | None) -> bool:
@@ -45,11 +47,23 @@ def _chart(
     return Chart(title, "step", y_label, lines)
 
 
+def _scores(visit: Visit) -> Estimates:
+    """Every run by the yardstick of the clinic, beside what doing nothing reaches."""
+    metric = visit.case.metric
+    rows = [
+        Estimate(SPOKEN[one.name], score, score, score, TONES[one.name], score_of(one, metric))
+        for one in visit.patients
+        if (score := one.outcome.score) is not None
+    ]
+    better = "more is better" if metric.goal == "max" else "less is better"
+    note = "" if metric.bar is None else f"The upright line is what doing nothing scores: {metric.bar:.4g}."
+    return Estimates(
+        "by a yardstick that no change can reach", f"{_named(metric)}, {better}", rows, metric.bar, note=note
+    )
+
+
 def _caption(visit: Visit) -> str:
-    judged = ", ".join(f"{SPOKEN[one.name]} {score_of(one, visit.case.metric)}" for one in visit.patients)
-    bar = visit.case.metric.bar
-    nothing = "" if bar is None else f" Doing nothing scores {bar:.4g}{_unit(visit.case.metric)}."
-    return f"By a yardstick that no change can reach: {judged}.{nothing}"
+    return f"Size {visit.size.name}, seed {visit.seed}. One seed shows what happens; trials prove it."
 
 
 def score_of(patient: Patient, metric: Metric) -> str:

@@ -12,21 +12,32 @@ from stethoscope.clinic.visit_picture import SPOKEN, score_of
 
 def summary(visit: Visit) -> Iterator[str]:
     """One line for each thing that a person should take home."""
+    yield f"The diagnosis of the run as it is: {visit.diagnosis.verdict}."
+    for title, probability, standing in causes(visit):
+        yield f"  {title} ({probability}, {standing})"
+    yield from treatment(visit)
     metric = visit.case.metric
-    yield f"The diagnosis of the sick run: {visit.diagnosis.verdict}."
+    for one in visit.patients:
+        yield f"  {SPOKEN[one.name]:<14}{metric.name} {score_of(one, metric)}"
+    if metric.bar is not None:
+        yield f"  {'doing nothing':<14}{metric.name} {metric.bar:.4g} {metric.unit}".rstrip()
+
+
+def causes(visit: Visit) -> Iterator[tuple[str, str, str]]:
+    """The causes that stand: what each is, how probable, and how that is known."""
     for cause in visit.diagnosis.explanation.causes:
         if cause.standing in (Standing.PROVED, Standing.SUPPORTED):
-            yield f"  {cause.entry.cause.title} ({cause.probability:.2f}, {cause.standing})"
+            yield cause.entry.cause.title, f"{cause.probability:.2f}", str(cause.standing)
+
+
+def treatment(visit: Visit) -> Iterator[str]:
+    """What was done about it."""
     if visit.applied:
         yield f"Applied as prescribed: {', '.join(visit.applied)}."
     elif visit.cured is not None:
         yield "Nothing that is prescribed can be applied by itself."
     if visit.shown:
         yield f"Shown and not applied, being unproved: {', '.join(visit.shown)}."
-    for one in visit.patients:
-        yield f"  {SPOKEN[one.name]:<14}{metric.name} {score_of(one, metric)}"
-    if metric.bar is not None:
-        yield f"  {'doing nothing':<14}{metric.name} {metric.bar:.4g} {metric.unit}".rstrip()
 
 
 def told_of(case: Case) -> Iterator[tuple[str, list[str]]]:
