@@ -37,23 +37,19 @@ def _page(visit: Visit, drawn: Figure) -> str:
     case = visit.case
     prescription = visit.diagnosis.prescription
     found, told = tuple(causes(visit)), (*treatment(visit), *prescription.advice)
-    return html.render(
-        f"{case.name}: {case.title}",
-        (
-            html.Text(case.story),
-            drawn,
-            _scores(visit),
-            html.Heading("What the diagnosis of the run as it is found"),
-            html.Text(f"The run is {visit.diagnosis.verdict}."),
-            *([html.Table(("cause", "probability", "how it is known"), found)] if found else []),
-            *([html.Heading("What it prescribes"), html.Text("\n\n".join(told))] if told else []),
-            *(html.Code(edit.diff) for edit in prescription.edits),
-            html.Heading("The whole diagnosis"),
-            html.Code(text_report.render(visit.diagnosis, plain_console(WIDTH))),
-            html.Heading("What was exaggerated to make it sick in minutes"),
-            html.Text("\n\n".join(case.exaggerated)),
-        ),
-    )
+    parts: list[html.Part] = [html.Text(case.story), drawn, _scores(visit)]
+    parts += [html.Heading("What the diagnosis found"), html.Text(f"The run is {visit.diagnosis.verdict}.")]
+    if found:
+        parts.append(html.Table(("cause", "probability", "how it is known"), found))
+    if told:
+        parts += [html.Heading("What it prescribes"), html.Text("\n\n".join(told))]
+    parts += [html.Code(edit.diff) for edit in prescription.edits]
+    report = text_report.render(visit.diagnosis, plain_console(WIDTH))
+    parts += [html.Heading("The whole diagnosis"), html.Code(report)]
+    if case.exaggerated:
+        parts.append(html.Heading("What was exaggerated to make it sick in minutes"))
+        parts.append(html.Text("\n\n".join(case.exaggerated)))
+    return html.render(f"{case.name}: {case.title}", parts)
 
 
 def _scores(visit: Visit) -> html.Table:
