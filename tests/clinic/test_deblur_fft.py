@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import yaml
 torch = pytest.importorskip("torch")
 
 from stethoscope.clinic.cases.deblur_fft import cure  # noqa: E402
+from stethoscope.clinic.cases.deblur_fft.case import CASE  # noqa: E402
 from stethoscope.clinic.cases.deblur_fft.deblur import (  # noqa: E402
     arch,
     checkpoint,
@@ -20,6 +22,7 @@ from stethoscope.clinic.cases.deblur_fft.deblur import (  # noqa: E402
     training,
 )
 from stethoscope.clinic.edit import apply  # noqa: E402
+from tests.clinic.case_runs import change_of, cure_of, evaluate, judge, train  # noqa: E402
 from tests.clinic.projects import EXAMPLES, imported, run  # noqa: E402
 
 # Precision
@@ -131,6 +134,54 @@ def test_the_cured_project_runs_in_two_sessions_under_hydra(tmp_path: Path) -> N
     run([*command, "train.last_checkpoint=run/checkpoints/last.pt"], tmp_path)
     log = (tmp_path / "run" / "train.log").read_text()
     assert re.findall(r"Epoch (\d+):", log) == ["1", "2", "3", "4"]
+
+
+# The case, in its smallest size
+
+
+def test_sick_and_cured_are_trained_in_sessions_and_judged(tmp_path: Path) -> None:
+    pytest.importorskip("hydra")
+    for name, edits in (("sick", ()), ("cured", cure_of(CASE))):
+        finished = train(CASE, edits, 3, tmp_path / name)
+        log = (finished / "train.log").read_text()
+        assert "Resumed from" in log
+        assert re.findall(r"Epoch (\d+):", log) == ["1", "2"]
+        assert yaml.safe_load((finished / ".hydra" / "config.yaml").read_text())["seed"] == 3
+        assert (finished / "checkpoints" / "last.pt").exists() == (name == "cured")
+        score = (evaluate if name == "sick" else judge)(CASE, finished, tmp_path / "judge")
+        assert 5 < score["val_psnr"] < 24
+
+
+def test_the_judge_gives_blurred_images_their_own_score(tmp_path: Path) -> None:
+    model = arch.FFTMini(4, 3, 2, 8)
+    for parameter in model.leave.parameters():
+        torch.nn.init.zeros_(parameter)
+    (tmp_path / "checkpoints").mkdir()
+    torch.save(model.state_dict(), tmp_path / "checkpoints" / "best_model_epoch2.pt")
+    scores = judge(CASE, tmp_path, tmp_path / "judge")
+    assert scores["val_psnr"] == scores["blurred"] == pytest.approx(CASE.metric.bar, abs=0.01)
+    # The score by hand, of the first of the images.
+    blurred, sharp = data.draw_pair(9_000, 64)
+    by_hand = 10 * math.log10(1 / float((blurred - sharp).square().mean()))
+    assert float(training.psnr(blurred[None], sharp[None])) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_the_judge_shows_black_what_is_not_a_number(tmp_path: Path) -> None:
+    model = arch.FFTMini(4, 1, 2, 8)
+    torch.nn.init.constant_(model.leave.bias, float("nan"))
+    (tmp_path / "checkpoints").mkdir()
+    torch.save(model.state_dict(), tmp_path / "checkpoints" / "best_model_epoch1.pt")
+    assert 0 < judge(CASE, tmp_path, tmp_path / "judge")["val_psnr"] < 10
+
+
+@pytest.mark.parametrize(("change", "blocks", "channels"), [("fewer-blocks", 1, 4), ("fewer-channels", 2, 2)])
+def test_a_smaller_network_is_built_smaller(change: str, blocks: int, channels: int, tmp_path: Path) -> None:
+    cure.copy_project(tmp_path, change_of(CASE, change))
+    with imported(tmp_path, "deblur.arch") as (smaller,):
+        model = smaller.FFTMini(4, 2, 2, 8)
+        assert len(model.blocks) == blocks
+        assert model.leave.in_channels == channels
+        assert model(torch.zeros(1, 3, 8, 8))["sharp_image"].shape == (1, 3, 8, 8)
 
 
 # The recorded runs

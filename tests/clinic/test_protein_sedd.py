@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -11,8 +12,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from stethoscope.clinic.cases.exponential_curriculum.case import CASE as BENIGN  # noqa: E402
 from stethoscope.clinic.cases.protein_sedd import cure  # noqa: E402
+from stethoscope.clinic.cases.protein_sedd.case import CASE  # noqa: E402
 from stethoscope.clinic.cases.protein_sedd.sedd import config, data, trainer  # noqa: E402
+from tests.clinic.case_runs import copy_case, cure_of, evaluate, judge, train  # noqa: E402
 from tests.clinic.projects import EXAMPLES, imported, replaced, run  # noqa: E402
 
 CONFIG = "configs/config_protein.yaml"
@@ -25,6 +29,8 @@ SMALL = (
     ("eval_freq: 256", "eval_freq: 8"),
     ("log_freq: 32", "log_freq: 4"),
 )
+GUESSING_AMONG_ALL_TOKENS = math.log(24) / math.log(20)  # of what guessing among residues costs
+FAMILIES = [data._family(np.random.default_rng((data.FAMILY_SEED, index)))[0] for index in (0, 1)]
 
 
 # The objective
@@ -102,6 +108,64 @@ def test_the_cured_run_counts_updates(tmp_path: Path) -> None:
     )
     log = run([*TRAIN, "run"], tmp_path)
     assert re.findall(r"step=(\d+)/8", log) == ["2", "4", "6", "8"]
+
+
+# The case, in its smallest size
+
+
+def test_sick_and_cured_are_trained_and_judged(tmp_path: Path) -> None:
+    finished = train(CASE, (), 7, tmp_path / "sick")
+    assert "seed: 7\n" in (finished / "config.yaml").read_text()
+    sick = evaluate(CASE, finished, tmp_path / "judge")
+    finished = train(CASE, cure_of(CASE), 7, tmp_path / "cured")
+    cured = judge(CASE, finished, tmp_path / "judge")
+    # In 64 updates a warm-up that ends teaches the residues, and one that does not has hardly begun.
+    assert 0.98 < cured["nll_ratio"] < sick["nll_ratio"] < GUESSING_AMONG_ALL_TOKENS + 0.01
+    assert cured["best_nll_ratio"] < sick["best_nll_ratio"]
+    # The cured run is the benign case: its curriculum raises the loss of training, and of nothing else.
+    log = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    epochs = [entry["epoch/loss"] for entry in log if "epoch/loss" in entry]
+    validations = [entry["val/loss"] for entry in log if "val/loss" in entry]
+    assert epochs[-1] > 1.1 * epochs[0]
+    assert validations[-1] < validations[0]
+
+
+def test_the_benign_case_is_the_cured_project() -> None:
+    for sick, benign in zip(CASE.sizes, BENIGN.sizes, strict=True):
+        assert benign.edits == (*sick.edits, *cure_of(CASE))
+
+
+def test_the_judge_knows_guessing(tmp_path: Path) -> None:
+    copy_case(CASE, "ci", (), tmp_path)
+    with imported(tmp_path, "sedd.trainer", "sedd.config") as (own_trainer, own_config):
+        cfg = own_config.load_config(tmp_path / CONFIG)
+        own_trainer.ProteinTrainer(cfg, tmp_path).save_checkpoint(0.0)
+    (tmp_path / "config.yaml").write_text((tmp_path / CONFIG).read_text())
+    scores = judge(CASE, tmp_path, tmp_path / "judge")
+    assert (
+        scores["nll_ratio"] == scores["best_nll_ratio"] == pytest.approx(GUESSING_AMONG_ALL_TOKENS, abs=1e-4)
+    )
+    # Two families like two residues after each of twenty.
+    liked = {
+        (first, int(second)) for family in FAMILIES for first, row in enumerate(family) for second in row
+    }
+    assert scores["generated"] == pytest.approx(len(liked) / 400, abs=0.02)
+    assert scores["true_sequences"] > 0.6
+
+
+def test_a_seed_changes_the_weights_and_the_order_of_the_data(tmp_path: Path) -> None:
+    cfg = config.load_config(cure.PROJECT / CONFIG)
+    cfg.data.train_sequences = cfg.data.valid_sequences = 64
+    patients = []
+    for seed in (0, 1, 1):
+        cfg.seed = seed
+        torch.manual_seed(seed)
+        patients.append(trainer.ProteinTrainer(cfg, tmp_path))
+    weights = [next(patient.model.parameters()) for patient in patients]
+    batches = [next(iter(patient.train_loader)) for patient in patients]
+    for values in (weights, batches):
+        assert not torch.equal(values[0], values[1])
+        assert torch.equal(values[1], values[2])
 
 
 # The recorded runs
