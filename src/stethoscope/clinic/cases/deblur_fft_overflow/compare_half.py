@@ -33,9 +33,10 @@ WATCHED = ("conv2d", "rfft2", "irfft2", "mul", "gelu", "var", "mean", "div", "ad
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one function gave: its name with the type of what it gave, and the values."""
+    """What one function gave: its name, the type of what it gave, and the values."""
 
     name: str
+    dtype: str
     values: Tensor
 
 
@@ -84,17 +85,14 @@ def sick_project() -> Iterator[None]:
 def compare(device: str, gain: float, scale: float) -> list[Row]:
     """One step on the CPU, emulated, and on `device`; what each function gave, and each gradient."""
     emulated, on_device = (_step(where, gain, scale) for where in ("cpu", device))
-    assert [one.name for one in emulated] == [one.name for one in on_device], (
-        "the devices took different paths"
-    )
-    names = dict.fromkeys(one.name for one in emulated)
-    return [
-        _row(
-            name,
-            [(one, other) for one, other in zip(emulated, on_device, strict=True) if one.name == name],
-        )
-        for name in names
-    ]
+    calls, other_calls = ([one.name for one in seen] for seen in (emulated, on_device))
+    if calls != other_calls:
+        raise RuntimeError(f"the devices called different functions:\n{calls}\n{other_calls}")
+    kinds: dict[str, list[tuple[Tensor, Tensor]]] = {}
+    for one, other in zip(emulated, on_device, strict=True):
+        types = one.dtype if one.dtype == other.dtype else f"{one.dtype}, on the device {other.dtype}"
+        kinds.setdefault(f"{one.name} ({types})", []).append((one.values, other.values))
+    return [_row(name, pairs) for name, pairs in kinds.items()]
 
 
 def train(device: str, steps: int) -> list[tuple[float, float]]:
@@ -147,7 +145,7 @@ class _Recorder(TorchFunctionMode):
         given = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "").strip("_").removeprefix("true").removeprefix("fft_")
         if name in WATCHED and isinstance(given, Tensor):
-            self.seen.append(Seen(f"{name} ({_short(given.dtype)})", _on_cpu(given)))
+            self.seen.append(Seen(name, _short(given.dtype), _on_cpu(given)))
         return given
 
 
@@ -159,7 +157,7 @@ def _step(device: str, gain: float, scale: float) -> list[Seen]:
         loss = criterion(model(blurred), {"sharp_image": sharp})
     (scale * loss).backward()
     gradients = [
-        Seen(f"gradients of {name.rpartition('.')[2]}", _on_cpu(parameter.grad))
+        Seen(f"gradients of {name.rpartition('.')[2]}", _short(parameter.grad.dtype), _on_cpu(parameter.grad))
         for name, parameter in model.named_parameters()
         if parameter.grad is not None
     ]
@@ -195,9 +193,9 @@ def _on_cpu(values: Tensor) -> Tensor:
     return values.double()
 
 
-def _row(name: str, pairs: list[tuple[Seen, Seen]]) -> Row:
-    emulated = torch.cat([one.values.flatten() for one, _ in pairs])
-    on_device = torch.cat([other.values.flatten() for _, other in pairs])
+def _row(name: str, pairs: list[tuple[Tensor, Tensor]]) -> Row:
+    emulated = torch.cat([one.flatten() for one, _ in pairs])
+    on_device = torch.cat([other.flatten() for _, other in pairs])
     finite, other_finite = emulated.isfinite(), on_device.isfinite()
     both = finite & other_finite
     largest = float(emulated[both].abs().max()) if bool(both.any()) else 1.0
