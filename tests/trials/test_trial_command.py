@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from tests.cli.processes import COMMAND as COMMAND_LINE
 from tests.cli.processes import stethoscope
-from tests.trials.toy import PYTHON, lay_out
+from tests.trials.toy import PYTHON, TRAIN, lay_out
 
 COMMAND = ("--", *PYTHON, "train.py", "{config}", "{seed}", "{steps}")
 USUAL = ("--config", "cfg.json", "--metric", "val/psnr", "--steps", "20")
@@ -101,3 +106,38 @@ def test_ray_that_is_not_installed_is_named_with_what_installs_it(tmp_path: Path
 
 def _trial(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return stethoscope("trial", *arguments, cwd=project, **environment)
+
+
+def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path) -> None:
+    project = lay_out(tmp_path / "toy", "import sys, time\nif sys.argv[2] == '2': time.sleep(60)\n" + TRAIN)
+    asked = [*COMMAND_LINE, "trial", *USUAL, "--seeds", "2", "--edit", "lr=0.1", *COMMAND]
+    process = subprocess.Popen(asked, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _wait_for(lambda: len(list(project.glob("trials/*.json"))) == 3)
+    process.send_signal(signal.SIGINT)
+    written, complained = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert (written, complained.strip()) == (b"", b"")
+    assert len(list(project.glob("trials/*.json"))) == 3
+    assert not (project / "trials" / "work").exists()
+
+
+def test_a_result_that_does_not_fit_on_the_disk_is_said_and_not_left_in_part(tmp_path: Path) -> None:
+    """No file may be longer than one block: what is too long for it cannot be written."""
+    project = lay_out(tmp_path / "toy")
+    line = shlex.join([*COMMAND_LINE, "trial", *USUAL, "--seeds", "1", "--edit", "lr=0.1", *COMMAND])
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1; {line}"], cwd=project, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 2
+    assert b"trial.json could not be written: file too large" in done.stderr
+    # The results of the runs are shorter, and whole; nothing is there in part.
+    assert {json.loads(file.read_text())["ending"] for file in project.glob("trials/*.json")} == {"scored"}
+    assert not (project / "trial.json").exists()
+    assert list(project.rglob(".stethoscope-*")) == []
+
+
+def _wait_for(reached: Callable[[], bool]) -> None:
+    waited = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < waited
+        time.sleep(0.05)

@@ -301,9 +301,8 @@ def _planned(trial: Trial, jobs: int | None) -> str:
     lines = [f"{len(prepared.arms)} arms on {len(trial.seeds)} seeds are {total} runs, {slots} at a time:"]
     lines += [f"  {arm.name}: {_spoken_arm(prepared, arm.name)}" for arm in prepared.arms]
     plan = prepared.plan
-    lines.append(
-        f"Each run has a copy of {trial.project}: {len(plan.copied):,} files, {plan.copied_bytes:,} bytes."
-    )
+    size = f"{len(plan.copied):,} files, {plan.copied_bytes:,} bytes"
+    lines.append(f"Each run has a copy of {os.path.relpath(trial.project)}: {size}.")
     if plan.linked:
         lines.append(f"Linked, and not to be written to: {_few(plan.linked)}.")
     if plan.left_out:
