@@ -194,6 +194,14 @@ def test_a_legend_names_a_line_and_its_band_once() -> None:
     assert texts(parsed(everything())).count("cured") == 1
 
 
+def test_an_estimate_without_an_interval_is_a_dot_alone() -> None:
+    panel = parsed(Estimates(rows=[Estimate("a", 1, 1, 1), Estimate("b", 2, 1.5, 3)])).find(f"{SVG}g")
+    assert panel is not None
+    classes = [path.get("class", "") for path in panel.iter(f"{SVG}path")]
+    assert sum("st-big" in name for name in classes) == 2
+    assert sum(name.startswith("st-line") for name in classes) == 1
+
+
 awkward = st.lists(
     st.sampled_from([0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e-300, 1e16, 1e16 + 2]),
     max_size=6,

@@ -30,6 +30,7 @@ BETWEEN = 10.0  # two rows
 TICK_ROOM = 48.0
 NAMES = 0.38  # of the panel's width, at most
 WORDS = 0.26
+DOT = 8.0
 CAP = 4.0  # half the height of an interval's ends
 
 
@@ -127,8 +128,9 @@ def _interval(row: Estimate, y: float, frame: _Frame) -> Iterator[str]:
         return
     slot = Slot(0) if row.tone is None else of_tone(row.tone)
     colour = "muted" if slot.colour < 0 else f"c{slot.colour}"
-    if np.isfinite(row.low) and np.isfinite(row.high):
-        left, right = frame.x(row.low), frame.x(row.high)
+    known = np.isfinite(row.low) and np.isfinite(row.high)
+    left, right = (frame.x(row.low), frame.x(row.high)) if known else (0.0, 0.0)
+    if right - left > DOT:  # a shorter one hides behind its dot
         cap = f"v{number(2 * CAP)}"
         ends = "".join(f"M{number(x)} {number(y - CAP)}{cap}" for x in (left, right))
         path = f"M{number(left)} {number(y)}H{number(right)}{ends}"
