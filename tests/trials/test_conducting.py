@@ -108,7 +108,7 @@ def test_a_trial_that_is_killed_goes_on_and_leaves_no_process(tmp_path: Path) ->
     assert len(list((project / "trials").glob("*.json"))) == 9
     # Only the runs that were going on when the program died were made twice.
     assert 9 <= _count(counted) <= 10
-    assert not (project / "trials" / "work").exists()
+    assert not (project / "trials" / ".work").exists()
 
 
 def test_one_arm_that_crashes_loses_no_other_result(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_arms_are_run_seed_by_seed_and_equal_arms_once(tmp_path: Path) -> None:
 
 
 def _run(trial: Trial, told: list[Progress] | None = None) -> TrialResult:
-    slots = LocalProcesses(2, trial.folder / "trials" / "work")
+    slots = LocalProcesses(2, trial.folder / "trials" / ".work")
     return run_trial(trial, slots, told.append if told is not None else lambda _: None)
 
 

@@ -36,7 +36,7 @@ def test_a_cluster_of_two_nodes_gives_the_same_results_as_this_machine(tmp_path:
     project = lay_out(tmp_path / "toy")
     here = toy_trial(project, "lr", "note", folder=tmp_path / "here")
     there = toy_trial(project, "lr", "note", folder=tmp_path / "there")
-    local = run_trial(here, LocalProcesses(1, tmp_path / "here" / "trials" / "work"))
+    local = run_trial(here, LocalProcesses(1, tmp_path / "here" / "trials" / ".work"))
     backend = RayCluster(address)
     assert backend.slots == 2
     remote = run_trial(there, backend)

@@ -21,13 +21,13 @@ USUAL = ("--config", "cfg.json", "--metric", "val/psnr", "--steps", "20")
 
 def test_text_for_people_a_picture_and_json_for_programs_say_the_same(tmp_path: Path) -> None:
     project = lay_out(tmp_path / "toy")
-    asked = (*USUAL, "--seeds", "6", "--edit", "lr=0.1", "--edit", "note=other")
+    asked = (*USUAL, "--seeds", "6", "--edit", "lr=0.1")
     done = _trial(project, *asked, *COMMAND)
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
     text = done.stdout.decode()
     assert re.search(r"^lr=0.1 +necessary and sufficient ", text, re.MULTILINE)
-    assert re.search(r"^note=other +no effect ", text, re.MULTILINE)
+    assert re.search(r"^placebo +no effect ", text, re.MULTILINE)
     assert "The placebo is a blank line in cfg.json." in text
     assert (project / "trial.svg").read_text(encoding="utf-8").startswith("<svg")
     again = _trial(project, *asked, "--format", "json", *COMMAND)
@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert (written, complained.strip()) == (b"", b"")
     assert len(list(project.glob("trials/*.json"))) == 3
-    assert not (project / "trials" / "work").exists()
+    assert not (project / "trials" / ".work").exists()
 
 
 def test_a_result_that_does_not_fit_on_the_disk_is_said_and_not_left_in_part(tmp_path: Path) -> None:

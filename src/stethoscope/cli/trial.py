@@ -249,13 +249,13 @@ def _result(trial: Trial, asked: _Asked) -> TrialResult:
 
 def _backend(trial: Trial, asked: _Asked) -> Backend:
     from stethoscope.trials.local import LocalProcesses, usual_slots
-    from stethoscope.trials.store import RESULTS
+    from stethoscope.trials.store import RESULTS, WORK
 
     if asked.ray is not None:
         from stethoscope.trials.ray_cluster import RayCluster
 
         return RayCluster(asked.ray, trial.limits.threads, asked.jobs)
-    return LocalProcesses(asked.jobs or usual_slots(), trial.folder / RESULTS / "work")
+    return LocalProcesses(asked.jobs or usual_slots(), trial.folder / RESULTS / WORK)
 
 
 @contextmanager

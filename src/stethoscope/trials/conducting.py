@@ -29,9 +29,9 @@ from stethoscope.trials.judging import judge
 from stethoscope.trials.local import LocalProcesses, usual_slots
 from stethoscope.trials.projects import Plan, Snapshot, hashes, links_changed, planned, taken
 from stethoscope.trials.proof import RESULT
-from stethoscope.trials.running import Job
+from stethoscope.trials.running import Job, search_path
 from stethoscope.trials.scores import broken_arms
-from stethoscope.trials.store import FINAL, RESULTS, opened, store, stored, write_whole
+from stethoscope.trials.store import FINAL, RESULTS, WORK, opened, store, stored, write_whole
 from stethoscope.trials.trial import Arm, Ending, Outcome, Trial, TrialResult, Variable
 from stethoscope.trials.trial_json import rendered
 
@@ -83,7 +83,7 @@ def run_trial(
         notes: list[str] = []
         missing = [pair for pair in prepared.keys if pair not in outcomes]
         if missing:
-            work = results / "work"
+            work = results / WORK
             shutil.rmtree(work, ignore_errors=True)  # of a trial that was killed
             runner = backend or LocalProcesses(usual_slots(), work)
             try:
@@ -158,7 +158,7 @@ def _must_be_found(trial: Trial) -> None:
         return
     path = next((one.value for one in trial.base if isinstance(one, Variable) and one.name == "PATH"), None)
     inside = os.sep in program and (trial.project / program).exists()
-    if not inside and shutil.which(program, path=path) is None:
+    if not inside and shutil.which(program, path=path or search_path()) is None:
         raise StethoscopeError(
             f"{program}: no such command. It is looked for in {trial.project} and in PATH."
         )

@@ -19,7 +19,7 @@ import stat
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from stethoscope.errors import StethoscopeError
 from stethoscope.run.checkpoint_files import is_checkpoint
@@ -84,12 +84,14 @@ def planned(
     `files` are all that is copied, where they are given; `needed` are copied whatever their kind.
     """
     plan = Plan(project)
+    tracked = _tracked(project)
     wanted = _Wanted(
         frozenset(map(_tidy, linked)),
         frozenset(map(_tidy, left_out)),
         frozenset(map(_tidy, needed)),
         _ignored(project),
-        _tracked(project),
+        tracked,
+        frozenset(map(str, (folder for name in tracked or () for folder in PurePosixPath(name).parents))),
     )
     if files := tuple(files):
         plan.copied.extend(sorted(_tidy(name) for name in files))
@@ -143,10 +145,11 @@ class _Wanted:
     needed: frozenset[str]
     ignored: frozenset[str] | None
     tracked: frozenset[str] | None
+    tracked_folders: frozenset[str]
 
     def has_tracked(self, folder: str) -> bool:
         """Whether git keeps a file below a folder, or one is edited."""
-        return any(name.startswith(f"{folder}/") for name in (*(self.tracked or ()), *self.needed))
+        return folder in self.tracked_folders or self.has_needed(folder)
 
     def has_needed(self, folder: str) -> bool:
         """Whether a file below a folder is edited."""

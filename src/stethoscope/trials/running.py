@@ -193,6 +193,7 @@ def environment(job: Job, folder: Path, variables: Mapping[str, str]) -> dict[st
     own = [str(folder / "src")] if (folder / "src").is_dir() else []
     path = os.pathsep.join([*own, str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     given = {
+        "PATH": search_path(),
         "PYTHONPATH": path,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
@@ -200,6 +201,11 @@ def environment(job: Job, folder: Path, variables: Mapping[str, str]) -> dict[st
         **dict.fromkeys(THREAD_VARIABLES, str(job.threads)),
     }
     return {**os.environ, **given, **variables}
+
+
+def search_path() -> str:
+    """Where commands are looked for: `python` is the one of Stethoscope where there is no other."""
+    return os.pathsep.join(filter(None, (os.environ.get("PATH"), str(Path(sys.executable).parent))))
 
 
 # --- what it left -------------------------------------------------------------------------------------

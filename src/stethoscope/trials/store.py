@@ -24,6 +24,7 @@ from stethoscope.trials.proof import SCHEMA
 from stethoscope.trials.trial import Ending, Outcome
 
 RESULTS = "trials"
+WORK = ".work"  # hidden: what lies in copies is no part of the run
 # What a run may end with and not be made again: the others say nothing, and may go better another time.
 FINAL = (Ending.SCORED, Ending.DIVERGED, Ending.CRASHED)
 LONGEST_NAME = 60

@@ -83,8 +83,9 @@ def _does(effect: Effect, state: State, bench: Bench) -> str:
     between = f"({effect.low:+.3g} to {effect.high:+.3g})"
     if state is State.OPEN:
         return f"is not decided {between}"
-    share = f", {share_of(effect, bench):.0%} of the cure" if is_cure(bench) else ""
-    return f"brings {effect.mean:+.3g}{share} {between}"
+    share = f", {abs(share_of(effect, bench)):.0%} of the cure" if is_cure(bench) else ""
+    does = "brings" if effect.mean > 0 else "takes away"
+    return f"{does} {abs(effect.mean):.3g}{share} {between}"
 
 
 def _about_seeds(trial: Trial, same: bool) -> Iterator[str]:
