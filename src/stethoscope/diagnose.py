@@ -45,7 +45,7 @@ def diagnose(
     run = read([Path(one) for one in paths], Path(config) if config else None, Path(code) if code else None)
     signals = measure(run)
     examination = examine(signals)
-    explanation = explain(examination)
+    explanation = explain(examination, run.proofs)
     prescription = prescribe(explanation, examination, run)
     verdict = judge(run, explanation)
     return Diagnosis(run, how_it_ended(run), examination, explanation, prescription, verdict)

@@ -22,6 +22,7 @@ from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folde
 from stethoscope.run.file_times import LogFile, told_by_themselves
 from stethoscope.run.folder import Entry, entry_of, walk
 from stethoscope.run.place import Place, place_of
+from stethoscope.run.proof import proofs
 from stethoscope.run.repository import is_project, repository_of
 
 MOST_LOGS = 100
@@ -87,6 +88,7 @@ def read(
         unread=unread,
         notes=spliced.notes,
         packages=packages,
+        proofs=proofs(place.root),
     )
 
 

@@ -30,8 +30,10 @@ from stethoscope.causes.cause import (
     RankedCause,
     Standing,
 )
+from stethoscope.causes.tried import tried
 from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.findings import Examination, Found, Severity
+from stethoscope.run import Proof
 
 __all__ = [
     "Argument",
@@ -56,12 +58,14 @@ UNKNOWN_PRIOR = -3.0
 COST_OF_SEVERITY = {Severity.CRITICAL: 6.0, Severity.WARNING: 4.0, Severity.NOTE: 0.0}
 
 
-def explain(examination: Examination) -> Explanation:
-    """Decide between the explanations of what the examination found."""
+def explain(examination: Examination, proofs: tuple[Proof, ...] = ()) -> Explanation:
+    """Decide between the explanations of what the examination found, and of what was tried."""
     benign = _benign(examination)
     excused = {found for explanation in benign for found in explanation.explains}
     remaining = replace(examination, found=tuple(f for f in examination.found if f not in excused))
-    causes = _roots_first([_ranked(entry, remaining) for entry in catalogue() if not entry.cause.benign])
+    causes = _roots_first(
+        [_ranked(entry, remaining, proofs) for entry in catalogue() if not entry.cause.benign]
+    )
     named = tuple(cause for cause in causes if _worth_naming(cause))
     symptoms = tuple(found for found in remaining.found if found.severity is not Severity.NOTE)
     return Explanation(named, benign, _healthy(symptoms), _unknown(symptoms, named), symptoms)
@@ -77,8 +81,8 @@ def _entry(module: ModuleType) -> CauseEntry:
     return CauseEntry(spoken_name(module), module.CAUSE, summary(module), (module.__doc__ or "").strip())
 
 
-def _ranked(entry: CauseEntry, examination: Examination) -> RankedCause:
-    arguments = tuple(_arguments(entry.cause, examination))
+def _ranked(entry: CauseEntry, examination: Examination, proofs: tuple[Proof, ...] = ()) -> RankedCause:
+    arguments = (*_arguments(entry.cause, examination), *tried(entry.name, proofs))
     speaking_for = tuple(argument for argument in arguments if argument.weight > 0)
     speaking_against = tuple(argument for argument in arguments if argument.weight < 0)
     probability = _chance(entry.cause.prior + _total(arguments))

@@ -24,7 +24,7 @@ from stethoscope.prescription.remedy import (
     Remedy,
     RemedyEntry,
 )
-from stethoscope.run import Level, Run, Splice
+from stethoscope.run import Level, Run, Splice, Where
 
 __all__ = [
     "CheckpointAdvice",
@@ -90,13 +90,17 @@ def _roots(case: Case) -> Iterator[RankedCause]:
 def _edits(case: Case) -> Iterator[Edit]:
     """What remedies change, then what only a finding knows how to mend."""
     made: set[Splice] = set()
+    refuted = {proof.change for proof in case.run.proofs if proof.refuted}
     for cause, entry in _matched(case):
         splices = tuple(entry.splices(cause, case.run))
         made.update(splices)
-        yield from _edited(entry.name, cause, splices, entry.remedy, case.run)
+        if entry.name not in refuted:
+            yield from _edited(entry.name, cause, splices, entry.remedy, case.run)
     for cause in _roots(case):
         for fix in unmade_fixes(cause, made):
             made.update(fix.splices)
+            if slug(fix) in refuted:
+                continue
             yield from _edited(slug(fix), cause, fix.splices, Remedy((cause.name,), fix.level), case.run)
 
 
@@ -111,7 +115,8 @@ def _edited(
         text, kind, maintained = _text_of(file, run)
         shown = diff(file, text, spliced(text, of_file))
         if shown:
-            yield Edit(name, (cause.name,), file, kind, _level(remedy), shown, remedy.proof, maintained)
+            proof = _proof(name, remedy, run)
+            yield Edit(name, (cause.name,), file, kind, _level(remedy.level, proof), shown, proof, maintained)
 
 
 def _text_of(file: str, run: Run) -> tuple[str, str, bool]:
@@ -123,9 +128,15 @@ def _text_of(file: str, run: Run) -> tuple[str, str, bool]:
     return (config.text, "config", config.maintained) if config else ("", "config", False)
 
 
-def _level(remedy: Remedy) -> Level:
+def _proof(name: str, remedy: Remedy, run: Run) -> str:
+    """How a remedy is known to work: by a trial of this very run, or by what was recorded elsewhere."""
+    tried = next((proof for proof in run.proofs if proof.change == name and proof.helps), None)
+    return remedy.proof if tried is None else f"{tried.spoken} ({tried.file})"
+
+
+def _level(level: Level, proof: str) -> Level:
     # An unproved remedy is never applied: it is shown.
-    return Level.DISPLAY if remedy.proof == UNPROVED else remedy.level
+    return Level.DISPLAY if proof == UNPROVED else level
 
 
 def _to_log(case: Case) -> tuple[str, ...]:
@@ -138,6 +149,10 @@ def _to_log(case: Case) -> tuple[str, ...]:
 
 
 def _not_recommended(case: Case) -> Iterator[NotRecommended]:
+    for proof in case.run.proofs:
+        if proof.refuted:
+            what = proof.title if proof.settings or not proof.causes else proof.change
+            yield NotRecommended(what, f"{proof.spoken}: {proof.why}", (Where(proof.file),))
     for module in modules_in(f"{__name__}.considered"):
         consider: Callable[[Case], NotRecommended | None] = module.consider
         if found := consider(case):

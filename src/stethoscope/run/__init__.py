@@ -4,6 +4,7 @@ from stethoscope.run.checkpoint import Checkpoint, Holds
 from stethoscope.run.log import Document, Event, EventKind, Log, Segment, Unread
 from stethoscope.run.packages import Package
 from stethoscope.run.program import Program, Source
+from stethoscope.run.proof import Proof
 from stethoscope.run.recipe import ConfigFile, Key, Recipe, Setting
 from stethoscope.run.run import Run
 from stethoscope.run.series import Aggregation, Series, Steps, Values
@@ -24,6 +25,7 @@ __all__ = [
     "Log",
     "Package",
     "Program",
+    "Proof",
     "Recipe",
     "Run",
     "Segment",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stethoscope.run.black_box import is_black_box
 from stethoscope.run.log import Unread
+from stethoscope.run.proof import RESULT, holds_trials, is_trial
 
 MAX_DEPTH = 8
 MAX_FILES = 20_000  # of one walk; a run has hundreds, a data set beside it may have millions
@@ -48,7 +49,7 @@ class Folder:
     """The files below a folder, in order, its sub-folders, and what was passed over.
 
     `unread` is what somebody may miss; `passed` are folders that never hold a log, settings or source of a
-    run, such as Guard's black boxes.
+    run, such as Guard's black boxes and the runs of a trial.
     """
 
     files: tuple[Entry, ...] = ()
@@ -132,7 +133,7 @@ def _meet(entry: os.DirEntry[str], shown: str, depth: int, found: _Walk) -> None
         found.unread.append(Unread(shown, LINK_OUT))
         return
     if stat.S_ISDIR(status.st_mode):
-        if _walked(entry.name) and not is_black_box(entry.path):
+        if _walked(entry.name) and not is_black_box(entry.path) and not holds_trials(entry.path):
             found.folders.append(Path(entry.path))
             if depth > 0:
                 _visit(Path(entry.path), shown, depth - 1, found)
@@ -140,6 +141,8 @@ def _meet(entry: os.DirEntry[str], shown: str, depth: int, found: _Walk) -> None
                 found.unread.append(Unread(shown, "nested too deep; not looked into"))
         else:
             found.passed.append(shown)
+    elif entry.name == RESULT and is_trial(entry.path):
+        found.passed.append(shown)
     elif stat.S_ISREG(status.st_mode):
         found.files.append(Entry(Path(entry.path), shown, status.st_size, status.st_mtime))
     else:

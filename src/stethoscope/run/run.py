@@ -9,6 +9,7 @@ from stethoscope.run.checkpoint import Checkpoint
 from stethoscope.run.log import Event, Log, Segment, Unread
 from stethoscope.run.packages import Package
 from stethoscope.run.program import Program
+from stethoscope.run.proof import Proof
 from stethoscope.run.recipe import Recipe
 from stethoscope.run.series import Series
 
@@ -19,7 +20,8 @@ class Run:
     trained again replace the abandoned ones, which are kept in `abandoned`. `notes` say how the logs were
     put together where that is not plain. `packages` are those whose version is recorded somewhere.
     `is_followed` is false where the source is not followed under these settings, being one of too many.
-    `around` are the programs of which one may read the settings, where nothing says which.
+    `around` are the programs of which one may read the settings, where nothing says which. `proofs` are what
+    a trial beside the run found.
     """
 
     path: str
@@ -36,6 +38,7 @@ class Run:
     packages: tuple[Package, ...] = ()
     is_followed: bool = True
     around: tuple[Program, ...] = ()
+    proofs: tuple[Proof, ...] = ()
 
     @property
     def events(self) -> tuple[Event, ...]:
