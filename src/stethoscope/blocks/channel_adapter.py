@@ -54,7 +54,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ._precise import precise
+from stethoscope.blocks._precise import precise
 
 __all__ = ["ChannelAdapter", "PaddedChannels", "masked_mean_loss", "pad_channels", "real_share"]
 

@@ -84,8 +84,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ._precise import precise
-from .channel_adapter import masked_mean_loss
+from stethoscope.blocks._precise import precise
+from stethoscope.blocks.channel_adapter import masked_mean_loss
 
 # At time 0 there is no noise and nothing to predict; the ratio 1 / (exp(sigma) - 1) has no value there.
 FIRST_TIME = 1e-3

@@ -73,9 +73,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ._precise import precise
-from ._unwrapped import unwrapped
-from .channel_adapter import masked_mean_loss
+from stethoscope.blocks._precise import precise
+from stethoscope.blocks._unwrapped import unwrapped
+from stethoscope.blocks.channel_adapter import masked_mean_loss
 
 SIGMA_DATA = 0.5  # about the standard deviation of images scaled to [-1, 1]
 SIGMA_MIN, SIGMA_MAX = 0.002, 80.0  # below the finest step of an 8-bit image; far above its largest value
