@@ -101,11 +101,18 @@ def test_without_a_bar_runs_that_fail_count_as_no_better_than_the_worst_start() 
     assert any("count as 1.5, no better than the worst start of any run" in note for note in result.notes)
 
 
-def test_a_run_that_exploded_does_not_outweigh_all_others() -> None:
-    """The sick arm ends at -1e30, from a start of 0: it counts as far down as the best is up."""
-    result = _judged(lambda made: 40.0 if "a" in made else -1e30, "a", first=0.0)
+def test_a_run_that_exploded_has_failed_and_does_not_outweigh_all_others() -> None:
+    result = _judged(lambda made: 40.0 if "a" in made else -1e30, "a", first=1.0)
     assert result.distance is not None
-    assert result.distance.mean == pytest.approx(80.0, rel=0.01)
+    assert result.distance.mean == pytest.approx(39.0, rel=0.01)
+    assert any("16 of 24 runs failed; they count as 1," in note for note in result.notes)
+
+
+def test_a_run_that_ends_far_below_its_start_has_not_exploded() -> None:
+    """A wrong sign takes the score down from where it began, and that is the distance to tell."""
+    result = _judged(lambda made: 24.1 if "a" in made else 11.0, "a", first=24.0)
+    assert result.distance is not None
+    assert result.distance.mean == pytest.approx(13.1, abs=0.2)
 
 
 def test_runs_that_say_nothing_are_left_out_with_their_pairs() -> None:

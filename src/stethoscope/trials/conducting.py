@@ -255,6 +255,8 @@ def _conduct(
         notes.append(
             f"{len(waiting)} of {total} runs were not made in {limits.minutes:g} minutes; call again."
         )
+    if keep:
+        notes.append(f"The copies of the project are kept in {work}.")
     if written := links_changed(snapshot.manifest, prepared.plan):
         notes.append(f"Something wrote into {', '.join(written[:3])}, which all runs share by a link.")
     return notes

@@ -1,8 +1,10 @@
 """The scores that a trial is judged on: those of the runs, and what a run counts that has none.
 
 A run that failed is worth no more than one that never began: the bar that was given, else the worst first
-value of any run, or the worst last one where that is worse. A run that exploded and is still finite would
-outweigh all others in a mean, so no score counts as further down from there than the best is up.
+value of any run, or the worst last one where that is worse. A run that exploded and is still finite has
+failed, too: it would outweigh all others in a mean. It has exploded where it ends further below the start
+than the best is above it, and than the start is from zero: a loss of 1 may become 2, a PSNR of 24 may fall
+to 0.
 """
 
 from __future__ import annotations
@@ -17,25 +19,38 @@ Scores = Mapping[str, Mapping[int, float]]  # arm -> seed -> score, counted so t
 
 def scores_of(trial: Trial, outcomes: Sequence[Outcome], own: bool = False) -> Scores:
     """The score of every arm on every seed; `own` are those of the runs' own logs."""
-    sign = _sign(trial)
-    failed, bound = _floor(trial, outcomes, own)
-    broken = broken_arms(outcomes)
+    failed = frozenset(id(one) for one in failed_runs(trial, outcomes, own))
+    floor = score_of_failures(trial, outcomes, own)
     scores: dict[str, dict[int, float]] = {}
     for one in outcomes:
-        value = one.own if own else one.score
-        if one.ending.failed or (one.ending is Ending.BROKEN and one.arm in broken):
-            counted = failed
-        else:
-            counted = max(sign * value, bound) if value is not None else None
-        if counted is not None:
-            scores.setdefault(one.arm, {})[one.seed] = counted
+        value = floor if id(one) in failed else _value(one, own)
+        if value is not None:
+            scores.setdefault(one.arm, {})[one.seed] = _sign(trial) * value
     return scores
 
 
-def score_of_failures(trial: Trial, outcomes: Sequence[Outcome]) -> float | None:
-    """What a run that failed counts, in the metric's own direction; None where nothing says it."""
-    failed, _ = _floor(trial, outcomes, own=False)
-    return _sign(trial) * failed if failed is not None else None
+def failed_runs(trial: Trial, outcomes: Sequence[Outcome], own: bool = False) -> list[Outcome]:
+    """The runs of which the training failed: without a score, with one that exploded, or always broken."""
+    broken = broken_arms(outcomes)
+    bound = _bound(trial, outcomes, own)
+    return [
+        one
+        for one in outcomes
+        if one.ending.failed
+        or (one.ending is Ending.BROKEN and one.arm in broken)
+        or _is_beyond(_value(one, own), bound, trial)
+    ]
+
+
+def score_of_failures(trial: Trial, outcomes: Sequence[Outcome], own: bool = False) -> float | None:
+    """What a run that failed counts; None where nothing says it."""
+    if trial.metric.bar is not None:
+        return trial.metric.bar
+    bound = _bound(trial, outcomes, own)
+    last = [_value(one, own) for one in outcomes]
+    sane = [value for value in last if value is not None and not _is_beyond(value, bound, trial)]
+    every = [*_starts(trial, outcomes, own), *sane]
+    return min(every, key=lambda value: _sign(trial) * value, default=None)
 
 
 def broken_arms(outcomes: Sequence[Outcome]) -> frozenset[str]:
@@ -51,21 +66,29 @@ def broken_arms(outcomes: Sequence[Outcome]) -> frozenset[str]:
     return frozenset(broken) if len(broken) < len(ended) else frozenset()
 
 
-def _floor(trial: Trial, outcomes: Sequence[Outcome], own: bool) -> tuple[float | None, float]:
-    """What a failed run counts, and the least that any run does."""
-    sign = _sign(trial)
-    last = [sign * value for one in outcomes if (value := one.own if own else one.score) is not None]
+def _bound(trial: Trial, outcomes: Sequence[Outcome], own: bool) -> float:
+    """How low a score may be, counted so that more is better, before it has exploded."""
+    last = [_sign(trial) * value for one in outcomes if (value := _value(one, own)) is not None]
+    starts = [_sign(trial) * value for value in _starts(trial, outcomes, own)]
+    if not last or not starts:
+        return -math.inf
+    start = min(starts)
+    return start - max(abs(max(last) - start), abs(start))
+
+
+def _starts(trial: Trial, outcomes: Sequence[Outcome], own: bool) -> list[float]:
     # A frozen evaluator has a scale of its own, on which the run's own curve is no value.
-    first = (
-        [sign * one.first for one in outcomes if one.first is not None] if own or not trial.evaluate else []
-    )
-    start = sign * trial.metric.bar if trial.metric.bar is not None else min(first or last, default=None)
-    if start is None:
-        return None, -math.inf
-    bound = start - abs(max(last, default=start) - start)
-    if trial.metric.bar is not None:
-        return start, bound
-    return min([start, *(max(value, bound) for value in last)]), bound
+    if trial.evaluate and not own:
+        return []
+    return [one.first for one in outcomes if one.first is not None]
+
+
+def _is_beyond(value: float | None, bound: float, trial: Trial) -> bool:
+    return value is not None and _sign(trial) * value < bound
+
+
+def _value(outcome: Outcome, own: bool) -> float | None:
+    return outcome.own if own else outcome.score
 
 
 def _sign(trial: Trial) -> float:

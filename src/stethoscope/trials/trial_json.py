@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 
 from stethoscope.trials.proof import KIND, SCHEMA
-from stethoscope.trials.trial import Change, Effect, TrialResult, Verdict
+from stethoscope.trials.scores import failed_runs
+from stethoscope.trials.trial import Change, Effect, Outcome, TrialResult, Verdict
 
 
 def rendered(result: TrialResult) -> str:
@@ -85,9 +86,10 @@ def _effect(effect: Effect | None) -> dict[str, Any] | None:
 
 def _arms(result: TrialResult) -> list[dict[str, Any]]:
     found = []
+    failures = failed_runs(result.trial, result.outcomes)
     for arm in result.arms:
         runs = [one for one in result.outcomes if one.arm == arm.name]
-        scores = [one.score for one in runs if one.score is not None]
+        scores = [one.score for one in runs if one.score is not None and one not in failures]
         found.append(
             {
                 "name": arm.name,
@@ -96,13 +98,13 @@ def _arms(result: TrialResult) -> list[dict[str, Any]]:
                 "mean": float(np.mean(scores)) if scores else None,
                 "sd": float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
                 "runs": len(scores),
-                "failed": sum(one.ending.failed for one in runs),
+                "failed": sum(one in failures for one in runs),
             }
         )
     return found
 
 
-def _run(outcome: Any) -> dict[str, Any]:
+def _run(outcome: Outcome) -> dict[str, Any]:
     kept = ("arm", "seed", "score", "own", "seconds", "steps", "why", "tail", "names", "key")
     return {"ending": str(outcome.ending)} | {name: getattr(outcome, name) for name in kept}
 

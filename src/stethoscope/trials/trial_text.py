@@ -14,6 +14,7 @@ from rich.text import Text
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.line import BLANK, Line, printed
 from stethoscope.report.palette import AGAINST, FOR, HEADING
+from stethoscope.trials.scores import failed_runs
 from stethoscope.trials.trial import Class, Effect, Ending, Reading, TrialResult, Verdict
 
 GAP = 2
@@ -101,10 +102,11 @@ def _interval(effect: Effect) -> str:
 
 
 def _arms(result: TrialResult) -> Iterator[tuple[str, ...]]:
+    failures = failed_runs(result.trial, result.outcomes)
     for arm in result.arms:
         runs = [one for one in result.outcomes if one.arm == arm.name]
-        scores = [one.score for one in runs if one.score is not None]
-        failed = sum(one.ending.failed for one in runs)
+        scores = [one.score for one in runs if one.score is not None and one not in failures]
+        failed = sum(one in failures for one in runs)
         yield (
             _name(arm.name),
             f"{np.mean(scores):.4g}" if scores else "-",

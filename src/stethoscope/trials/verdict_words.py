@@ -9,7 +9,7 @@ import numpy as np
 
 from stethoscope.trials.effects import ALPHA, Bench, Shown, State, is_cure, share_of
 from stethoscope.trials.paired import smallest_probability
-from stethoscope.trials.scores import broken_arms, score_of_failures
+from stethoscope.trials.scores import broken_arms, failed_runs, score_of_failures
 from stethoscope.trials.trial import Class, Effect, Ending, Outcome, Trial, Verdict
 
 MOST_SEEDS_ADVISED = 200  # more than anybody runs to settle one change
@@ -101,15 +101,14 @@ def _about_seeds(trial: Trial, same: bool) -> Iterator[str]:
 
 
 def _about_failures(trial: Trial, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    broken = broken_arms(outcomes)
-    failed = sum(one.ending.failed or (one.ending is Ending.BROKEN and one.arm in broken) for one in outcomes)
+    failed = len(failed_runs(trial, outcomes))
     if not failed:
         return
     value = score_of_failures(trial, outcomes)
     kind = "the bar" if trial.metric.bar is not None else "no better than the worst start of any run"
     counted = f"; they count as {value:.4g}, {kind}." if value is not None else ", and nothing says how bad."
     yield f"{failed} of {len(outcomes)} runs failed{counted}"
-    for arm in sorted(broken):
+    for arm in sorted(broken_arms(outcomes)):
         first = next(one for one in outcomes if one.arm == arm and one.ending is Ending.BROKEN)
         said = next((line.strip() for line in reversed(first.tail) if line.strip()), "nothing")
         yield f"Every run of the arm {arm!r} broke: {first.why}; it said: {said}"
