@@ -151,7 +151,7 @@ def _tried(
 ) -> TrialResult:
     from dataclasses import replace
 
-    from stethoscope.cli.trial import _shown_progress
+    from stethoscope.cli._trial_progress import shown_progress
     from stethoscope.clinic.as_trial import as_trial
     from stethoscope.clinic.case import Role
     from stethoscope.clinic.catalogue import size_called
@@ -159,7 +159,7 @@ def _tried(
     from stethoscope.errors import StethoscopeError
     from stethoscope.trials.conducting import run_trial
     from stethoscope.trials.local import LocalProcesses, usual_slots
-    from stethoscope.trials.store import RESULTS
+    from stethoscope.trials.store import RESULTS, WORK
     from stethoscope.trials.trial import Limits
 
     must_have_needs(case)
@@ -170,8 +170,8 @@ def _tried(
     names = {*only, *cures} if only else set()
     asked = as_trial(case, size_called(case, size), folder, range(seeds), names)
     asked = replace(asked, limits=Limits(minutes=minutes))
-    with _shown_progress() as progress:
-        backend = LocalProcesses(jobs or usual_slots(), folder / RESULTS / "work")
+    with shown_progress() as progress:
+        backend = LocalProcesses(jobs or usual_slots(), folder / RESULTS / WORK)
         return run_trial(asked, backend, progress)
 
 

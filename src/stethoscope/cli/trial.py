@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +16,7 @@ from stethoscope.errors import StethoscopeError
 if TYPE_CHECKING:
     from stethoscope.trials import Change, Trial, TrialResult
     from stethoscope.trials.backend import Backend
-    from stethoscope.trials.conducting import Prepared, Progress
+    from stethoscope.trials.conducting import Prepared
 
 DECIDED, OPEN = 0, 1
 GIGABYTE = 1 << 30
@@ -241,9 +239,10 @@ def _inside(path: str, project: Path, option: str) -> str:
 
 
 def _result(trial: Trial, asked: _Asked) -> TrialResult:
+    from stethoscope.cli._trial_progress import shown_progress
     from stethoscope.trials.conducting import run_trial
 
-    with _shown_progress() as progress:
+    with shown_progress() as progress:
         return run_trial(trial, _backend(trial, asked), progress, asked.keep)
 
 
@@ -256,34 +255,6 @@ def _backend(trial: Trial, asked: _Asked) -> Backend:
 
         return RayCluster(asked.ray, trial.limits.threads, asked.jobs)
     return LocalProcesses(asked.jobs or usual_slots(), trial.folder / RESULTS / WORK)
-
-
-@contextmanager
-def _shown_progress() -> Iterator[Callable[[Progress], None]]:
-    """A bar on standard error where somebody is watching, else nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("trial"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def tell(progress: Progress) -> None:
-            done = progress.stored + progress.done
-            going = "; ".join(progress.running[:2])
-            bar.update(task, completed=done, total=progress.total, description=going)
-
-        yield tell
 
 
 # --- what is told ---------------------------------------------------------------------------------------

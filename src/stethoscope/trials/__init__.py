@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stethoscope.run.proof import Proof, proofs
 from stethoscope.trials.conducting import Progress, run_trial
 from stethoscope.trials.judging import judge
 from stethoscope.trials.local import LocalProcesses
-from stethoscope.trials.proof import Proof, proofs
 from stethoscope.trials.trial import (
     Arm,
     Change,

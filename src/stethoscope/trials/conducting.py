@@ -22,13 +22,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stethoscope.errors import StethoscopeError, UnwritableFile
+from stethoscope.run.proof import RESULT
 from stethoscope.trials.arms import arms_of, changes_in
 from stethoscope.trials.backend import Backend
 from stethoscope.trials.edits import Edited, edited, edited_files, placebo_for
 from stethoscope.trials.judging import judge
 from stethoscope.trials.local import LocalProcesses, usual_slots
 from stethoscope.trials.projects import Plan, Snapshot, hashes, links_changed, planned, taken
-from stethoscope.trials.proof import RESULT
 from stethoscope.trials.running import Job, search_path
 from stethoscope.trials.scores import broken_arms
 from stethoscope.trials.store import FINAL, RESULTS, WORK, opened, store, stored, write_whole

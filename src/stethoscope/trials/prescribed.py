@@ -74,5 +74,9 @@ def _change(remedy: str, edits: list[Prescribed], project: Path) -> Change:
     cures = tuple(dict.fromkeys(cause for edit in edits for cause in edit.cures))
     patches = tuple(Patch(edit.diff, _inside(edit.file, project) or edit.file) for edit in edits)
     return Change(
-        remedy, patches, f"for {', '.join(cures)}", yardstick=any(cause in OF_YARDSTICK for cause in cures)
+        remedy,
+        patches,
+        f"for {', '.join(cures)}",
+        yardstick=any(cause in OF_YARDSTICK for cause in cures),
+        causes=cures,
     )

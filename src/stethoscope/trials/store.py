@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from stethoscope.errors import StethoscopeError, UnwritableFile
-from stethoscope.trials.proof import SCHEMA
+from stethoscope.run.proof import SCHEMA
 from stethoscope.trials.trial import Ending, Outcome
 
 RESULTS = "trials"

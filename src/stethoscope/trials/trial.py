@@ -87,6 +87,7 @@ class Change:
     title: str = ""
     in_cure: bool = True
     yardstick: bool = False
+    causes: tuple[str, ...] = ()  # what it is to cure, where a diagnosis prescribed it
 
 
 # --- how it is run and measured -----------------------------------------------------------------------

@@ -8,9 +8,9 @@
     margin      {value, why}: the largest difference that is called no effect
     seed_sd     the usual spread of the scores of one arm over the seeds
     distance    what all fixes together bring: an effect, or null
-    changes     [{name, title, in_cure, classes: [...], why, alone: effect | null, within: effect | null,
-                own: effect | null, edits: [...]}]; classes are "necessary", "sufficient", "helpful",
-                "no effect", "harmful", "changes the yardstick" and "undecided"
+    changes     [{name, title, in_cure, causes: [...], classes: [...], why, alone: effect | null,
+                within: effect | null, own: effect | null, edits: [...]}]; classes are "necessary",
+                "sufficient", "helpful", "no effect", "harmful", "changes the yardstick" and "undecided"
     placebo     the same for the placebo, with what it was
     arms        [{name, changes, roles, mean, sd, runs, failed}]
     runs        [{arm, seed, ending, score, own, seconds, steps, why, tail, key}]
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from stethoscope.trials.proof import KIND, SCHEMA
+from stethoscope.run.proof import KIND, SCHEMA
 from stethoscope.trials.scores import failed_runs
 from stethoscope.trials.trial import Change, Effect, Outcome, TrialResult, Verdict
 
@@ -71,6 +71,7 @@ def _verdict(verdict: Verdict, change: Change) -> dict[str, Any]:
         "name": verdict.change,
         "title": change.title,
         "in_cure": change.in_cure,
+        "causes": list(change.causes),
         "classes": [str(one) for one in verdict.classes],
         "why": verdict.why,
         "alone": _effect(verdict.alone),
