@@ -400,10 +400,11 @@ CASE = Case(
     evaluate="python judge.py {run}",
     metric=Metric("psnr", "max", "dB", bar=NOISY_PSNR),
     changes=(*CURES, *advice(SHORT, "2e-3", "2e-4", "1e-3"), *placebos(SHORT)),
-    sizes=sizes(SHORT, 1200, 30),
+    sizes=sizes(SHORT, 1200, 38),
     exaggerated=(
         "1,200 steps instead of 90,000, at a learning rate of 2e-3 instead of 1e-4",
         "tiles of 16 pixels and 30,820 parameters instead of 128 pixels and 1.6 billion",
         "4 accumulated batches asked for instead of 16, so that the cured run makes 300 updates",
     ),
+    needs=("torch",),
 )

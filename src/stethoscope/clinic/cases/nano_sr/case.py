@@ -300,7 +300,7 @@ def sizes(settings: str, base: tuple[Edit, ...] = ()) -> tuple[Size, ...]:
     """The three sizes of a run with these settings, each on top of the edits in `base`."""
     return (
         Size("ci", (*base, *_reduced(settings)), seconds=7),
-        Size("small", base, seconds=28),
+        Size("small", base, seconds=32),
         Size("gpu", (*base, *_enlarged(settings), *ON_GPU), seconds=60),
     )
 

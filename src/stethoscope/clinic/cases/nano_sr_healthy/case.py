@@ -29,8 +29,8 @@ CASE = Case(
     title="A healthy super-resolution run that looks alarming",
     story=(
         "The loss scale climbs to a million, a dynamic loss scheduler is at work, and a cosine runs beside "
-        "averaged weights. Write-ups blame all three. The run improves to its end and beats bicubic "
-        "enlargement, and taking any of the three away changes nothing."
+        "averaged weights. Write-ups blame all three. The run improves to its end, and nothing is wrong "
+        "with it."
     ),
     project=PROJECT,
     sources=(*SOURCES, SETTINGS, "judge.py"),
