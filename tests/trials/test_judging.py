@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,14 @@ def test_without_a_bar_runs_that_fail_count_as_no_better_than_the_worst_start() 
     assert result.distance is not None
     assert result.distance.mean == pytest.approx(8.5, abs=0.5)
     assert any("count as 1.5, no better than the worst start of any run" in note for note in result.notes)
+
+
+def test_what_exploded_before_it_first_measured_is_no_start_to_count_from() -> None:
+    trial, arms, outcomes = _outcomes(lambda made: 10.0 if "a" in made else math.nan, "a", seeds=8, first=1.5)
+    exploded = [replace(one, first=-1e14) if one.ending.failed else one for one in outcomes]
+    distance = judge(trial, arms, exploded).distance
+    assert distance is not None
+    assert distance.mean == pytest.approx(8.5, abs=0.5)
 
 
 def test_a_run_that_exploded_has_failed_and_does_not_outweigh_all_others() -> None:

@@ -1,7 +1,7 @@
 """The scores that a trial is judged on: those of the runs, and what a run counts that has none.
 
 A run that failed is worth no more than one that never began: the bar that was given, else the worst first
-value of any run, or the worst last one where that is worse. A run that exploded and is still finite has
+value of any run with a score, or the worst last one where that is worse. A run that exploded and is still finite has
 failed, too: it would outweigh all others in a mean. It has exploded where it ends further below the start
 than the best is above it, and than the start is from zero: a loss of 1 may become 2, a PSNR of 24 may fall
 to 0.
@@ -80,7 +80,10 @@ def _starts(trial: Trial, outcomes: Sequence[Outcome], own: bool) -> list[float]
     # A frozen evaluator has a scale of its own, on which the run's own curve is no value.
     if trial.evaluate and not own:
         return []
-    return [one.first for one in outcomes if one.first is not None]
+    # A run that failed may have exploded before it first measured anything.
+    began = [one for one in outcomes if one.first is not None]
+    sound = [one for one in began if one.ending is Ending.SCORED]
+    return [one.first for one in sound or began if one.first is not None]
 
 
 def _is_beyond(value: float | None, bound: float, trial: Trial) -> bool:
