@@ -202,7 +202,7 @@ CASE = Case(
     command=COMMAND,
     run="runs/babble",
     evaluate="python judge.py {run}",
-    metric=Metric("excess", goal="min", unit="nats per character", bar=GUESSING),
+    metric=Metric("excess", goal="min", unit="nats", bar=GUESSING),
     changes=(*CURES, *ADVICE, *PLACEBOS),
     sizes=SIZES,
     exaggerated=(

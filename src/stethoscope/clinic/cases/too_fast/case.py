@@ -153,7 +153,7 @@ SIZES = (
         ),
         seconds=6.0,
     ),
-    Size("small", (), seconds=9.0),
+    Size("small", (), seconds=10.0),
 )
 
 COMMAND = """
