@@ -1,6 +1,6 @@
 """Write what the documentation says about the program from the program itself.
 
-scripts/docs            write the output blocks of README.md and docs/how-to/, docs/reference/, docs/blocks/
+scripts/docs            write the outputs in README.md and docs/how-to/, and docs/{reference,blocks,clinic}/
 scripts/docs --check    write nothing; fail where a file differs from what would be written
 """
 
@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import click
+from clinic_pages import clinic_pages
 
 from stethoscope import causes, diagnose, findings
 from stethoscope.causes import CauseEntry
@@ -64,6 +65,7 @@ def written() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "json-report.md", page("The JSON report", json_names())
     yield REFERENCE / "log-formats.md", page("Log formats", log_formats())
     yield from block_pages()
+    yield from clinic_pages()
 
 
 def page(title: str, parts: Iterator[str]) -> str:
@@ -311,8 +313,14 @@ def commands() -> Iterator[str]:
     for name in command_line.list_commands(top):
         command = command_line.get_command(top, name)
         assert command is not None
+        context = click.Context(command, parent=top, info_name=name, terminal_width=WIDTH)
         yield f"## stethoscope {name}"
-        yield helped(click.Context(command, parent=top, info_name=name, terminal_width=WIDTH))
+        yield helped(context)
+        for below in command.list_commands(context) if isinstance(command, click.Group) else ():
+            part = command.get_command(context, below)
+            assert part is not None
+            yield f"### stethoscope {name} {below}"
+            yield helped(click.Context(part, parent=context, info_name=below, terminal_width=WIDTH))
 
 
 def helped(context: click.Context) -> str:

@@ -22,8 +22,7 @@ SEEDS = 8  # five cannot reach p < .05
 @click.group(
     "clinic",
     short_help="Train sick systems, diagnose and cure them.",
-    epilog="\b\nExamples:\n  stethoscope clinic list\n  stethoscope clinic run nano-sr\n"
-    "  stethoscope clinic show protein-sedd",
+    epilog="\b\nExamples:\n  stethoscope clinic list\n  stethoscope clinic show protein-sedd",
 )
 def command() -> None:
     """Sick training systems, their cures, and the proof that these work.
@@ -109,7 +108,13 @@ def run(case: str, size: str, seed: int, into: str | None) -> None:
     "  stethoscope clinic trial protein-sedd --only lower-sigma --size ci --seeds 2",
 )
 @click.argument("case")
-@click.option("--size", type=click.Choice(SIZES), default="small", show_default=True)
+@click.option(
+    "--size",
+    type=click.Choice(SIZES),
+    default="small",
+    show_default=True,
+    help="ci is over in minutes and decides little; gpu needs one.",
+)
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Paired runs.")
 @click.option(
     "--only", multiple=True, metavar="CHANGE", help="Only this change beside the cures; repeatable."
