@@ -7,6 +7,8 @@ on a CPU, too, and the log says what the loss scale is.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stethoscope.clinic.case import Case, Change, Role, Size
 from stethoscope.clinic.cases.deblur_fft.case import (
     ARCH,
@@ -169,13 +171,14 @@ ORTHONORMAL_TRANSFORMS = Change(
 # What the write-up proposes, and what the origin's author did two days later.
 
 ADVICE = (
-    LOWER_RATE,
-    EVEN_LOWER_RATE,
+    # Slower weights reach the overflow later, perhaps behind the end of the run.
+    replace(LOWER_RATE, predicted=("helpful", "no effect")),
+    replace(EVEN_LOWER_RATE, predicted=("helpful", "no effect")),
     SKIP,
     WARN,
     DIVIDE,
     EPSILON,
-    NO_MIXED_PRECISION,
+    replace(NO_MIXED_PRECISION, predicted=("sufficient",)),
     Change(
         "bfloat16",
         "Train in bfloat16 without a scaler, as the origin's author did in the end",
