@@ -156,6 +156,9 @@ def _finding(case: Case, change: Change) -> Finding | None:
 
 
 def _found(case: Case, change: Change) -> str:
+    record = recorded(case.name)
+    if not change.edits or (record is not None and change.name in record.refused):
+        return "**cannot be applied**"
     finding = _finding(case, change)
     return "not measured" if finding is None else f"**{finding.spoken}**"
 

@@ -24,6 +24,8 @@ TRIAL = {
     ],
     "placebo": None,
     "runs": [
+        {"arm": "only broken", "seed": 0, "score": None, "ending": "broken"},
+        {"arm": "only cure", "seed": 0, "score": 3.0, "ending": "scored"},
         {"arm": "sick", "seed": 0, "score": 1.0, "tail": ["/home/somebody"], "key": "k", "names": []},
         {"arm": "sick", "seed": 1, "score": None, "tail": [], "key": "k", "names": []},
         {"arm": "cured", "seed": 0, "score": 3.0, "tail": [], "key": "k", "names": []},
@@ -44,6 +46,7 @@ def test_what_is_kept_names_no_machine_and_is_read_back(
     records.recorded.cache_clear()
     assert record is not None
     assert record.scores == {"sick": (1.0, None), "cured": (3.0,)}
+    assert record.refused == {"broken"}
     found = record.finding("cure")
     assert found is not None
     assert (found.spoken, found.p) == ("necessary and sufficient", 0.0117)

@@ -20,8 +20,9 @@ def as_trial(
     """Put the changes of a case to the test, or only those with these names.
 
     The cures are made together and left out one by one; what was advised and what cannot act is made alone.
+    What has no edits cannot be applied, and is not tried.
     """
-    chosen = [change for change in case.changes if not names or change.name in names]
+    chosen = [change for change in case.changes if change.edits and (not names or change.name in names)]
     return trials.Trial(
         name=case.name,
         project=case.project,

@@ -37,7 +37,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One recorded trial. `scores` are those of the sick and of the cured arm, seed by seed."""
+    """One recorded trial. `scores` are those of the sick and of the cured arm, seed by seed.
+
+    `refused` are the changes with which the program ends before it trains.
+    """
 
     case: str
     seeds: int
@@ -47,6 +50,7 @@ class Record:
     findings: tuple[Finding, ...]
     placebo: Finding | None
     scores: dict[str, tuple[float | None, ...]]
+    refused: frozenset[str] = frozenset()
 
     def finding(self, change: str) -> Finding | None:
         """What was found about a change."""
@@ -86,6 +90,7 @@ def _record(told: dict[str, Any]) -> Record:
         tuple(_finding(change) for change in told["changes"]),
         _finding(placebo) if placebo else None,
         {arm: _scores(told["runs"], arm) for arm in ("sick", "cured")},
+        frozenset(change["name"] for change in told["changes"] if _is_refused(change["name"], told["runs"])),
     )
 
 
@@ -100,6 +105,11 @@ def _finding(change: dict[str, Any]) -> Finding:
         effect.get("high"),
         effect.get("p_adjusted"),
     )
+
+
+def _is_refused(change: str, runs: Sequence[dict[str, Any]]) -> bool:
+    endings = {run["ending"] for run in runs if run["arm"] == f"only {change}"}
+    return endings == {"broken"}
 
 
 def _scores(runs: Sequence[dict[str, Any]], arm: str) -> tuple[float | None, ...]:

@@ -1,10 +1,10 @@
 """The scores that a trial is judged on: those of the runs, and what a run counts that has none.
 
 A run that failed is worth no more than one that never began: the bar that was given, else the worst first
-value of any run with a score, or the worst last one where that is worse. A run that exploded and is still finite has
-failed, too: it would outweigh all others in a mean. It has exploded where it ends further below the start
-than the best is above it, and than the start is from zero: a loss of 1 may become 2, a PSNR of 24 may fall
-to 0.
+value of any run with a score, or the worst last one where that is worse. A run that exploded and is still
+finite has failed, too: it would outweigh all others in a mean. It has exploded where it ends further below
+the start than the best is above it, and than the start is from zero: a loss of 1 may become 2, a PSNR of 24
+may fall to 0.
 """
 
 from __future__ import annotations

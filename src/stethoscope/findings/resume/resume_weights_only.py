@@ -123,7 +123,7 @@ def _lost_besides(resumption: Resumption) -> dict[str, Value | None]:
 
 def _fix(resumption: Resumption, stepped: Sequence[Move]) -> Fix | None:
     """The state of the optimizer saved and loaded beside the weights, and what else is lost with it."""
-    if len(stepped) > 1:
+    if len({move.event.site.node for move in stepped}) > 1:
         return None
     parts = {"optimizer": stepped[0].subject, **_lost_besides(resumption)}
     return restored_too(resumption.walk, resumption.weights, parts)

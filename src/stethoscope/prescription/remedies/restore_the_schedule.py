@@ -8,7 +8,10 @@ from stethoscope.causes import RankedCause
 from stethoscope.prescription.remedy import Remedy
 from stethoscope.run import Level, Run
 
-REMEDY = Remedy(cures=("learning-rate-jump", "weights-not-restored"), level=Level.UNSAFE)
+REMEDY = Remedy(
+    cures=("learning-rate-jump", "optimizer-state-lost", "schedule-not-restored", "weights-not-restored"),
+    level=Level.UNSAFE,
+)
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:

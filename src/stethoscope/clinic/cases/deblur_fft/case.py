@@ -464,6 +464,7 @@ CASE = Case(
     command=COMMAND,
     run="outputs/run",
     evaluate="python judge.py {run}",
+    needs=("torch", "hydra"),
     metric=METRIC,
     changes=(FULL_RESUME, NORM_IN_FLOAT, ORTHONORMAL_LOSS, *ADVICE, *PLACEBOS),
     sizes=SIZES,

@@ -267,6 +267,7 @@ CASE = Case(
     command="python -W ignore train.py hydra.run.dir=outputs/run seed={seed}",
     run="outputs/run",
     evaluate="python judge.py {run}",
+    needs=("torch", "hydra"),
     metric=METRIC,
     changes=(TRANSFORM_IN_FLOAT, ORTHONORMAL_TRANSFORMS, NORM_IN_FLOAT, *ADVICE, *PLACEBOS),
     sizes=SIZES,

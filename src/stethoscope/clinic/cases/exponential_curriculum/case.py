@@ -27,6 +27,7 @@ CASE = Case(
     command=protein_sedd.CASE.command,
     run=protein_sedd.CASE.run,
     evaluate=protein_sedd.CASE.evaluate,
+    needs=("torch",),
     metric=protein_sedd.METRIC,
     changes=(
         Change(

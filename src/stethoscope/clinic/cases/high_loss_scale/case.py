@@ -64,6 +64,7 @@ CASE = Case(
     command="python -W ignore train.py hydra.run.dir=outputs/run seed={seed}",
     run="outputs/run",
     evaluate="python judge.py {run}",
+    needs=("torch", "hydra"),
     metric=METRIC,
     changes=(
         Change(

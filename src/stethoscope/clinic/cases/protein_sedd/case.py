@@ -385,6 +385,7 @@ CASE = Case(
     command=COMMAND,
     run="results/protein",
     evaluate="python judge.py {run}",
+    needs=("torch",),
     metric=METRIC,
     changes=(*CURES, *ADVICE, *PLACEBOS),
     sizes=SIZES,
