@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from stethoscope.clinic.case import Case, Role
+from stethoscope.clinic.catalogue import cases
 from stethoscope.clinic.edit import Edit, apply
 from stethoscope.trials.trial import Class
 from tests.clinic.case_runs import cure_of
 
-CASES: dict[str, Case] = {
-    name: import_module(f"stethoscope.clinic.cases.{name}.case").CASE
-    for name in (
-        "protein_sedd",
-        "exponential_curriculum",
-        "deblur_fft",
-        "deblur_fft_overflow",
-        "high_loss_scale",
-    )
-}
+CASES = {case.name: case for case in cases()}
 # What a change without edits is: proposed, and not in a way that anybody could carry out.
 NOT_APPLICABLE = "cannot be applied"
 
@@ -73,7 +64,6 @@ def test_names_claims_and_predictions_can_be_read(case: Case) -> None:
         assert all(re.fullmatch(r"00[0-4](\.\d+)?", claim) for claim in change.claims)
         assert set(change.predicted) <= {*Class, NOT_APPLICABLE}
         assert change.predicted
-        assert change.claims or change.role is not Role.ADVICE
     assert [change for change in case.changes if change.role is Role.PLACEBO]
     assert case.benign == (not cure_of(case))
 
@@ -82,14 +72,17 @@ def test_names_claims_and_predictions_can_be_read(case: Case) -> None:
 def test_the_command_has_one_seed_and_the_evaluator_one_run(case: Case) -> None:
     assert re.findall(r"\{\w*\}", case.command) == ["{seed}"]
     assert re.findall(r"\{\w*\}", case.evaluate) == ["{run}"]
-    assert [size.name for size in case.sizes] == ["ci", "small", "gpu"]
+    assert [size.name for size in case.sizes][:2] == ["ci", "small"]
     assert not Path(case.run).is_absolute()
 
 
-def test_every_proposal_of_the_two_write_ups_is_among_the_changes() -> None:
+def test_every_proposal_of_the_write_ups_is_among_the_changes() -> None:
     """The numbers are those of the claims that propose something to change."""
     claimed = {claim for case in CASES.values() for change in case.changes for claim in change.claims}
-    proposed = [f"003.{number}" for number in (7, 8, 9, 10, 11, 12, 13)]
+    proposed = [f"000.{number}" for number in (6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18)]
+    proposed += [f"001.{number}" for number in (3, 6, 7, 8, 9, 12, 14)]
+    proposed += [f"002.{number}" for number in (3, 4, 7, 9, 15, 16)]
+    proposed += [f"003.{number}" for number in (7, 8, 9, 10, 11, 12, 13)]
     proposed += [f"004.{number}" for number in (5, 6, 7, 9, 10, 11, 12)]
     assert [claim for claim in proposed if claim not in claimed] == []
 
