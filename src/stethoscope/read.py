@@ -18,7 +18,7 @@ from stethoscope.program import in_use as source_in_use
 from stethoscope.recipe import in_use as settings_in_use
 from stethoscope.recipe.packages import packages_of
 from stethoscope.run import Log, Package, Program, Recipe, Run, Unread
-from stethoscope.run.checkpoint_files import checkpoints_in, in_checkpoint_folder, is_checkpoint
+from stethoscope.run.checkpoint_files import by_epoch, checkpoints_in, in_checkpoint_folder, is_checkpoint
 from stethoscope.run.file_times import LogFile, told_by_themselves
 from stethoscope.run.folder import Entry, entry_of, walk
 from stethoscope.run.place import Place, place_of
@@ -75,6 +75,7 @@ def read(
     if not (logs or recipe or program):
         raise NothingToRead(_nothing(place.shown, unread))
     spliced = splice([file.log for file in logs])
+    axes = {series.axis for series in spliced.series.values() if len(series)}
     return Run(
         place.shown,
         place.name,
@@ -84,7 +85,7 @@ def read(
         spliced.segments,
         recipe=recipe,
         program=program,
-        checkpoints=checkpoints,
+        checkpoints=by_epoch(checkpoints) if axes == {"epoch"} else checkpoints,
         unread=unread,
         notes=spliced.notes,
         packages=packages,

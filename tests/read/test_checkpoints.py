@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stethoscope.read import read
 from stethoscope.run.checkpoint import Checkpoint
 from stethoscope.run.checkpoint_files import checkpoints_in, step_of
 from stethoscope.run.folder import walk
@@ -115,3 +116,14 @@ def test_data_is_not_taken_for_a_checkpoint(tmp_path: Path, name: str) -> None:
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     write(tmp_path / "model.pth", b"cos\nsystem\n(S'touch pwned'\ntR.").chmod(0)
     assert found(tmp_path)["model.pth"].readable
+
+
+@pytest.mark.parametrize(("counted", "steps"), [("epoch", [3, 12]), ("step", [None, None])])
+def test_an_epoch_in_a_name_is_a_step_where_the_run_counts_epochs(
+    counted: str, steps: list[int | None], tmp_path: Path
+) -> None:
+    rows = "".join(f"{at},{1 / (at + 1)}\n" for at in range(20))
+    (tmp_path / "log.csv").write_text(f"{counted},val_loss\n{rows}", encoding="utf-8")
+    for name in ("epoch_003.pt", "epoch_012.pt"):
+        (tmp_path / name).write_bytes(b"weights")
+    assert [one.step for one in read(tmp_path).checkpoints] == steps

@@ -18,7 +18,10 @@ class Holds(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One checkpoint file (or folder) and the step it was saved at, None where the name does not tell."""
+    """One checkpoint file (or folder) and the step it was saved at, None where the name does not tell.
+
+    `epoch` is the one that the name gives; in a run that counts epochs only, it is the step.
+    """
 
     file: str
     step: int | None
@@ -26,3 +29,4 @@ class Checkpoint:
     size_bytes: int = 0
     readable: bool = True
     note: str = ""
+    epoch: int | None = None

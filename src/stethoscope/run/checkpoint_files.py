@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from stethoscope.run.checkpoint import Checkpoint, Holds
@@ -79,6 +80,17 @@ def step_of(name: str) -> int | None:
     return int(re.sub(r"\D", "", found[found.lastindex or 1])) if found else None
 
 
+def epoch_of(name: str) -> int | None:
+    """The epoch a checkpoint's name gives, or None."""
+    found = _EPOCHS.search(name)
+    return int(found[1]) if found else None
+
+
+def by_epoch(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
+    """The checkpoints of a run whose steps are epochs."""
+    return tuple(one if one.step is not None else replace(one, step=one.epoch) for one in checkpoints)
+
+
 def _checkpoint_folder(path: Path, root: Path) -> PurePath | None:
     for parent in path.parents:
         if parent == root or root not in parent.parents:
@@ -107,7 +119,9 @@ def _of_folder(home: PurePath, entries: list[Entry]) -> Checkpoint:
 def _of_file(entry: Entry) -> Checkpoint:
     damage = _damage(entry)
     note = damage or (_tensors(entry) if entry.name.endswith(".safetensors") else "")
-    return Checkpoint(entry.file, step_of(entry.name), _holds(entry), entry.size, not damage, note)
+    return Checkpoint(
+        entry.file, step_of(entry.name), _holds(entry), entry.size, not damage, note, epoch_of(entry.name)
+    )
 
 
 def _holds(entry: Entry) -> Holds:
