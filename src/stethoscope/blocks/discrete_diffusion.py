@@ -50,6 +50,7 @@ frequencies: a model that has learned only how frequent each token is scores bel
     from stethoscope.blocks.discrete_diffusion import AbsorbingProcess, ScoreNetwork
     from stethoscope.blocks.discrete_diffusion import absorbing_loss, evaluate_at_shares
 
+
     class Network(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -57,6 +58,7 @@ frequencies: a model that has learned only how frequent each token is scores bel
 
         def forward(self, tokens: Tensor, sigma: Tensor) -> Tensor:
             return self.output(self.embed(tokens))
+
 
     process = AbsorbingProcess(vocabulary=20)
     model = ScoreNetwork(Network())

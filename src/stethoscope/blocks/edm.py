@@ -40,6 +40,7 @@ standard deviation of the data as the network sees it; .5 is right for images sc
     from stethoscope.blocks.edm import Preconditioned, denoising_loss, edm_baselines
     from stethoscope.blocks.edm import heun_sample, sigma_steps
 
+
     class Network(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -47,6 +48,7 @@ standard deviation of the data as the network sees it; .5 is right for images sc
 
         def forward(self, x: Tensor, c_noise: Tensor) -> Tensor:
             return self.layer(torch.cat([x, c_noise[:, None]], dim=1))
+
 
     model = Preconditioned(Network(), sigma_data=0.5)
     clean = 0.5 * torch.randn(64, 2)

@@ -33,9 +33,11 @@ on as they are, with the tensors in them.
     import torch
     from stethoscope.blocks.fp32_island import Fp32Island, fp32_island
 
+
     @fp32_island
     def energy(x):
         return (x @ x.T).sum()
+
 
     attention = Fp32Island(torch.nn.Linear(64, 64), cast_back=True)
     x = torch.full((64, 64), 100.0, dtype=torch.float16)

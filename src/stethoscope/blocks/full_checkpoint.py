@@ -41,9 +41,7 @@ resume. To hand a model on to others, save its weights alone.
 
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.AdamW(model.parameters())
-    checkpoint = FullCheckpoint(
-        "checkpoints", model=model, optimizer=optimizer, ema=EMA(model), keep=3
-    )
+    checkpoint = FullCheckpoint("checkpoints", model=model, optimizer=optimizer, ema=EMA(model), keep=3)
     resumed = checkpoint.resume()
     print(resumed)
     for step in range(resumed.step, 20):
