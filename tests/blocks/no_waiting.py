@@ -15,7 +15,7 @@ READS = {
 }
 
 
-class NoWaiting(TorchDispatchMode):  # type: ignore[misc]
+class NoWaiting(TorchDispatchMode):
     """Raises at `.item()`, `bool(tensor)` and everything else that a device would have to be waited for."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -88,7 +88,7 @@ def test_a_file_may_have_the_name_of_what_it_defines(tmp_path: Path) -> None:
     sys.path.insert(0, str(tmp_path))
     try:
         importlib.import_module("copied.twin")
-        from copied import twin  # type: ignore[import-not-found]
+        from copied import twin
 
         assert twin() == 7
         assert importlib.import_module("copied").twin() == 7

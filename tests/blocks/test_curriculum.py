@@ -121,7 +121,7 @@ def test_shapes_and_lengths_that_do_not_exist_are_refused() -> None:
     with pytest.raises(
         ValueError, match="shape is 'exponential'; give one of linear, cosine, slow-exponential"
     ):
-        Curriculum("exponential", steps=10)  # type: ignore[arg-type]
+        Curriculum("exponential", steps=10)
     with pytest.raises(ValueError, match="steps is 0"):
         Curriculum("linear", steps=0)
 

@@ -173,7 +173,7 @@ def test_an_update_does_not_wait_for_the_device() -> None:
 def test_a_resumed_run_is_bit_by_bit_the_one_that_was_not_stopped() -> None:
     settings = {"decay": 0.99, "warmup": "power", "power": 0.6, "update_after": 3, "update_every": 2}
     model, generator = _net(), torch.Generator().manual_seed(1)
-    ema = EMA(model, **settings)  # type: ignore[arg-type]
+    ema = EMA(model, **settings)
     _train(model, ema, 8, generator)
     file = io.BytesIO()
     torch.save({"model": model.state_dict(), "ema": ema.state_dict(), "rng": generator.get_state()}, file)
@@ -182,7 +182,7 @@ def test_a_resumed_run_is_bit_by_bit_the_one_that_was_not_stopped() -> None:
     file.seek(0)
     state = torch.load(file, weights_only=True)
     again = _net(seed=5)
-    resumed = EMA(again, **settings)  # type: ignore[arg-type]
+    resumed = EMA(again, **settings)
     again.load_state_dict(state["model"])
     resumed.load_state_dict(state["ema"])
     generator.set_state(state["rng"])
@@ -202,7 +202,7 @@ def test_without_its_counter_a_resume_forgets_the_average() -> None:
 def test_names_are_those_of_the_model_inside_compile() -> None:
     model = _net()
     compiled = torch.compile(model, backend="eager")
-    ema = EMA(compiled, decay=0.5, warmup="none")  # type: ignore[arg-type]
+    ema = EMA(compiled, decay=0.5, warmup="none")
     assert ema.state_dict()["shadow"].keys() == model.state_dict().keys()
     with torch.no_grad():
         model[0].weight.add_(1.0)
@@ -311,7 +311,7 @@ def test_other_names_or_shapes_are_refused_in_words() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], word: str) -> None:
     with pytest.raises(ValueError, match=word):
-        EMA(nn.Linear(1, 1), **settings)  # type: ignore[arg-type]
+        EMA(nn.Linear(1, 1), **settings)
 
 
 def test_weights_that_are_not_finite_at_the_start_are_refused() -> None:

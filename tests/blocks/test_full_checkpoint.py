@@ -193,7 +193,7 @@ def test_a_mask_of_infinities_is_no_reason_to_refuse_but_nan_in_it_is(tmp_path: 
     model.register_buffer("mask", torch.tensor([0.0, -torch.inf]))
     checkpoint = FullCheckpoint(tmp_path, model=model, ema=EMA(model))
     checkpoint.save(1)
-    model.mask[0] = torch.nan  # type: ignore[index]
+    model.mask[0] = torch.nan
     with pytest.raises(FloatingPointError, match=r"model\.mask"):
         checkpoint.save(2)
 
@@ -322,7 +322,7 @@ def test_global_random_numbers_go_on_where_they_were() -> None:
 
 
 def test_a_model_is_restored_with_and_without_its_wrappers(tmp_path: Path) -> None:
-    model = nn.Sequential(nn.Linear(2, 2), torch.compile(nn.Linear(2, 2), backend="eager"))  # type: ignore[arg-type]
+    model = nn.Sequential(nn.Linear(2, 2), torch.compile(nn.Linear(2, 2), backend="eager"))
     FullCheckpoint(tmp_path, model=torch.compile(model, backend="eager")).save(1)
     plain = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     FullCheckpoint(tmp_path, model=nn.DataParallel(plain)).resume()

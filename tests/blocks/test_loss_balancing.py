@@ -27,7 +27,7 @@ def _step(balancer: LossBalancer, *values: float) -> torch.Tensor:
 
 
 def _two(**options: float) -> LossBalancer:
-    return LossBalancer({"l1": 1.0, "ssim": 0.05}, **options)  # type: ignore[arg-type]
+    return LossBalancer({"l1": 1.0, "ssim": 0.05}, **options)
 
 
 def test_weights_are_one_while_the_baseline_is_made() -> None:

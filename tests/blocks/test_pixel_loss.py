@@ -16,7 +16,7 @@ HALVES = [torch.float16, torch.bfloat16]
 
 def pair(*shape: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(0)
-    return tuple(torch.rand(shape, generator=generator).to(dtype) for _ in range(2))  # type: ignore[return-value]
+    return tuple(torch.rand(shape, generator=generator).to(dtype) for _ in range(2))
 
 
 def test_both_are_the_means_that_numpy_gives():

@@ -143,7 +143,7 @@ def test_a_milestone_beyond_the_run_is_a_warning() -> None:
 )
 def test_plans_that_make_no_sense_are_refused(settings: dict[str, object], word: str) -> None:
     with pytest.raises(ValueError, match=word):
-        SchedulePlan(**{"kind": "warmup-cosine", "steps": 100, **settings})  # type: ignore[arg-type]
+        SchedulePlan(**{"kind": "warmup-cosine", "steps": 100, **settings})
 
 
 def test_points_and_chart_hold_the_learning_rate_of_every_step() -> None:

@@ -90,12 +90,12 @@ def test_a_resumed_training_in_half_precision_is_exact(tmp_path: Path) -> None:
         for _ in range(steps):
             x = torch.randn(16, 32, device="cuda")
             with torch.autocast("cuda", dtype=torch.float16):
-                loss = (model(x).float() - x.sum(1, keepdim=True)).square().mean()  # type: ignore[operator]
-            scaler.scale(loss).backward()  # type: ignore[attr-defined]
-            scaler.step(optimizer)  # type: ignore[attr-defined]
-            scaler.update()  # type: ignore[attr-defined]
-            optimizer.zero_grad()  # type: ignore[attr-defined]
-            ema.update()  # type: ignore[attr-defined]
+                loss = (model(x).float() - x.sum(1, keepdim=True)).square().mean()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+            ema.update()
             losses.append(loss.item())
         return losses
 
@@ -107,5 +107,5 @@ def test_a_resumed_training_in_half_precision_is_exact(tmp_path: Path) -> None:
     done = FullCheckpoint(tmp_path, **again).resume()
     assert done.notes == ()
     assert run(again, 10) == expected
-    ours, theirs = (one["ema"].state_dict()["shadow"] for one in (again, whole))  # type: ignore[attr-defined]
+    ours, theirs = (one["ema"].state_dict()["shadow"] for one in (again, whole))
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)

@@ -55,7 +55,7 @@ def test_any_two_lines_differ_for_any_eyes(colours: Colours, eyes: str) -> None:
 
 
 def line(name: str, **style: str) -> Line:
-    return Line(name, [0], [0], **style)  # type: ignore[arg-type]
+    return Line(name, [0], [0], **style)
 
 
 def test_a_name_that_several_charts_share_has_one_colour() -> None:

@@ -217,7 +217,7 @@ def test_whatever_the_numbers_are_a_picture_comes_out(
     x, y = x[:count], y[:count]
     places = [*x, np.nan, 0.5]
     chart = Chart(
-        lines=[Line("a", x, y, style=style)],  # type: ignore[arg-type]
+        lines=[Line("a", x, y, style=style)],
         bands=[Band("b", x, y, y[::-1])],
         marks=[Mark(place, "m") for place in places],
         levels=[Level(place, "l") for place in places],

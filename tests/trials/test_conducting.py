@@ -237,7 +237,7 @@ def test_a_command_that_never_works_ends_the_trial_with_what_it_said(tmp_path: P
 def test_what_cannot_be_tried_is_said_before_anything_runs(
     tmp_path: Path, given: dict[str, object], said: str
 ) -> None:
-    trial = replace(toy_trial(lay_out(tmp_path / "toy"), "lr"), **given)  # type: ignore[arg-type]
+    trial = replace(toy_trial(lay_out(tmp_path / "toy"), "lr"), **given)
     with pytest.raises(StethoscopeError, match=said):
         _run(trial)
     assert not (tmp_path / "toy" / "trials").exists()
@@ -293,7 +293,7 @@ def _count(counted: Path) -> int:
     return len(counted.read_text().split()) if counted.exists() else 0
 
 
-def _wait_for(reached) -> None:  # type: ignore[no-untyped-def]
+def _wait_for(reached) -> None:
     waited = time.monotonic() + 20
     while not reached():
         assert time.monotonic() < waited

@@ -136,7 +136,7 @@ def test_changes_are_made_one_after_another_and_those_that_clash_are_named() -> 
         ("c.py", "a = 1\nif a:\n    b = 2", lambda text: ast.dump(ast.parse(text))),
     ],
 )
-def test_the_placebo_changes_the_file_and_not_what_it_says(file: str, text: str, load) -> None:  # type: ignore[no-untyped-def]
+def test_the_placebo_changes_the_file_and_not_what_it_says(file: str, text: str, load) -> None:
     after = _text(file, text, Comment(file))
     assert after != text
     assert load(after) == load(text)

@@ -176,12 +176,12 @@ def _classes(result: TrialResult) -> dict[str, tuple[Class, ...]]:
     return {verdict.change: verdict.classes for verdict in result.verdicts}
 
 
-def _judged(score, *names: str, **given: object) -> TrialResult:  # type: ignore[no-untyped-def]
+def _judged(score, *names: str, **given: object) -> TrialResult:
     trial, arms, outcomes = _outcomes(score, *names, **given)
     return judge(trial, arms, outcomes)
 
 
-def _outcomes(  # type: ignore[no-untyped-def]
+def _outcomes(
     score,
     *names: str,
     extra: tuple[str, ...] = (),

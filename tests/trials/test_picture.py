@@ -28,7 +28,7 @@ def test_a_run_that_ended_early_ends_its_curve_there() -> None:
     """The median at the last step is that of the runs that reached it."""
     result = _result(cut={("cured", 0): 2})
     chart = picture(result).panels[1]
-    (cured,) = [line for line in chart.lines if line.name == "cured"]  # type: ignore[union-attr]
+    (cured,) = [line for line in chart.lines if line.name == "cured"]
     assert cured.x.tolist() == [0.0, 1.0, 2.0]
     assert cured.y.tolist() == [10.0, 11.0, 12.0]
 

@@ -226,7 +226,7 @@ def _run(
 
 def _job(script: str, metric: Metric, command: tuple[str, ...] = (), **given: object) -> Job:
     settled: dict[str, object] = {"changed": {}, "seconds": 30.0} | given
-    return Job("sick", 1, "0123456789abcdef", command or (sys.executable, "-c", script), metric, **settled)  # type: ignore[arg-type]
+    return Job("sick", 1, "0123456789abcdef", command or (sys.executable, "-c", script), metric, **settled)
 
 
 def _performed(

@@ -52,4 +52,4 @@ def toy_trial(project: Path, *keys: str, seeds: int = 6, **given: object) -> Tri
         "seeds": tuple(range(1, seeds + 1)),
         "config": "cfg.json",
     }
-    return Trial("toy", project, changes=changes, **(settled | given))  # type: ignore[arg-type]
+    return Trial("toy", project, changes=changes, **(settled | given))
