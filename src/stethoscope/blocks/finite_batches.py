@@ -158,7 +158,8 @@ class FiniteBatches:
 
     def __len__(self) -> int:
         """The number of batches of the loader; batches with nothing left are among them."""
-        return len(self.loader)  # type: ignore[arg-type]
+        sized: Any = self.loader
+        return len(sized)
 
     def filter(self, batch: Any) -> Any:
         """One batch without its bad samples; None where nothing is left."""
@@ -282,7 +283,8 @@ def _taken(batch: Any, rows: list[int], length: int) -> Any:
         return batch.index_select(0, torch.tensor(rows, device=batch.device))
     if isinstance(batch, Mapping):
         taken = {name: _taken(one, rows, length) for name, one in batch.items()}
-        return taken if type(batch) is dict else type(batch)(taken)  # type: ignore[call-arg]
+        made: Any = type(batch)
+        return made(taken)
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*(_taken(one, rows, length) for one in batch))
     if isinstance(batch, list | tuple):

@@ -110,7 +110,8 @@ class Fp32Island(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Fp32Island:
         # `half()`, `bfloat16()` and `to(dtype)` come through here: the device may change, the type not.
-        super()._apply(partial(_kept_wide, change=fn), recurse)  # type: ignore[no-untyped-call]
+        module: Any = super()  # torch gives this method no types
+        module._apply(partial(_kept_wide, change=fn), recurse)
         return self
 
 

@@ -58,7 +58,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -236,7 +236,8 @@ class SigmaBuckets(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         edges, mean = self.edges, self.mean
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        module: Any = super()  # torch gives this method no types
+        module._apply(fn, recurse)
         # `half()` is meant for weights: it moves a mean to another device and leaves it its digits.
         self.edges, self.mean = edges.to(self.edges.device), mean.to(self.mean.device)
         return self

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -89,7 +89,7 @@ GIGABYTE = 1 << 30
     show_default=True,
     help="Text for people, JSON (schema 1) for programs.",
 )
-def command(command_line: Sequence[str], format_: str, dry_run: bool, **options: object) -> int:
+def command(command_line: Sequence[str], format_: str, dry_run: bool, **options: Any) -> int:
     """Try changes on a training command: each alone, all together, all but one, and a placebo.
 
     COMMAND, behind --, is run in copies of the project, never in the project itself. {config}, {seed},
@@ -104,7 +104,7 @@ def command(command_line: Sequence[str], format_: str, dry_run: bool, **options:
 
     Exit status: 0 every change is decided; 1 some are not, or runs are missing; 2 it could not be tried.
     """
-    asked = _Asked(**options)  # type: ignore[arg-type]
+    asked = _Asked(**options)
     trial, notes = _trial(asked, tuple(command_line))
     _say(*notes)
     if dry_run:

@@ -16,7 +16,7 @@ TONES: dict[Class, Tone] = {
     Class.HELPFUL: "good",
     Class.HARMFUL: "bad",
 }
-DRAWN = (Role.SICK, Role.CURED, Role.PLACEBO)
+DRAWN: dict[Role, Tone] = {Role.SICK: "bad", Role.CURED: "good", Role.PLACEBO: "muted"}  # of what is drawn
 
 
 def picture(result: TrialResult) -> Figure:
@@ -73,7 +73,7 @@ def _courses(result: TrialResult) -> list[Chart]:
         if role is None or not runs:
             continue
         steps, low, middle, high = _spread(runs)
-        tone: Tone = {Role.SICK: "bad", Role.CURED: "good"}.get(role, "muted")  # type: ignore[assignment]
+        tone = DRAWN[role]
         lines.append(Line(arm.name, steps, middle, "dashed" if role is Role.PLACEBO else "solid", tone))
         if role is not Role.PLACEBO:  # it lies on the sick one
             bands.append(Band(arm.name, steps, low, high, tone))

@@ -80,10 +80,11 @@ def _rfft2(
     if x.dtype != torch.float16:
         return func(x, s, dim, norm)
     if s is not None:
-        raise NotImplementedError("a transform in emulated half precision takes whole patches, without `s`")
+        raise ValueError("a transform in emulated half precision takes whole patches, without `s`")
     _check(dim)
     factor = _factor(x.shape[-2] * x.shape[-1], norm, inverse=False)
-    return cast(Tensor, _HalfRfft2.apply(x, factor))  # type: ignore[no-untyped-call]
+    apply: Any = _HalfRfft2.apply
+    return cast(Tensor, apply(x, factor))
 
 
 def _irfft2(
@@ -98,12 +99,14 @@ def _irfft2(
     _check(dim)
     rows, columns = s if s is not None else (x.shape[-2], 2 * (x.shape[-1] - 1))
     factor = _factor(rows * columns, norm, inverse=True)
-    return cast(Tensor, _HalfIrfft2.apply(x, (rows, columns), factor))  # type: ignore[no-untyped-call]
+    apply: Any = _HalfIrfft2.apply
+    return cast(Tensor, apply(x, (rows, columns), factor))
 
 
 def _multiply(func: Callable[..., Tensor], x: Any, y: Any) -> Tensor:
     if all(isinstance(part, Tensor) and part.dtype == torch.complex32 for part in (x, y)):
-        return cast(Tensor, _HalfProduct.apply(x, y))  # type: ignore[no-untyped-call]
+        apply: Any = _HalfProduct.apply
+        return cast(Tensor, apply(x, y))
     return func(x, y)
 
 
@@ -171,7 +174,7 @@ def _product(x: Tensor, y: Tensor) -> Tensor:
 
 def _check(dim: Sequence[int]) -> None:
     if tuple(dim) != (-2, -1):
-        raise NotImplementedError("a transform in emulated half precision goes over the last two dimensions")
+        raise ValueError("a transform in emulated half precision goes over the last two dimensions")
 
 
 def _factor(elements: int, norm: str | None, inverse: bool) -> float:
