@@ -35,12 +35,12 @@ def as_trial(
         seeds=tuple(seeds),
         run=case.run,
         evaluate=(*BASH, case.evaluate),
-        base=(*_replacements(size.edits), *surroundings()),
+        base=(*_replacements(size.edits), *_surroundings()),
         files=case.sources,
     )
 
 
-def surroundings() -> tuple[trials.Variable, ...]:
+def _surroundings() -> tuple[trials.Variable, ...]:
     """What makes `python` in a case's command the interpreter that runs the clinic."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     return (trials.Variable("PATH", path),)

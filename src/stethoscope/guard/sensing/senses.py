@@ -24,7 +24,6 @@ Batch = tuple[tuple[str, ...], list[Amount], list[int]]
 
 LOSS = "loss"
 MOST_INPUTS = 4  # tensors of one batch that are looked at; further ones are masks and the like
-RATIO_STEPS = 64  # updates between two measurements of the update ratio
 RATIO_TENSORS = 16  # the largest ones ...
 RATIO_NUMBERS = 1 << 16  # ... and so many numbers of each
 
