@@ -464,12 +464,12 @@ def main() -> None:
     parser.add_argument(
         "--tasks", default="gpt-bf16,gpt-fp16,sr-bf16,sr-fp16" if has_gpu else "cpu-transformer"
     )
-    parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--arm", action="append", choices=ARMS, help="only these; repeatable")
     parser.add_argument("--blocks", type=int, default=100)
     parser.add_argument("--slow-blocks", type=int, default=3)
     parser.add_argument("--json", help="a file for the times of all blocks")
     asked = parser.parse_args()
-    arms = [arm for arm in asked.arms.split(",") if arm in ARMS]
+    arms = [arm for arm in ARMS if arm in (*BARE, *(asked.arm or ARMS))]
     where = torch.cuda.get_device_name() if has_gpu else f"CPU, {torch.get_num_threads()} threads"
     print(f"torch {torch.__version__}, {where}, {time.strftime('%Y-%m-%d')}\n")
     everything = {}

@@ -18,6 +18,7 @@ from stethoscope.blocks.loss_balancing import LossBalancer
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device is here"),
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode"),
 ]
 
 

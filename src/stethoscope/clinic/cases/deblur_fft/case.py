@@ -426,7 +426,7 @@ SIZES = (
             *LARGER_NETWORK,
             training("session_epochs: 0", "session_epochs: 4", "as on a cluster that limits a job's time"),
         ),
-        seconds=180.0,  # an estimate
+        seconds=180.0,
     ),
 )
 

@@ -250,7 +250,7 @@ SIZES = (
         ),
         seconds=15.0,
     ),
-    Size("gpu", (*MADE_SICK, *LARGER_DATA, *LARGER_NETWORK), seconds=120.0),  # an estimate
+    Size("gpu", (*MADE_SICK, *LARGER_DATA, *LARGER_NETWORK), seconds=150.0),
 )
 
 CASE = Case(
