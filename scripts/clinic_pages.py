@@ -7,10 +7,13 @@ from pathlib import Path
 
 from stethoscope.clinic.case import Case, Change, Role
 from stethoscope.clinic.catalogue import cases
-from stethoscope.clinic.recorded import Finding, Record, recorded
+from stethoscope.clinic.recorded import REFUSED, Finding, Record, recorded
+from stethoscope.figures import svg
+from stethoscope.figures.chart import Estimate, Estimates, Figure, Tone
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "clinic"
+PICTURES = ROOT / "docs" / "pictures" / "clinic"
 WRITE_UPS = {
     "000": "TRAINING_DEGRADATION_ANALYSIS",
     "001": "CRITICAL_TRAINING_FIX",
@@ -18,6 +21,9 @@ WRITE_UPS = {
     "003": "TRAINING_LOSS_ANALYSIS_SUMMARY",
     "004": "STABILITY_FIXES",
 }
+NOT_MEASURED, UNDECIDED, NO_EFFECT = "not measured", "undecided", "no effect"
+RARE = 0.8  # of the seeds must fall sick, or the case is called rare
+TONES: dict[str, Tone] = {"necessary": "good", "sufficient": "good", "helpful": "good", "harmful": "bad"}
 HEADINGS = {
     Role.CURE: "What cures it",
     Role.ADVICE: "What was advised",
@@ -30,6 +36,29 @@ def clinic_pages() -> Iterator[tuple[Path, str]]:
     yield PAGES / "README.md", "\n".join(_overview()) + "\n"
     for case in cases():
         yield PAGES / f"{case.name}.md", "\n".join(_case(case)) + "\n"
+        if record := recorded(case.name):
+            yield PICTURES / f"{case.name}.svg", svg.render(_picture(case, record))
+
+
+def _picture(case: Case, record: Record) -> Figure:
+    """What each change does alone, with its interval."""
+    changes = [(change, record.finding(change.name)) for change in case.changes]
+    rows = [_row(change, found) for change, found in changes if found and found.low is not None]
+    unit = f" ({case.metric.unit})" if case.metric.unit else ""
+    margin = (-record.margin, record.margin) if record.margin > 0 else None
+    return Figure(
+        f"{case.name}: what each change does to {case.metric.name}",
+        [Estimates(x_label=f"better by{unit}", rows=rows, reference=0.0, margin=margin)],
+        columns=1,
+        caption=f"{record.seeds} paired seeds; bars are 95 % intervals of the paired difference, each change "
+        f"alone, counted so that more is better. Grey: no effect (+-{record.margin:.3g}).",
+    )
+
+
+def _row(change: Change, found: Finding) -> Estimate:
+    mean, low, high = (value or 0.0 for value in (found.mean, found.low, found.high))
+    tone = TONES.get(found.classes[0], "muted")
+    return Estimate(change.name, mean, low, high, tone=tone, text=found.spoken)
 
 
 def _overview() -> Iterator[str]:
@@ -46,8 +75,52 @@ def _overview() -> Iterator[str]:
         told = "none yet" if record is None else f"{record.seeds} seeds{_cut_short(record)}"
         benign = " Nothing is wrong with it." if case.benign else ""
         yield f"| [{case.name}]({case.name}.md) | {case.title}.{benign} | {told} |"
+    yield from _nulls()
+    yield from _surprises()
     for number, name in WRITE_UPS.items():
         yield from _write_up(number, name)
+
+
+def _nulls() -> Iterator[str]:
+    """How often what cannot act is said to do nothing."""
+    found = [
+        _said(case, change) for case in cases() for change in case.changes if change.role is Role.PLACEBO
+    ]
+    found += [record.placebo.spoken for case in cases() if (record := recorded(case.name)) and record.placebo]
+    measured = [said for said in found if said != NOT_MEASURED]
+    if not measured:
+        return
+    nothing = measured.count(NO_EFFECT)
+    yield ""
+    yield (
+        f"Of {len(measured)} changes that cannot act (comments, settings that nothing reads, denser logs, "
+        f'another shuffle), {nothing} were found to have "{NO_EFFECT}": {nothing / len(measured):.1%}.'
+    )
+
+
+def _surprises() -> Iterator[str]:
+    """What was measured and not foreseen."""
+    every = [(case, change) for case in cases() for change in case.changes if change.role is not Role.PLACEBO]
+    surprising = [one for one in every if not _is_foreseen(*one)]
+    if not surprising:
+        return
+    yield ""
+    yield "## Where the measurement disagrees with the prediction"
+    yield ""
+    yield "| case | change | predicted | found | alone (95 % interval) |"
+    yield "|---|---|---|---|---|"
+    for case, change in surprising:
+        effect = _effect(_finding(case, change))
+        yield (
+            f"| [{case.name}]({case.name}.md) | {change.title} | {_predicted(change)} "
+            f"| {_found(case, change)} | {effect} |"
+        )
+
+
+def _is_foreseen(case: Case, change: Change) -> bool:
+    said = _said(case, change)
+    classes = set(said.split(" and "))
+    return said in (NOT_MEASURED, UNDECIDED) or not change.predicted or bool(classes & set(change.predicted))
 
 
 def _write_up(number: str, name: str) -> Iterator[str]:
@@ -108,7 +181,7 @@ def _record(case: Case, record: Record) -> Iterator[str]:
     yield ""
     yield (
         f"{record.seeds} paired seeds{_cut_short(record)}, {metric.name}"
-        f"{f' in {metric.unit}' if metric.unit else ''} by a yardstick that no change can reach; {better}. "
+        f"{f' ({metric.unit})' if metric.unit else ''} by a yardstick that no change can reach; {better}. "
         f"No effect means surely less than {record.margin:.3g}: {record.margin_why}."
     )
     yield ""
@@ -122,6 +195,8 @@ def _record(case: Case, record: Record) -> Iterator[str]:
         yield ""
         yield f"Doing nothing scores {metric.bar:.4g}. " + _sick(case, record)
     yield ""
+    yield f"![{case.name}: what each change does](../pictures/clinic/{case.name}.svg)"
+    yield ""
     yield f"To repeat it: `stethoscope clinic trial {case.name} --seeds {record.seeds}`."
 
 
@@ -134,7 +209,8 @@ def _sick(case: Case, record: Record) -> str:
     sign = 1.0 if case.metric.goal == "max" else -1.0
     worst = min(sign * score for score in known)
     below = sum(score is None or sign * score < worst for score in sick)
-    return f"{below} of {len(sick)} sick runs end worse than every cured one."
+    rare = "" if below >= RARE * len(sick) else " **This case is rare**: fewer than 4 of 5 seeds fall sick."
+    return f"{below} of {len(sick)} sick runs end worse than every cured one.{rare}"
 
 
 def _changes(case: Case, heading: str, changes: list[Change]) -> Iterator[str]:
@@ -156,11 +232,15 @@ def _finding(case: Case, change: Change) -> Finding | None:
 
 
 def _found(case: Case, change: Change) -> str:
+    said = _said(case, change)
+    return said if said == NOT_MEASURED else f"**{said}**"
+
+
+def _said(case: Case, change: Change) -> str:
     record = recorded(case.name)
-    if not change.edits or (record is not None and change.name in record.refused):
-        return "**cannot be applied**"
-    finding = _finding(case, change)
-    return "not measured" if finding is None else f"**{finding.spoken}**"
+    if not change.edits:
+        return REFUSED
+    return NOT_MEASURED if record is None else record.said(change.name) or NOT_MEASURED
 
 
 def _predicted(change: Change) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 RECORDS = Path(__file__).parent / "records"
 LEFT_OUT = ("tail", "names", "key")  # of each run: they name the machine, or say nothing later
 DIGITS = 6  # of each number: more are noise
+REFUSED = "cannot be applied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ class Record:
     def finding(self, change: str) -> Finding | None:
         """What was found about a change."""
         return next((one for one in self.findings if one.change == change), None)
+
+    def said(self, change: str) -> str:
+        """What was found about a change, in words; empty where it was not tried."""
+        if change in self.refused:
+            return REFUSED
+        found = self.finding(change)
+        return found.spoken if found else ""
 
 
 @cache
