@@ -66,7 +66,7 @@ def read(
     try:
         logs, about_logs = _logs(place)
         program, about_source = _program(place, logs, _given(code, "code"))
-        recipe, about_settings = _recipe(place, logs, program, _given(config, "settings"))
+        recipe, about_settings = _recipe(place, logs, program, _given(config, "settings"), code)
         checkpoints = checkpoints_in(place.folder.files, place.root)
         packages = _packages(place, logs, recipe)
         unread = _in_short([*place.folder.unread, *about_logs, *about_settings, *about_source])
@@ -235,7 +235,11 @@ def _last_step(log: Log) -> int:
 
 
 def _recipe(
-    place: Place, logs: Sequence[LogFile], program: Program | None, given: Path | None
+    place: Place,
+    logs: Sequence[LogFile],
+    program: Program | None,
+    given: Path | None,
+    code: Path | str | None,
 ) -> tuple[Recipe | None, tuple[Unread, ...]]:
     files = _settings_files(place)
     around = settings_in_use.Surroundings(
@@ -243,7 +247,7 @@ def _recipe(
     )
     if given is not None:
         return settings_in_use.given_recipe(entry_of(given, str(given)), around)
-    repository = _repository(place)
+    repository = Path(code) if code is not None and Path(code).is_dir() else _repository(place)
     if repository is not None and logs:
         settings, launchers = _repository_settings(repository)
         around = replace(around, repository=settings, launchers=launchers)

@@ -137,9 +137,26 @@ def test_the_maintained_file_is_found_in_the_repository(tmp_path: Path) -> None:
     copied = write(tmp_path / "experiments" / "nano" / "nano.yml", YAML)
     found = files(read(tmp_path / "experiments" / "nano"))
     assert [(file.file, file.origin, file.maintained) for file in found] == [
-        (str(copied), "run", False),
         (str(kept), "repository", True),
+        (str(copied), "run", False),
     ]
+
+
+def test_the_record_comes_first_where_the_maintained_file_says_something_else(tmp_path: Path) -> None:
+    write(tmp_path / "pyproject.toml", "")
+    kept = write(tmp_path / "options" / "train" / "nano.yml", f"{YAML}later: 1\n")
+    write(tmp_path / "experiments" / "nano" / "train_nano.log", log_text())
+    copied = write(tmp_path / "experiments" / "nano" / "nano.yml", YAML)
+    assert [file.file for file in files(read(tmp_path / "experiments" / "nano"))] == [str(copied), str(kept)]
+
+
+def test_the_folder_of_the_code_is_the_repository_of_the_run(tmp_path: Path) -> None:
+    kept = write(tmp_path / "project" / "configs" / "nano.yml", YAML)
+    write(tmp_path / "project" / "train.py", "loss.backward()\n")
+    write(tmp_path / "outputs" / "run" / "train_nano.log", log_text())
+    write(tmp_path / "outputs" / "run" / "config.yml", YAML)
+    run = read(tmp_path / "outputs" / "run", code=tmp_path / "project")
+    assert files(run)[0].file == str(kept)
 
 
 def test_times_tell_what_changed_after_the_start(tmp_path: Path) -> None:

@@ -146,10 +146,26 @@ def recipe_in_use(around: Surroundings) -> tuple[Recipe | None, tuple[Unread, ..
     chosen = _chosen(candidates, signs, around, unread)
     if not any(one.config.maintained for one in chosen):
         chosen = [*chosen, *_in_repository(signs, chosen, around)]
-    chosen = [_compared(one, recorded) for one in chosen]
+    chosen = [_compared(one, recorded) for one in _editable_first(chosen)]
     # What the log recorded is what ran: it comes first, unless a file says exactly the same.
     unmatched = [one for one in recorded if not any(_same(one, other) for other in chosen)]
     return _recipe([*unmatched, *chosen], started, around), tuple(unread)
+
+
+def _editable_first(chosen: Sequence[_Loaded]) -> list[_Loaded]:
+    """A file that a person keeps before the record that says the same: the one named first is edited.
+
+    Hydra's record stays first, since it knows what the command line set.
+    """
+    return sorted(chosen, key=lambda one: not (one.config.maintained and _is_recorded_in(chosen, one)))
+
+
+def _is_recorded_in(chosen: Iterable[_Loaded], kept: _Loaded) -> bool:
+    return any(_same(kept, one) for one in chosen if not one.config.maintained and not _is_of_hydra(one))
+
+
+def _is_of_hydra(one: _Loaded) -> bool:
+    return one.entry is not None and one.entry.path.parent.name == hydra_in_use.RECORD_FOLDER
 
 
 def launched_recipe(started: Started, around: Surroundings) -> tuple[Recipe | None, tuple[Unread, ...]]:

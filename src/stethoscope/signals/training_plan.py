@@ -137,6 +137,16 @@ class TrainingPlan:
             return None
         return asked if self.window_is_coded and self.window == 1.0 else None
 
+    @property
+    def schedule_extent(self) -> tuple[float, str] | None:
+        """The length of the run as a schedule counts it, and what it counts: updates, or steps."""
+        if self.extent.steps is None:
+            return None
+        gathers = self.window is not None and self.window > 1 and "an epoch has" in self.extent.why
+        if self.window is not None and gathers and self.schedule_per_update:
+            return self.extent.steps / self.window, "updates"
+        return self.extent.steps, "steps"
+
 
 def measure(run: Run) -> TrainingPlan | Missing:
     """Join what the settings ask for with what the log and the source tell."""

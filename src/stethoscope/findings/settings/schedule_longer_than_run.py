@@ -41,21 +41,21 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
     laid_out = explicit or (_planned(plan) if decays else [])
     if not laid_out:
         return
-    if plan.extent.steps is None:
+    if plan.extent.steps is None or plan.schedule_extent is None:
         raise InsufficientData("the settings and the log do not say how many steps the run has")
+    run, unit = plan.schedule_extent
     if plan.extent.is_trial:
         return
     for one in laid_out:
         length = one.amount.number or 0.0
+        # One that is laid out in batches and moved with updates is another rule's.
         if length >= LONGER * plan.extent.steps and one.setting.where not in plan.extent.where:
             yield Finding(
                 (one.setting.where, *plan.extent.where),
-                f"{one.name} is {length:,.0f}, and the run has {plan.extent.steps:,.0f} steps "
+                f"{one.name} is {length:,.0f}, and the run has {run:,.0f} {unit} "
                 f"({plan.extent.why}): the rate hardly decays",
-                evidence={"laid out for": length, "run": plan.extent.steps},
-                fix=files.with_value(one.setting, round(plan.extent.steps), "lay it out over the run")
-                if files
-                else None,
+                evidence={"laid out for": length, "run": run, "unit": unit},
+                fix=files.with_value(one.setting, round(run), "lay it out over the run") if files else None,
             )
             return
 

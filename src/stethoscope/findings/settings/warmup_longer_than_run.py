@@ -61,16 +61,7 @@ def _length(asked: Asked, plan: TrainingPlan) -> tuple[float, str] | None:
     unit, extent = asked.amount.unit, plan.extent
     if unit == "epoch":
         return (extent.epochs, "epochs") if extent.epochs is not None else None
-    if unit not in {"step", ""} or extent.steps is None:
-        return None
-    if (
-        plan.schedule_per_update
-        and plan.window is not None
-        and plan.window > 1
-        and "an epoch has" in extent.why
-    ):
-        return extent.steps / plan.window, "updates"
-    return extent.steps, "steps"
+    return plan.schedule_extent if unit in {"step", ""} else None
 
 
 def _finding(asked: Asked, length: float, unit: str, extent: Extent, files: EditableFiles | None) -> Finding:
