@@ -1,0 +1,163 @@
+"""Make the run of a specimen in processes of its own, and judge what it leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import multiprocessing
+import os
+import runpy
+import shutil
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from stethoscope.clinic.faultbench.label import Label, label_of, read_label, written
+from stethoscope.clinic.faultbench.specimen import DATA, Prepared, Specimen, prepared
+from stethoscope.clinic.faultbench.task import Disturb, Interrupt, Task, tasks
+
+LABELS = "labels"
+CONSOLE = "console.log"
+PATIENCE = 120.0  # seconds for one run; each takes 1 to 10
+PRELOADED = ["torch", "numpy", "yaml", "torch.utils.data", "torch.utils.tensorboard"]
+
+
+def context() -> ForkServerContext:
+    """Processes that begin with torch imported already: most of what a short run takes."""
+    made = multiprocessing.get_context("forkserver")
+    made.set_forkserver_preload(PRELOADED)
+    return made
+
+
+def make(specimen: Specimen, folder: Path) -> Label:
+    """Make a run below `folder`, unless it is there, and give its label."""
+    file = folder / LABELS / f"{specimen.name}.json"
+    if file.exists():
+        return read_label(file)
+    home = folder / specimen.name
+    shutil.rmtree(home, ignore_errors=True)
+    ready = prepared(specimen, home)
+    begun = time.monotonic()
+    ended = _run(specimen, ready, home)
+    label = label_of(specimen, ready, ended, time.monotonic() - begun)
+    label = _judged(label, specimen.task, home)
+    shutil.rmtree(home / DATA, ignore_errors=True)
+    for cache in home.rglob("__pycache__"):
+        shutil.rmtree(cache, ignore_errors=True)
+    written(label, file)
+    return label
+
+
+def _run(specimen: Specimen, ready: Prepared, home: Path) -> str:
+    """Run the program, again where it is interrupted; gives how it ended."""
+    changes = [change for one in specimen.planted for change in one.changes]
+    disturbs = [(one.name, round(one.at * ready.steps)) for one in changes if isinstance(one, Disturb)]
+    stops = [one for one in changes if isinstance(one, Interrupt)]
+    arguments = [*specimen.task.arguments, "--seed", str(specimen.seed)]
+    for stop in stops:
+        _started(specimen.task, arguments, home, disturbs, round(stop.at * ready.steps))
+        arguments += stop.arguments
+    return _started(specimen.task, arguments, home, disturbs, None)
+
+
+def _started(
+    task: Task, arguments: Sequence[str], home: Path, disturbs: Sequence[tuple[str, int]], kill: int | None
+) -> str:
+    made, port = context(), _free_port()
+    given = (task.script, tuple(arguments), home, disturbs, kill)
+    ranks = range(task.processes)
+    every = [made.Process(target=_program, args=(*given, rank, task.processes, port)) for rank in ranks]
+    for process in every:
+        process.start()
+    deadline = time.monotonic() + PATIENCE
+    for process in every:
+        process.join(max(0.1, deadline - time.monotonic()))
+    if any(process.is_alive() for process in every):
+        for process in every:
+            process.kill()
+        return "timed out"
+    codes = {process.exitcode for process in every}
+    return "finished" if codes == {0} else f"exit status {max(codes, key=lambda code: abs(code or 0))}"
+
+
+def _program(
+    script: str,
+    arguments: Sequence[str],
+    home: Path,
+    disturbs: Sequence[tuple[str, int]],
+    kill: int | None,
+    rank: int,
+    world: int,
+    port: int,
+) -> None:
+    """Be the program: the script of the task, in its own folder, with its own words."""
+    import torch
+
+    from stethoscope.clinic.faultbench import disturbances
+
+    torch.set_num_threads(1)
+    os.chdir(home)
+    sys.path.insert(0, str(home))
+    sys.argv = [script, *arguments]
+    if world > 1:
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world))
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    for name, at in disturbs:
+        disturbances.disturb(name, at)
+    if kill is not None:
+        disturbances.kill(kill)
+    with open(CONSOLE, "a", encoding="utf-8", buffering=1) as console:
+        os.dup2(console.fileno(), 1)
+        os.dup2(console.fileno(), 2)
+        with contextlib.redirect_stdout(console), contextlib.redirect_stderr(console):
+            try:
+                runpy.run_path(script, run_name="__main__")
+            except Exception:
+                traceback.print_exc()
+                raise SystemExit(1) from None
+
+
+def _judged(label: Label, task: Task, home: Path) -> Label:
+    """The label with the scores of every checkpoint, measured from an untouched copy of the project."""
+    made = context()
+    ours, theirs = made.Pipe(duplex=False)
+    process = made.Process(target=_judge, args=(task.name, home, theirs))
+    process.start()
+    theirs.close()
+    scores: dict[str, float | None] = {}
+    with contextlib.suppress(EOFError):
+        scores = ours.recv()
+    process.join()
+    return replace(label, checkpoints=scores, score=next(reversed(scores.values()), None))
+
+
+def _judge(name: str, home: Path, out: Any) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    task = tasks()[name]
+    os.chdir(task.project)
+    sys.path.insert(0, str(task.project))
+    sys.dont_write_bytecode = True
+    scores: dict[str, float | None] = {}
+    for file in sorted((home / task.run).glob(task.checkpoints)):
+        try:
+            score = task.judge(file)
+        except Exception:
+            traceback.print_exc()
+            score = math.nan
+        scores[str(file.relative_to(home / task.run))] = score if math.isfinite(score) else task.metric.bar
+    out.send(scores)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -1,0 +1,5 @@
+"""Padding counts in the loss."""
+
+from stethoscope.clinic.faultbench.operator import Kind, Operator
+
+OPERATOR = Operator("padding-dilutes-loss", Kind.SOURCE)

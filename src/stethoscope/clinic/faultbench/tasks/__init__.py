@@ -1,0 +1,1 @@
+"""The trainings of FaultBench, one folder each."""
