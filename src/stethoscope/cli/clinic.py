@@ -145,6 +145,100 @@ def trial(
     _put(render(_tried(chosen, size, seeds, only, jobs, minutes, folder), console()))
 
 
+@command.command(
+    "bench",
+    epilog="\b\nExamples:\n  stethoscope clinic bench\n"
+    "  stethoscope clinic bench --tier full --into bench --jobs 8\n"
+    "  stethoscope clinic bench --tier full --into bench --task gratings",
+)
+@click.option(
+    "--tier",
+    type=click.Choice(("ci", "full")),
+    default="ci",
+    show_default=True,
+    help="ci scores runs that are kept with Stethoscope; full makes thousands, and takes hours.",
+)
+@click.option("--task", "only", multiple=True, metavar="TASK", help="Only this training; repeatable.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at the same time.")
+@click.option("--into", type=click.Path(file_okay=False), help="The folder for the runs of the full bench.")
+@click.option("--remake", is_flag=True, help="Make the kept runs anew instead of unpacking them.")
+@click.option("--score-only", is_flag=True, help="Make nothing; score what is there.")
+def bench(
+    tier: str, only: Sequence[str], jobs: int | None, into: str | None, remake: bool, score_only: bool
+) -> None:
+    """Measure how often Stethoscope is right: real trainings with known faults, and healthy ones.
+
+    Call it again to go on where it was ended.
+    """
+    from tempfile import TemporaryDirectory
+
+    from stethoscope.errors import StethoscopeError
+
+    if tier == "full" and into is None:
+        raise StethoscopeError(
+            "the full bench makes thousands of runs; say where to keep them: --into FOLDER."
+        )
+    with TemporaryDirectory() as scratch:
+        folder = Path(into or scratch).absolute()
+        _bench(tier, only, jobs, folder, remake, score_only)
+
+
+def _bench(
+    tier: str, only: Sequence[str], jobs: int | None, folder: Path, remake: bool, score_only: bool
+) -> None:
+    from rich.table import Table
+
+    from stethoscope.clinic.faultbench import bench, bench_text, measured, packing, plan
+    from stethoscope.clinic.faultbench.opinion import Evidence
+    from stethoscope.clinic.faultbench.task import tasks
+    from stethoscope.errors import StethoscopeError
+    from stethoscope.trials.local import usual_slots
+
+    if unknown := [name for name in only if name not in tasks()]:
+        raise StethoscopeError(f"there is no task {unknown[0]}; there are {', '.join(tasks())}.")
+    slots = jobs or usual_slots()
+    if tier == "ci" and not remake and not score_only:
+        packing.unpack(packing.KEPT, folder)
+    elif not score_only:
+        chosen = plan.full(tasks().values()) if tier == "full" else plan.small(tasks().values())
+        wanted = [specimen for specimen in chosen if not only or specimen.task.name in only]
+        with _counted("runs") as told:
+            bench.make_all(wanted, folder, slots, told)
+    labels = [label for label in bench.labels_in(folder) if not only or label.task in only]
+    said = {}
+    for evidence in Evidence:
+        with _counted(evidence.value) as told:
+            said[evidence] = bench.ask(labels, folder, evidence, slots, told)
+    bench.keep_opinions(said, folder / "opinions.jsonl")
+    known = measured.joined(measured.recorded(), measured.measured_in(labels))
+    table = Table(*bench_text.HEADINGS, box=None, pad_edge=False)
+    for row in bench_text.rows(bench.results(labels, said, known)):
+        table.add_row(*row)
+    _print(table)
+    _put("\n".join(bench_text.goals()) + "\n")
+
+
+@contextmanager
+def _counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on standard error where somebody is watching, else nothing."""
+    if not sys.stderr.isatty():
+        yield lambda done, of, name: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, of, name: bar.update(task, completed=done, total=of, description=name)
+
+
 def _tried(
     case: Case,
     size: str,

@@ -32,7 +32,8 @@ class Label:
     """Everything that is known about a run.
 
     `score` is that of its last weights on data that no run has seen, `checkpoints` the scores of all that
-    were kept, by their names.
+    were kept, by their names. `logged` is the last value that the run itself logged of the same metric: a
+    fault of the yardstick shows there alone.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Label:
     ended: str
     seconds: float
     score: float | None = None
+    logged: float | None = None
     checkpoints: dict[str, float | None] = field(default_factory=dict)
 
     @property

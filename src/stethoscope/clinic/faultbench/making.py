@@ -21,6 +21,8 @@ from typing import Any
 from stethoscope.clinic.faultbench.label import Label, label_of, read_label, written
 from stethoscope.clinic.faultbench.specimen import DATA, Prepared, Specimen, prepared
 from stethoscope.clinic.faultbench.task import Disturb, Interrupt, Task, tasks
+from stethoscope.errors import StethoscopeError
+from stethoscope.read import read
 
 LABELS = "labels"
 CONSOLE = "console.log"
@@ -46,7 +48,9 @@ def make(specimen: Specimen, folder: Path) -> Label:
     begun = time.monotonic()
     ended = _run(specimen, ready, home)
     label = label_of(specimen, ready, ended, time.monotonic() - begun)
-    label = _judged(label, specimen.task, home)
+    label = replace(
+        _judged(label, specimen.task, home), logged=_logged(specimen.task, home / specimen.task.run)
+    )
     shutil.rmtree(home / DATA, ignore_errors=True)
     for cache in home.rglob("__pycache__"):
         shutil.rmtree(cache, ignore_errors=True)
@@ -135,6 +139,18 @@ def _judged(label: Label, task: Task, home: Path) -> Label:
         scores = ours.recv()
     process.join()
     return replace(label, checkpoints=scores, score=next(reversed(scores.values()), None))
+
+
+def _logged(task: Task, run: Path) -> float | None:
+    """The last value of the task's metric that the run logged of its validation."""
+    try:
+        series = read(run).series
+    except StethoscopeError:
+        return None
+    named = [name for name in series if name.lower().endswith(task.metric.name.lower())]
+    chosen = next((name for name in named if "val" in name.lower()), next(iter(named), None))
+    values = [float(value) for value in series[chosen].values] if chosen else []
+    return values[-1] if values and math.isfinite(values[-1]) else None
 
 
 def _judge(name: str, home: Path, out: Any) -> None:

@@ -15,6 +15,7 @@ from stethoscope.clinic.faultbench.task import (
     Choice,
     Form,
     Give,
+    Interrupt,
     Nuisance,
     Replace,
     Scale,
@@ -90,6 +91,30 @@ def prepared(specimen: Specimen, project: Path) -> Prepared:
     _write_data(specimen, project, rng)
     steps = int(float(_value(files[task.settings], task.settings, task.steps)))
     return Prepared(nuisances | needs, steps, tuple(_places(before, files)))
+
+
+def fits(specimen: Specimen) -> bool:
+    """Whether everything can be planted together: one fault may take away what another one changes."""
+    task = specimen.task
+    files = {name: (task.project / name).read_bytes() for name in task.sources}
+    needs = [(give.key, give.value) for one in specimen.planted for give in one.form.needs]
+    if len(set(needs)) != len(dict(needs)):
+        return False
+    try:
+        for one in specimen.planted:
+            _plant(one, files, task)
+        for name, content in files.items():
+            if name.endswith(".py"):
+                compile(content, name, "exec")
+    except (StethoscopeError, SyntaxError):
+        return False
+    return _keys(specimen.planted[0]).isdisjoint(*map(_keys, specimen.planted[1:]))
+
+
+def _keys(planted: Planted) -> set[str]:
+    """The settings that a fault changes, and whether it ends the process."""
+    keys = {change.key for change in planted.changes if isinstance(change, Give | Scale)}
+    return keys | {"interrupted" for change in planted.changes if isinstance(change, Interrupt)}
 
 
 def _drawn(

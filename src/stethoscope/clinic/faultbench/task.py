@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import numpy as np
 
@@ -148,10 +147,9 @@ class Task:
 
 @cache
 def tasks() -> dict[str, Task]:
-    """Every task by its name: the packages in `tasks/`."""
-    parent = import_module(f"{__package__}.tasks")
-    modules = (f"{parent.__name__}.{found.name}.task" for found in iter_modules(parent.__path__))
-    every: list[Task] = [import_module(name).TASK for name in sorted(modules)]
+    """Every task by its name: the folders in `tasks/`."""
+    names = sorted(file.parent.name for file in (Path(__file__).parent / "tasks").glob("*/task.py"))
+    every: list[Task] = [import_module(f"{__package__}.tasks.{name}.task").TASK for name in names]
     return {task.name: task for task in every}
 
 
