@@ -78,6 +78,8 @@ def _advice(effect: Effect, margin: float) -> str:
 
 
 def _does(effect: Effect, state: State, bench: Bench) -> str:
+    if state is State.NONE and not any(effect.differences):
+        return "changes nothing: every seed gives the same score"
     if state is State.NONE:
         return f"moves the score by {effect.mean:+.3g}, surely less than the margin of {bench.margin:.3g}"
     between = f"({effect.low:+.3g} to {effect.high:+.3g})"
