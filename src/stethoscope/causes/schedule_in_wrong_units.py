@@ -22,6 +22,7 @@ CAUSE = Cause(
         Evidence(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),
+        Evidence("rate-spent-early", DECISIVE, "the rate is spent long before the end"),
         Evidence("cosine-shorter-than-run", STRONG, "its period fits many times into the run"),
         Evidence("schedule-ignores-accumulation", DECISIVE, "it counts batches and is moved with updates"),
         Evidence("schedule-counts-batches", DECISIVE, "its length is the number of batches, not of updates"),

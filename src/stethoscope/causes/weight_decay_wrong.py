@@ -1,0 +1,30 @@
+"""Weight decay is so strong that the weights cannot hold what they learn, or acts on what it should not.
+
+## How it works
+Every update takes a share of each weight away. Where that share is large, a weight is only what the last
+batches push it to, and the network stays near guessing.
+
+## How to tell it from its look-alikes
+A rate that is too low moves nothing; here the weights shrink, and without decay the same rate learns. Labels
+without information keep the loss at chance, too, and then no setting helps.
+
+## What cures it
+A decay at which weights are remembered for hundreds of updates: rate times decay below 1 / 1000.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Weight decay is too strong",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("decay-outpaces-learning", DECISIVE, "weights are forgotten within a few updates"),
+        Evidence("loss-plateau", WEAK, "the loss stays where it began"),
+        Evidence(
+            "decay-outpaces-learning", -DECISIVE, "weights are remembered for long", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="log the norm of the weights, or train some hundred steps without weight decay",
+)

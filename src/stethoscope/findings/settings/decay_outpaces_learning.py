@@ -1,0 +1,65 @@
+"""Weight decay forgets the weights within a few updates.
+
+## What it checks
+Rate times decay is the share of every weight that one update takes away; with momentum it acts 1 / (1 -
+momentum) times as strongly. Its inverse is how many updates a weight is remembered for. The rule fires where
+that is less than fifty.
+
+## Why it matters
+A weight is then only what the last few batches push it to: it cannot grow to the size that the task needs.
+The loss stays near that of guessing, and neither more steps nor another schedule helps.
+
+## When it is harmless
+Usual recipes remember for hundreds of updates and more: .1 x 5e-4 with a momentum of .9 for 2,000, AdamW
+with 1e-3 x .1 for 10,000. Adam without decoupled decay divides it with the gradient, and is left alone.
+
+## References
+- Loshchilov and Hutter, "Decoupled weight decay regularization", 2019
+- Wang and Aitchison, "How to set AdamW's weight decay as you scale model and dataset size", 2024
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.signals.editable_files import EditableFiles
+from stethoscope.signals.training_plan import TrainingPlan
+
+RULE = Rule(code="SET124", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
+
+FEWEST = 50.0  # updates; usual recipes remember for at least ten times as many
+USUAL = 2_000.0  # updates that the fix lets weights be remembered for
+COUPLED = frozenset({"adam", "adagrad", "rmsprop", "adamax", "nadam", "radam"})
+
+
+def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
+    """Fire where a weight is forgotten within fifty updates."""
+    decay, rate = plan["weight decay"].only(), plan["learning rate"].only()
+    if decay is None or rate is None or not decay.amount.number or not rate.amount.number:
+        return
+    if _is_coupled(plan):
+        return
+    carried = 1.0 - _momentum(plan)
+    remembered = carried / (decay.amount.number * rate.amount.number)
+    if remembered >= FEWEST:
+        return
+    gentle = float(f"{carried / (USUAL * rate.amount.number):.1g}")
+    yield Finding(
+        (decay.setting.where, rate.setting.where),
+        f"{decay.name} is {decay.amount.number:g} at a rate of {rate.amount.number:g}: a weight is forgotten "
+        f"within {max(1.0, remembered):,.0f} updates",
+        evidence={"decay": decay.amount.number, "rate": rate.amount.number, "remembered": remembered},
+        fix=files.with_value(decay.setting, gentle, "let weights be remembered") if files else None,
+    )
+
+
+def _is_coupled(plan: TrainingPlan) -> bool:
+    """Whether the decay goes through the division of an adaptive optimizer."""
+    return any(str(one.amount.value).lower() in COUPLED for one in plan["optimizer"].asked)
+
+
+def _momentum(plan: TrainingPlan) -> float:
+    given = [one.amount.number or 0.0 for one in plan["betas"].asked if one.amount.part == "momentum"]
+    is_sgd = any("sgd" in str(one.amount.value).lower() for one in plan["optimizer"].asked)
+    return given[0] if len(given) == 1 and is_sgd else 0.0
