@@ -14,7 +14,7 @@ Load strictly, and compare the first loss after a resume with the last one befor
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence
 from stethoscope.findings import Finding
 
 
@@ -32,6 +32,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
+        Evidence("resume-without-weights", DECISIVE, "the resume restores the optimizer and not the weights"),
         Evidence("resume-flag-unused", STRONG, "the option for resuming loads no checkpoint"),
         Evidence(
             "loss-spike", STRONG, "the loss returns to its starting level at a restart", when=_back_to_start

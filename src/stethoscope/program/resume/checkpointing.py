@@ -46,6 +46,7 @@ INTO_NETWORKS = frozenset({
     "load_checkpoint_in_model", "load_checkpoint_and_dispatch", "load_model", "load_sharded_checkpoint",
     "load_checkpoint", "load_pretrained",
 })
+AVERAGES = frozenset({"ema", "average", "averaged", "avg", "shadow", "swa", "teacher", "polyak"})
 LOAD_WORDS = frozenset({"load", "resume", "restore", "reload", "state", "recover"})
 # Schedules that compute the rate from the step alone, so that replaying them over a restored rate is right.
 FROM_THE_STEP = ("LambdaLR", "OneCycleLR", "CyclicLR", "CosineAnnealingWarmRestarts")
@@ -109,6 +110,44 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
         if counter is not None or is_named:
             yield Resumption(walk, call, counter, is_named)
             return
+
+
+def without_weights(walk: Walk) -> Call | None:
+    """Where the state of an optimizer is read from a file before training, and no weights are."""
+    loads = list(_loads(walk))
+    restored = next(
+        (call for call in loads if _role(walk, call) is Role.OPTIMIZER and _is_of_file(walk, call)), None
+    )
+    if restored is None or _restores_everything(walk):
+        return None
+    others = [call for call in loads if call is not restored and not _is_of_average(call)]
+    if any(_may_be(walk, call, Role.MODEL) for call in others):
+        return None
+    is_read = Resumption(walk, restored, None, True)._is_read(Role.MODEL) or _speaks_of_weights(restored)
+    return None if is_read or _has_trained_weights(walk) else restored
+
+
+def _speaks_of_weights(load: Call) -> bool:
+    """Whether the file around a load takes something that is called as weights are out of a table."""
+    taken = (node.slice for node in ast.walk(load.site.source.tree) if isinstance(node, ast.Subscript))
+    keys = (str(key.value) for key in taken if isinstance(key, ast.Constant))
+    return any(role_by_name(key) is Role.MODEL and not AVERAGES & set(words(key)) for key in keys)
+
+
+def _is_of_file(walk: Walk, load: Call) -> bool:
+    return any(is_loaded(one) for value in load.args[:1] for one in ancestry(walk.trace.run, value))
+
+
+def _is_of_average(load: Call) -> bool:
+    """Whether what is loaded is called an average of the weights: the network itself is another."""
+    piece = load.args[0] if load.args else None
+    return isinstance(piece, Part) and bool(AVERAGES & set(words(str(piece.key))))
+
+
+def _has_trained_weights(walk: Walk) -> bool:
+    """Whether a library reads the network from a file."""
+    calls = (event for event in walk.trace.events if isinstance(event, Call))
+    return any(call.name in INTO_NETWORKS or call.name == "from_pretrained" for call in calls)
 
 
 def _goes_on(walk: Walk, load: Call) -> bool:
