@@ -29,6 +29,12 @@ CAUSE = Cause(
         Evidence(
             "optimizer-before-model-change", DECISIVE, "a layer was replaced behind the optimizer's back"
         ),
+        Evidence(
+            "update-thrown-away",
+            DECISIVE,
+            "what should move the weights is thrown away",
+            when=lambda finding: finding.evidence.get("of") == "weights",
+        ),
         Evidence("gradients-cleared-before-step", STRONG, "every update finds its gradients cleared"),
         Evidence("loss-scale-at-zero", MODERATE, "every step is skipped"),
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),

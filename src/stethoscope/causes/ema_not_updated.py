@@ -1,0 +1,35 @@
+"""The average of the weights is never moved, or moved into nothing.
+
+## How it works
+What is validated and kept is a copy of the network at its start. The training loss falls, and the validation
+stays where it began.
+
+## How to tell it from its look-alikes
+An average that is too slow comes closer from evaluation to evaluation; this one never moves. The raw weights
+of the same checkpoint score well.
+
+## What cures it
+Update the average in place behind every step of the optimizer: `mean.lerp_(weight, 1 - decay)`.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+from stethoscope.findings import Finding
+
+
+def _of_average(finding: Finding) -> bool:
+    return finding.evidence.get("of") == "average"
+
+
+CAUSE = Cause(
+    title="The average of the weights is never updated",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence(
+            "update-thrown-away", DECISIVE, "what should move the average is thrown away", when=_of_average
+        ),
+    ),
+    confirm_by="compare the average with the weights that the run began with, or evaluate the raw weights",
+    leads_to=("wrong-weights-evaluated",),
+)
