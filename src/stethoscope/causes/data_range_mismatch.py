@@ -23,6 +23,7 @@ CAUSE = Cause(
             "evaluation-normalised-differently", STRONG, "evaluation pictures are normalised by other numbers"
         ),
         Evidence("evaluation-scaled-differently", STRONG, "the data of the evaluation is scaled otherwise"),
+        Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(
             "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR

@@ -14,7 +14,7 @@ Update the average in place behind every step of the optimizer: `mean.lerp_(weig
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
 from stethoscope.findings import Finding
 
 
@@ -29,6 +29,7 @@ CAUSE = Cause(
         Evidence(
             "update-thrown-away", DECISIVE, "what should move the average is thrown away", when=_of_average
         ),
+        Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
     ),
     confirm_by="compare the average with the weights that the run began with, or evaluate the raw weights",
     leads_to=("wrong-weights-evaluated",),

@@ -31,6 +31,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
+        Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
     ),

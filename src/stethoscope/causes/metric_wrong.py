@@ -21,6 +21,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
+        Evidence("metric-contradicts-its-loss", DECISIVE, "the metric says less than its own loss allows"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
         Evidence(

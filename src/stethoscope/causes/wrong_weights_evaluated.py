@@ -21,6 +21,7 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),
+        Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
     ),
     confirm_by="evaluate raw and averaged weights of one checkpoint",
 )
