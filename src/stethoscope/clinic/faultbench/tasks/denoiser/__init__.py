@@ -1,0 +1,1 @@
+"""An EDM denoiser of small pictures."""
