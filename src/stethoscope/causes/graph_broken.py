@@ -13,13 +13,14 @@ Take the network out of `no_grad`; cut off only targets.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The loss has no way back to the weights",
     prior=OCCASIONAL,
     evidence=(
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
+        Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence(
             "backward-without-gradients",
             -DECISIVE,

@@ -13,7 +13,7 @@ Look at a few samples with their labels as the model receives them, after every 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -31,6 +31,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
+        Evidence("loss-never-falls", WEAK, "there is nothing to learn"),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),

@@ -31,11 +31,16 @@ def _lasting(finding: Finding) -> bool:
     return finding.evidence.get("grade") in {"S2", "S3"}
 
 
+def _above_start(finding: Finding) -> bool:
+    return finding.evidence.get("above") is True
+
+
 CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
         Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
+        Evidence("loss-never-falls", STRONG, "every update made the loss worse", when=_above_start),
         Evidence("loss-spike", MODERATE, "spikes that do not recover", when=_lasting),
         Evidence("non-finite-values", WEAK, "the run ends in values that are not finite"),
         Evidence("peak-then-decline", WEAK, "validation goes with it"),
