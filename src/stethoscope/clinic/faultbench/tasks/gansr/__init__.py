@@ -1,0 +1,1 @@
+"""Super-resolution with a generator and a discriminator."""
