@@ -20,12 +20,14 @@ never do. While the rate warms up there is nothing to judge.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.detectors.robust_stats import median_deviation
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Series
+from stethoscope.run import Series, Values
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
@@ -39,6 +41,8 @@ PARTS = 8  # stretches whose medians are levels
 BETTER = 0.97  # of the first level: less is a fall
 ABOVE = 1.3  # times the first level: worse than doing nothing
 EARLY = 0.1  # of the steps: a log that begins later does not show the start
+QUIET = 0.05  # relative noise of single values, from which on the first of them says little
+NOISES = 4.0  # so many of them above the first value is no accident
 TUNING_RATE = 6e-5  # rates below this usually tune a trained model
 IMPROVES = 0.05
 
@@ -63,7 +67,10 @@ def examine(
     if first <= 0.0 or min(levels) < BETTER * first or _improves(validation):
         return
     last = float(np.median(levels[-3:]))
-    above = min(levels[1:]) >= ABOVE * first
+    noise = _noise(series.values[1:])
+    above = min(levels[1:]) >= ABOVE * first and math.log(last / first) >= NOISES * noise
+    if not above and noise > QUIET:  # one low batch at the start would look the same
+        return
     how = "stands above its start for the whole run" if above else "is never lower than where it began"
     yield Finding(
         series.where(),
@@ -72,6 +79,11 @@ def examine(
         onset=int(series.steps[0]),
         severity=Severity.CRITICAL if above else None,
     )
+
+
+def _noise(values: Values) -> float:
+    """How far single values lie from each other, relative to their size."""
+    return median_deviation(np.log(values[values > 0.0])) if bool((values > 0.0).any()) else math.inf
 
 
 def _from_scratch(series: Series, start: StartingPoint, rates: LearningRate | None) -> bool:
