@@ -1,0 +1,1 @@
+"""Masked diffusion of protein sequences, with a curriculum of noise."""

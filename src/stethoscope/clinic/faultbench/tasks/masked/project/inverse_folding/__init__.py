@@ -1,0 +1,1 @@
+"""Residues for a given fold, by absorbing diffusion."""
