@@ -1,0 +1,1 @@
+"""A residual MLP for regression."""
