@@ -1,0 +1,1 @@
+"""An image classifier that two processes train together."""
