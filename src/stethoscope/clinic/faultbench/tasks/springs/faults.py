@@ -1066,7 +1066,7 @@ RESUMED = (
         "optimizer-state-lost",
         Replace(TRAINER, '        self.optimizer.load_state_dict(state["optimizer"])\n', ""),
         RESUME,
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "optimizer-state-lost",
@@ -1077,7 +1077,7 @@ RESUMED = (
         ),
         RESUME,
         name="other-key",
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "optimizer-state-lost",
@@ -1088,14 +1088,14 @@ RESUMED = (
         ),
         RESUME,
         name="not-saved",
-        onset=0.5,
+        onset=0.4,
         held_out=True,
     ),
     _written(
         "schedule-not-restored",
         Replace(TRAINER, '        self.scheduler.load_state_dict(state["scheduler"])\n', ""),
         RESUME,
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "schedule-not-restored",
@@ -1107,7 +1107,7 @@ RESUMED = (
         ),
         RESUME,
         name="rebuilt",
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "schedule-not-restored",
@@ -1115,14 +1115,14 @@ RESUMED = (
         Replace(TRAINER, '            "scheduler": self.scheduler.state_dict(),\n', ""),
         RESUME,
         name="not-saved",
-        onset=0.5,
+        onset=0.4,
         held_out=True,
     ),
     _written(
         "weights-not-restored",
         Replace(TRAINER, '        self.network.load_state_dict(state["network"])\n', ""),
         RESUME,
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "weights-not-restored",
@@ -1134,7 +1134,7 @@ RESUMED = (
         ),
         RESUME,
         name="not-strict",
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "weights-not-restored",
@@ -1146,14 +1146,14 @@ RESUMED = (
         ),
         RESUME,
         name="elsewhere",
-        onset=0.5,
+        onset=0.4,
         held_out=True,
     ),
     _written(
         "data-replayed-after-resume",
         Replace(TRAINER, '        self.stream.load_state_dict(state["stream"])\n', ""),
         RESUME,
-        onset=0.5,
+        onset=0.4,
     ),
     _written(
         "data-replayed-after-resume",
@@ -1165,7 +1165,7 @@ RESUMED = (
         ),
         RESUME,
         name="count-only",
-        onset=0.5,
+        onset=0.4,
     ),
 )
 

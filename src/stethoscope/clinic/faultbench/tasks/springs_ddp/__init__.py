@@ -1,0 +1,1 @@
+"""A residual MLP for regression, trained by two processes."""

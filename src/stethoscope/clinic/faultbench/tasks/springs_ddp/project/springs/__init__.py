@@ -1,0 +1,1 @@
+"""Predicting the motion of damped springs."""
