@@ -12,7 +12,7 @@ from stethoscope.clinic.faultbench.task import Arrays
 ALPHABET = "_\n 0123456789+=;()[]{}abcdefghijklmnopqrstuvwxyz.>"
 NUMBERS = {character: number for number, character in enumerate(ALPHABET)}
 LENGTH = 33  # of a line with its end: one more than the network sees at once
-TRAIN, VAL = 2048, 128
+TRAIN, VAL = 2048, 96
 
 ADJECTIVES = ("red", "big", "old", "shy", "wild", "calm")
 NOUNS = ("fox", "dog", "bird", "lamb", "crow", "goat", "king")

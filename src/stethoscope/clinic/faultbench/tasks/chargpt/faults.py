@@ -403,7 +403,7 @@ LOOP = (
         ),
         name="when-logging",
         held_out=True,
-        needs=(Give("log_interval", "20"),),
+        needs=(Give("log_interval", "16"),),
     ),
     Form(
         "accumulation-wrong",
@@ -429,7 +429,7 @@ LOOP = (
                     "        X, Y = get_batch(micro_batch_size)\n",
                 ),
             )
-            for number in ("8", "14")
+            for number in ("6", "12")
         ),
         name="only-the-last",
     ),
@@ -532,7 +532,7 @@ LOOP = (
         "learning-rate-jump",
         tuple(
             (
-                Give("lr_decay_iters", "220"),
+                Give("lr_decay_iters", "176"),
                 Replace(TRAIN, "        return min_lr\n", "        return min_lr_frac\n"),
                 Give("min_lr_frac", share),
             )
@@ -545,7 +545,7 @@ LOOP = (
         "learning-rate-jump",
         (
             (
-                Give("lr_decay_iters", "220"),
+                Give("lr_decay_iters", "176"),
                 Replace(TRAIN, "        return min_lr\n", "        return learning_rate / min_lr_frac\n"),
             ),
         ),
@@ -1051,7 +1051,7 @@ VALIDATION = (
             )
             for rows in (12, 6, 3)
         ),
-        needs=(Give("eval_interval", "20"),),
+        needs=(Give("eval_interval", "16"),),
     ),
     Form(
         "validation-set-unstable",
@@ -1066,7 +1066,7 @@ VALIDATION = (
             ),
         ),
         name="one-batch",
-        needs=(Give("eval_interval", "20"),),
+        needs=(Give("eval_interval", "16"),),
     ),
     Form(
         "wrong-weights-evaluated",

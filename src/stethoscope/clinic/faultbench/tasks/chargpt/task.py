@@ -64,11 +64,11 @@ TASK = Task(
         Choice("dtype", ("'float32'", "'float32'", "'bfloat16'")),
         Choice("ema_decay", ("0.0", "0.0", "0.95")),
         Choice("log_format", ("'text'", "'bar'", "'csv'", "'jsonl'", "'tensorboard'")),
-        Choice("log_interval", ("1", "5", "10", "20")),
+        Choice("log_interval", ("1", "4", "8", "16")),
         Choice("log_lr", ("True", "True", "False")),
         Choice("log_grad_norm", ("True", "True", "False")),
         Choice("log_time", ("True", "False")),
-        Choice("eval_interval", ("20", "40")),
+        Choice("eval_interval", ("16", "32")),
     ),
     forms=FORMS,
 )
