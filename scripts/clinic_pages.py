@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stethoscope.clinic.case import Case, Change, Role
 from stethoscope.clinic.catalogue import cases
-from stethoscope.clinic.recorded import REFUSED, Finding, Record, recorded
+from stethoscope.clinic.recorded import Finding, Record, recorded
 from stethoscope.figures import svg
 from stethoscope.figures.chart import Estimate, Estimates, Figure, Tone
 
@@ -22,6 +22,7 @@ WRITE_UPS = {
     "004": "STABILITY_FIXES",
 }
 NOT_MEASURED, UNDECIDED, NO_EFFECT = "not measured", "undecided", "no effect"
+REFUSED = "cannot be applied"
 RARE = 0.8  # of the seeds must fall sick, or the case is called rare
 TONES: dict[str, Tone] = {"necessary": "good", "sufficient": "good", "helpful": "good", "harmful": "bad"}
 HEADINGS = {

@@ -20,7 +20,7 @@ TRIAL = {
     "margin": {"value": 0.4, "why": "a quarter of the distance"},
     "changes": [
         {"name": "cure", "classes": ["necessary", "sufficient"], "why": "w", "alone": EFFECT, "within": None},
-        {"name": "broken", "classes": ["undecided"], "why": "x", "alone": None, "within": None},
+        {"name": "broken", "classes": ["cannot be applied"], "why": "x", "alone": None, "within": None},
     ],
     "placebo": None,
     "runs": [
@@ -46,13 +46,11 @@ def test_what_is_kept_names_no_machine_and_is_read_back(
     records.recorded.cache_clear()
     assert record is not None
     assert record.scores == {"sick": (1.0, None), "cured": (3.0,)}
-    assert record.refused == {"broken"}
     found = record.finding("cure")
     assert found is not None
     assert (found.spoken, found.p) == ("necessary and sufficient", 0.0117)
-    undecided = record.finding("broken")
-    assert undecided is not None
-    assert undecided.mean is None
+    assert record.said("broken") == "cannot be applied"
+    assert record.said("never tried") == ""
 
 
 def test_every_record_is_of_a_case_and_knows_its_changes() -> None:

@@ -120,7 +120,10 @@ def test_one_arm_that_crashes_loses_no_other_result(tmp_path: Path) -> None:
     trial = toy_trial(project, "lr", seeds=6)
     result = _run(replace(trial, changes=(*trial.changes, replace(broken, in_cure=False))))
     # What breaks the program on every seed, where others run, is the change's doing.
-    assert _classes(result) == {"lr": (Class.NECESSARY, Class.SUFFICIENT), "broken": (Class.HARMFUL,)}
+    assert _classes(result) == {
+        "lr": (Class.NECESSARY, Class.SUFFICIENT),
+        "broken": (Class.CANNOT_BE_APPLIED,),
+    }
     assert {one.ending for one in result.outcomes if one.arm == "only broken"} == {Ending.BROKEN}
     assert any("'only broken' broke: exit status 7; it said: no way" in note for note in result.notes)
 

@@ -95,6 +95,27 @@ def test_runs_that_fail_count_as_the_bar() -> None:
     assert any("failed; they count as 4, the bar" in note for note in result.notes)
 
 
+def test_a_change_that_breaks_the_program_is_no_cure_however_high_the_bar() -> None:
+    trial, arms, outcomes = _outcomes(
+        lambda made: 10.0 if "a" in made else 1.0,
+        "a",
+        extra=("b",),
+        metric=Metric("val/psnr", "max", bar=8.0),
+    )
+    said = ("Traceback", "ValueError: no such key", "")
+    broken = [
+        replace(one, ending=Ending.BROKEN, score=None, why="exit status 1", tail=said)
+        if one.arm == "only b"
+        else one
+        for one in outcomes
+    ]
+    result = judge(trial, arms, broken)
+    assert _classes(result)["b"] == (Class.CANNOT_BE_APPLIED,)
+    verdict = next(one for one in result.verdicts if one.change == "b")
+    assert verdict.alone is None
+    assert verdict.why.endswith("(exit status 1); it said: ValueError: no such key")
+
+
 def test_without_a_bar_runs_that_fail_count_as_no_better_than_the_worst_start() -> None:
     result = _judged(lambda made: 10.0 if "a" in made else math.nan, "a", first=1.5)
     assert result.distance is not None

@@ -15,7 +15,6 @@ from typing import Any
 RECORDS = Path(__file__).parent / "records"
 LEFT_OUT = ("tail", "names", "key")  # of each run: they name the machine, or say nothing later
 DIGITS = 6  # of each number: more are noise
-REFUSED = "cannot be applied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One recorded trial. `scores` are those of the sick and of the cured arm, seed by seed.
-
-    `refused` are the changes with which the program ends before it trains.
-    """
+    """One recorded trial. `scores` are those of the sick and of the cured arm, seed by seed."""
 
     case: str
     seeds: int
@@ -51,7 +47,6 @@ class Record:
     findings: tuple[Finding, ...]
     placebo: Finding | None
     scores: dict[str, tuple[float | None, ...]]
-    refused: frozenset[str] = frozenset()
 
     def finding(self, change: str) -> Finding | None:
         """What was found about a change."""
@@ -59,8 +54,6 @@ class Record:
 
     def said(self, change: str) -> str:
         """What was found about a change, in words; empty where it was not tried."""
-        if change in self.refused:
-            return REFUSED
         found = self.finding(change)
         return found.spoken if found else ""
 
@@ -98,7 +91,6 @@ def _record(told: dict[str, Any]) -> Record:
         tuple(_finding(change) for change in told["changes"]),
         _finding(placebo) if placebo else None,
         {arm: _scores(told["runs"], arm) for arm in ("sick", "cured")},
-        frozenset(change["name"] for change in told["changes"] if _is_refused(change["name"], told["runs"])),
     )
 
 
@@ -113,11 +105,6 @@ def _finding(change: dict[str, Any]) -> Finding:
         effect.get("high"),
         effect.get("p_adjusted"),
     )
-
-
-def _is_refused(change: str, runs: Sequence[dict[str, Any]]) -> bool:
-    endings = {run["ending"] for run in runs if run["arm"] == f"only {change}"}
-    return endings == {"broken"}
 
 
 def _scores(runs: Sequence[dict[str, Any]], arm: str) -> tuple[float | None, ...]:

@@ -18,6 +18,7 @@ from stethoscope.prescription.fixes import slug, unmade_fixes
 from stethoscope.prescription.remedy import (
     UNPROVED,
     CheckpointAdvice,
+    ClinicTrial,
     Edit,
     NotRecommended,
     Prescription,
@@ -28,6 +29,7 @@ from stethoscope.run import Level, Run, Splice, Where
 
 __all__ = [
     "CheckpointAdvice",
+    "ClinicTrial",
     "Edit",
     "Level",
     "NotRecommended",
@@ -131,7 +133,9 @@ def _text_of(file: str, run: Run) -> tuple[str, str, bool]:
 def _proof(name: str, remedy: Remedy, run: Run) -> str:
     """How a remedy is known to work: by a trial of this very run, or by what was recorded elsewhere."""
     tried = next((proof for proof in run.proofs if proof.change == name and proof.helps), None)
-    return remedy.proof if tried is None else f"{tried.spoken} ({tried.file})"
+    if tried is not None:
+        return f"{tried.spoken} ({tried.file})"
+    return str(remedy.proof) if remedy.proof else UNPROVED
 
 
 def _level(level: Level, proof: str) -> Level:

@@ -12,12 +12,32 @@ UNPROVED = "unproved"
 
 
 @dataclass(frozen=True, slots=True)
+class ClinicTrial:
+    """The recorded trial of the clinic that shows what a remedy does.
+
+    `found` is what it says of the change, `effect` how far the change alone moves the score, counted so that
+    more is better. `undone` says that the remedy takes back what was tried.
+    """
+
+    case: str
+    change: str
+    found: str
+    effect: str = ""
+    undone: bool = False
+
+    def __str__(self) -> str:
+        found = f"{self.found}, {self.effect}" if self.effect else self.found
+        undone = ", which this undoes" if self.undone else ""
+        return f"clinic trial {self.case}, {self.change}: {found}{undone}"
+
+
+@dataclass(frozen=True, slots=True)
 class Remedy:
     """What a remedy file declares: the causes it cures, how far it may be trusted, and its proof."""
 
     cures: tuple[str, ...]
     level: Level
-    proof: str = UNPROVED
+    proof: ClinicTrial | None = None
 
 
 @dataclass(frozen=True, slots=True)

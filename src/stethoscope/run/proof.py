@@ -20,7 +20,7 @@ CURING = frozenset({"necessary", "sufficient"})
 HELPING = frozenset({"necessary", "sufficient", "helpful"})
 _BEGINNING = re.compile(rb'\s*\{\s*"schema"\s*:\s*\d+\s*,\s*"kind"\s*:\s*"trial"')
 _ENOUGH = 200  # bytes; the two keys take forty
-REFUTING = frozenset({"no effect", "harmful", "changes the yardstick"})
+REFUTING = frozenset({"no effect", "harmful", "changes the yardstick", "cannot be applied"})
 
 
 @dataclass(frozen=True, slots=True)

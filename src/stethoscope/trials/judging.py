@@ -13,9 +13,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stethoscope.trials.effects import Bench, Shown, State, bench_of, is_cure, share_of, shown
-from stethoscope.trials.scores import scores_of
-from stethoscope.trials.trial import Arm, Change, Class, Effect, Outcome, Trial, TrialResult, Verdict
-from stethoscope.trials.verdict_words import notes_on, why, yardstick_why
+from stethoscope.trials.scores import broken_arms, scores_of
+from stethoscope.trials.trial import (
+    Arm,
+    Change,
+    Class,
+    Effect,
+    Ending,
+    Outcome,
+    Role,
+    Trial,
+    TrialResult,
+    Verdict,
+)
+from stethoscope.trials.verdict_words import notes_on, refusal_why, why, yardstick_why
 
 NECESSARY_SHARE = 0.5  # of the sickness comes back without the change
 SUFFICIENT_SHARE = 0.8  # of the cure comes with the change alone
@@ -33,7 +44,13 @@ def judge(
     bench = bench_of(trial, arms, scores_of(trial, outcomes))
     own = bench_of(trial, arms, scores_of(trial, outcomes, own=True)) if trial.evaluate else None
     same = same_on_every_seed(outcomes)
-    verdicts = tuple(_verdict(change, trial, bench, own, same) for change in trial.changes)
+    broken = _broken_by(arms, outcomes)
+    verdicts = tuple(
+        _refusal(change, broken[change.name])
+        if change.name in broken
+        else _verdict(change, trial, bench, own, same)
+        for change in trial.changes
+    )
     placebo = _verdict(trial.placebo, trial, bench, None, same) if trial.placebo is not None else None
     said = (*notes, *notes_on(trial, outcomes, bench, placebo, same))
     return TrialResult(
@@ -59,6 +76,19 @@ def same_on_every_seed(outcomes: Sequence[Outcome]) -> bool:
             by_arm.setdefault(one.arm, []).append((one.fingerprint, one.score))
     several = [runs for runs in by_arm.values() if len(runs) > 1]
     return bool(several) and all(len(set(runs)) == 1 for runs in several)
+
+
+def _broken_by(arms: Sequence[Arm], outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    """The changes that alone break a program which runs without them, each with one of its runs."""
+    broken = broken_arms(outcomes)
+    if any(Role.SICK in arm.roles and arm.name in broken for arm in arms):
+        return {}
+    alone = {arm.name: arm.changes[0] for arm in arms if len(arm.changes) == 1 and arm.name in broken}
+    return {alone[one.arm]: one for one in outcomes if one.arm in alone and one.ending is Ending.BROKEN}
+
+
+def _refusal(change: Change, run: Outcome) -> Verdict:
+    return Verdict(change.name, (Class.CANNOT_BE_APPLIED,), refusal_why(run))
 
 
 def _verdict(change: Change, trial: Trial, bench: Bench, own: Bench | None, same: bool) -> Verdict:

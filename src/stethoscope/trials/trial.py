@@ -265,6 +265,7 @@ class Class(StrEnum):
     NO_EFFECT = "no effect"  # the whole interval lies inside the margin
     HARMFUL = "harmful"
     CHANGES_YARDSTICK = "changes the yardstick"
+    CANNOT_BE_APPLIED = "cannot be applied"  # with it the program ends before it measures anything
     UNDECIDED = "undecided"
 
 

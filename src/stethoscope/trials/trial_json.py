@@ -10,7 +10,8 @@
     distance    what all fixes together bring: an effect, or null
     changes     [{name, title, in_cure, causes: [...], classes: [...], why, alone: effect | null,
                 within: effect | null, own: effect | null, edits: [...]}]; classes are "necessary",
-                "sufficient", "helpful", "no effect", "harmful", "changes the yardstick" and "undecided"
+                "sufficient", "helpful", "no effect", "harmful", "changes the yardstick",
+                "cannot be applied" and "undecided"
     placebo     the same for the placebo, with what it was
     arms        [{name, changes, roles, mean, sd, runs, failed}]
     runs        [{arm, seed, ending, score, own, seconds, steps, why, tail, key}]

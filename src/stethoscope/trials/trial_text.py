@@ -27,6 +27,7 @@ STYLES = {
     Class.HELPFUL: FOR,
     Class.HARMFUL: AGAINST,
     Class.CHANGES_YARDSTICK: AGAINST,
+    Class.CANNOT_BE_APPLIED: AGAINST,
 }
 READINGS = {
     Reading.TAIL: "mean of the last tenth",

@@ -38,6 +38,12 @@ def yardstick_why(moved: Effect | None) -> str:
     return f"the run's own score moves by {moved.mean:+.4g}, and by the frozen evaluator the model does not"
 
 
+def refusal_why(run: Outcome) -> str:
+    """Why a change is said to break the program."""
+    said = next((line.strip() for line in reversed(run.tail) if line.strip()), "nothing")
+    return f"with it the program ends before it measures anything ({run.why}); it said: {said}"
+
+
 def notes_on(
     trial: Trial, outcomes: Sequence[Outcome], bench: Bench, placebo: Verdict | None, same: bool
 ) -> tuple[str, ...]:

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
 from stethoscope.prescription.edits.yaml_edit import removed
-from stethoscope.prescription.remedy import Remedy
+from stethoscope.prescription.remedy import ClinicTrial, Remedy
 from stethoscope.run import Level, Run, Splice
 
-REMEDY = Remedy(cures=("setting-ignored",), level=Level.DISPLAY)
+# To take out what nothing reads is tidy and moves nothing, so it is only shown.
+REMEDY = Remedy(
+    cures=("setting-ignored",),
+    level=Level.DISPLAY,
+    proof=ClinicTrial("nano-sr", "unread-eta-min", "no effect"),
+)
 
 
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.remedy import Remedy
+from stethoscope.prescription.remedy import ClinicTrial, Remedy
 from stethoscope.run import Level, Run, Splice
 
 REMEDY = Remedy(
     cures=("validation-not-comparable",),
     level=Level.SAFE,
-    proof="recorded: nano-sr's cured weights score below bicubic when shrunk and above it when not",
+    proof=ClinicTrial("nano-sr", "validation-at-full-size", "changes the yardstick"),
 )
 
 
@@ -25,4 +25,5 @@ def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:
     """What the edit does not do."""
     yield "evaluate the kept checkpoints again with the corrected validation: the old scores do not compare"
-    yield "if full-size validation needs too much memory, validate in overlapping tiles instead of shrinking"
+    if cause.findings("validation-resizes"):
+        yield "where full size needs too much memory, validate in overlapping tiles instead of shrinking"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
 from stethoscope.prescription.edits.yaml_edit import replaced
-from stethoscope.prescription.remedy import Remedy
+from stethoscope.prescription.remedy import ClinicTrial, Remedy
 from stethoscope.run import Level, Run, Setting, Splice
 
 REMEDY = Remedy(
     cures=("setting-ignored",),
     level=Level.SAFE,
-    proof="the YAML 1.1 grammar: a float needs a dot in its mantissa and a sign in its exponent",
+    proof=ClinicTrial("nano-sr", "min-weight-as-written", "cannot be applied", undone=True),
 )
 
 
