@@ -1,0 +1,1 @@
+"""A deblurring transformer under fp16 autocast."""
