@@ -1,0 +1,1 @@
+"""A super-resolution network whose averaged weights are validated."""
