@@ -53,7 +53,7 @@ SETTINGS = (
     ),
     Form(
         "learning-rate-not-decayed",
-        tuple((Give("optim.schedule", "constant"), Scale("optim.peak_lr", by)) for by in (2.0, 3.0, 4.5)),
+        tuple((Give("optim.schedule", "constant"), Scale("optim.peak_lr", by)) for by in (3.0, 5.0, 8.0)),
         needs=NOT_AVERAGED,
     ),
     settings("weight-decay-wrong", "optim.weight_decay", "2.0", "6.0", "25.0"),
@@ -303,7 +303,7 @@ SOURCE = (
             EXPERIMENT,
             "        used_lr = self.schedule.rate\n",
             "        for group in self.optimizer.param_groups:\n"
-            '            group["lr"] *= self.schedule.factor(self.step) ** 3\n'
+            '            group["lr"] *= self.schedule.factor(self.step)\n'
             "        used_lr = self.schedule.rate\n",
         ),
         name="twice",
@@ -584,20 +584,15 @@ SOURCE = (
         "attention-logit-growth",
         tuple(
             (Replace(NETWORK, "self.scale = (width // heads) ** -0.5", f"self.scale = {scale}"),)
-            for scale in ("(width // heads) ** 0.5", "float(width)", "float(width * heads)")
+            for scale in ("(width // heads) ** 0.5", "float(width)")
         ),
     ),
-    Form(
+    source(
         "attention-logit-growth",
-        tuple(
-            (
-                Replace(
-                    NETWORK,
-                    "scores = (q * self.scale) @ k.transpose(-2, -1)",
-                    f"scores = (q @ k.transpose(-2, -1)) {scaled}",
-                ),
-            )
-            for scaled in ("/ self.scale", "/ self.scale**2", "/ self.scale**4")
+        Replace(
+            NETWORK,
+            "scores = (q * self.scale) @ k.transpose(-2, -1)",
+            "scores = q @ k.transpose(-2, -1) / self.scale",
         ),
         name="divided",
     ),
