@@ -74,10 +74,14 @@ SETTINGS = (
     Form("batch-too-small", tuple((Give("datasets.batch_size", value),) for value in ("2", "1"))),
     Form(
         "discriminator-wins",
-        (
-            (Scale("train.lr_d", 6.0), Give("train.r1_weight", "0.0"), Give("train.net_d_iters", "2")),
-            (Scale("train.lr_d", 12.0), Give("train.r1_weight", "0.0"), Give("train.net_d_iters", "3")),
-            (Scale("train.lr_d", 25.0), Give("train.r1_weight", "0.0"), Give("train.net_d_iters", "4")),
+        tuple(
+            (
+                Scale("train.lr_g", slower),
+                Scale("train.lr_d", faster),
+                Give("train.r1_weight", "0.0"),
+                Give("train.net_d_iters", number),
+            )
+            for slower, faster, number in ((0.5, 6.0, "2"), (0.3, 12.0, "3"), (0.1, 25.0, "4"))
         ),
         onset=SECOND_STAGE,
         needs=(Give("train.gan_type", "vanilla"),),
@@ -189,7 +193,7 @@ GRADIENTS = (
     ),
     once(
         "graph-broken",
-        Replace(ARCHS, "        feat = self.body(feat)\n", "        feat = self.body(feat).detach()\n"),
+        Replace(ARCHS, "self.conv_last(self.upsample(feat))", "self.conv_last(self.upsample(feat).detach())"),
         name="in-the-network",
     ),
     once(
@@ -245,8 +249,7 @@ GRADIENTS = (
         Replace(
             MAIN,
             SUM,
-            "        l_cos = torch.cosine_similarity(fake.flatten(1), hr.flatten(1)).mean()\n"
-            "        l_g = l_pix + l_gan + 0.2 * l_cos\n",
+            "        l_g = l_pix + l_gan + 0.02 * psnr(fake, hr).mean()\n",
         ),
         name="similarity",
         onset=SECOND_STAGE,
