@@ -851,7 +851,7 @@ NETWORK = (
         "tensor-aliasing",
         ((Replace(TRAIN, "ema = copy.deepcopy(model) if ema_decay", "ema = model if ema_decay"),),),
         name="average",
-        needs=(Give("ema_decay", "0.95"),),
+        needs=(Give("ema_decay", "0.9"),),
     ),
     Form(
         "tensor-aliasing",
@@ -864,7 +864,7 @@ NETWORK = (
         ),
         name="shallow",
         held_out=True,
-        needs=(Give("ema_decay", "0.95"),),
+        needs=(Give("ema_decay", "0.9"),),
     ),
     Form(
         "no-master-weights",
@@ -903,7 +903,7 @@ VALIDATION = (
         ),
         name="another-network",
         held_out=True,
-        needs=(Give("dropout", "0.2"), Give("ema_decay", "0.95")),
+        needs=(Give("dropout", "0.2"), Give("ema_decay", "0.9")),
     ),
     Form(
         "left-in-eval-mode",
@@ -1131,7 +1131,7 @@ VALIDATION = (
                 ),
             ),
         ),
-        needs=(Give("ema_decay", "0.95"),),
+        needs=(Give("ema_decay", "0.9"),),
     ),
     Form(
         "ema-not-updated",
@@ -1145,7 +1145,7 @@ VALIDATION = (
             ),
         ),
         name="never-called",
-        needs=(Give("ema_decay", "0.95"),),
+        needs=(Give("ema_decay", "0.9"),),
     ),
     Form(
         "ema-not-updated",
@@ -1164,7 +1164,7 @@ VALIDATION = (
         ),
         name="by-name",
         held_out=True,
-        needs=(Give("ema_decay", "0.95"),),
+        needs=(Give("ema_decay", "0.9"),),
     ),
 )
 

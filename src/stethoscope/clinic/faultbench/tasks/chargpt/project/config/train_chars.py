@@ -24,7 +24,7 @@ dropout = 0.0
 bias = False
 
 # adamw
-learning_rate = 6e-3
+learning_rate = 5e-3
 max_iters = 256
 weight_decay = 0.1
 beta1 = 0.9
