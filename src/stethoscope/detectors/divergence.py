@@ -38,6 +38,7 @@ FAR = 8.0  # noise deviations of single points
 LEAST_LAST = 5  # points in a row, up to the end
 OUTGROWN = 3.0  # so few points must stand so many times above what came before
 EARLY = 5  # values from which the start is read; an explosion may follow at once
+LEAST_BEFORE = 8  # finite values before an explosion
 EXPLODED = 10.0  # times the start is no longer a bump
 LASTS = 3  # values in a row; a single one so high may be a rare batch
 FAR_ABOVE = 2.0  # times the first level: worse than useless, whatever the curve does up there
@@ -98,6 +99,33 @@ def rise(steps: Steps, values: Values) -> Rise | None:
         or _rise_far_above_the_start(steps, tamed)
         or _rise_through_an_explosion(steps, tamed)
     )
+
+
+def blow_up(steps: Steps, values: Values) -> Rise | None:
+    """A rise that ends in values which are not finite: the last finite ones stand far above all before them.
+
+    So little is left of it that it shows in no level.
+    """
+    finite = np.isfinite(values)
+    count = int(np.flatnonzero(finite)[-1]) + 1 if finite.any() else 0
+    if len(values) - count < LASTS or not finite[:count].all():
+        return None
+    last = min(LASTS, count // 4)
+    before, after = values[: count - last], values[count - last : count]
+    if len(before) < LEAST_BEFORE:
+        return None
+    initial, level = float(np.median(before[:EARLY])), float(np.median(before))
+    above = after > EXPLODED * max(initial, level, float(before.max()))
+    if level <= 0.0 or not above.any():
+        return None
+    onset = count - last + int(np.flatnonzero(above)[0])
+    best_at = int(np.argmin(before))
+    best = float(before[best_at])
+    end = float(after[above].max())
+    noise = noise_sd(before)
+    took = int(steps[count] - steps[onset])
+    lost = _gain_lost(initial, best, end, noise)
+    return Rise(int(steps[onset]), int(steps[best_at]), initial, best, end, noise, lost, took, False, True)
 
 
 def _rise_of_level(steps: Steps, values: Values) -> Rise | None:

@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,9 @@ def _program(
     port: int,
 ) -> None:
     """Be the program: the script of the task, in its own folder, with its own words."""
-    import torch
-
-    from stethoscope.clinic.faultbench import disturbances
-
-    torch.set_num_threads(1)
+    _one_thread()
+    # Only the processes that train import torch.
+    disturbances: Any = import_module(f"{__package__}.disturbances")
     os.chdir(home)
     sys.path.insert(0, str(home))
     sys.argv = [script, *arguments]
@@ -125,6 +124,11 @@ def _program(
             except Exception:
                 traceback.print_exc()
                 raise SystemExit(1) from None
+
+
+def _one_thread() -> None:
+    torch: Any = import_module("torch")
+    torch.set_num_threads(1)
 
 
 def _judged(label: Label, task: Task, home: Path) -> Label:
@@ -154,9 +158,7 @@ def _logged(task: Task, run: Path) -> float | None:
 
 
 def _judge(name: str, home: Path, out: Any) -> None:
-    import torch
-
-    torch.set_num_threads(1)
+    _one_thread()
     task = tasks()[name]
     os.chdir(task.project)
     sys.path.insert(0, str(task.project))

@@ -3,7 +3,8 @@
 ## What it checks
 The loss in block medians: whether its level at the end stands well above its best level, beyond the noise,
 on an upward trend or after a jump, and has not made good most of it. It fires as critical when the level is
-1.5 times the best and a tenth of what was learned is lost, or when the end is worse than the beginning.
+1.5 times the best and a tenth of what was learned is lost, or when the end is worse than the beginning. A
+loss that explodes within its last finite values and is not finite from there on counts, too.
 
 ## Why it matters
 Training longer makes such a model worse. The step at which the rise begins separates the last useful
@@ -26,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.common_axis import on_axis_of
-from stethoscope.detectors.divergence import LEAST_POINTS, Rise, rise
+from stethoscope.detectors.divergence import LEAST_POINTS, Rise, blow_up, rise
 from stethoscope.detectors.following import follows
 from stethoscope.detectors.leap import leap
 from stethoscope.detectors.trend import trend
@@ -58,11 +59,12 @@ def examine(
 ) -> Iterator[Finding]:
     """Fire on a lasting rise, as a note where something else explains it."""
     series = loss.series.finite()
-    if len(series) < LEAST_POINTS:
+    blown = blow_up(loss.series.steps, loss.series.values)
+    if len(series) < LEAST_POINTS and blown is None:
         raise InsufficientData(f"{len(series)} values of the loss are too few to see a lasting rise")
     if not loss.measures_progress:
         return
-    seen = rise(series.steps, series.values)
+    seen = rise(series.steps, series.values) or blown
     if seen is None or not _matters(seen):
         return
     why = _explanation(seen, loss, changes, rates) or _better_meanwhile(seen, series, validation)

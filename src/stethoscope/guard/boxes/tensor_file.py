@@ -56,7 +56,8 @@ def read(path: Path) -> Mapping[str, Tensor]:
         loaded: dict[str, Tensor] = load_file(path, device="cpu")
     except (SafetensorError, OSError, ValueError, KeyError) as problem:
         raise UnreadableFile(f"{path} is no safetensors file that can be read: {problem}.") from problem
-    return loaded
+    # Where a tensor lies in memory decides how some processors add it up: each gets a place of its own.
+    return {name: tensor.clone() for name, tensor in loaded.items()}
 
 
 def _header(tensors: Sequence[tuple[str, Tensor]]) -> bytes:
