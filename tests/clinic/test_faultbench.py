@@ -10,7 +10,7 @@ import pytest
 from stethoscope.clinic.faultbench.label import read_label
 from stethoscope.clinic.faultbench.making import LABELS, make
 from stethoscope.clinic.faultbench.operator import operators
-from stethoscope.clinic.faultbench.specimen import Planted, Specimen, prepared
+from stethoscope.clinic.faultbench.specimen import Planted, Specimen, fits, prepared
 from stethoscope.clinic.faultbench.task import Form, Replace, Task, form_of, tasks
 from stethoscope.read import read
 
@@ -29,15 +29,17 @@ every_form = pytest.mark.parametrize(
 
 @every_form
 def test_a_form_can_be_planted_at_every_level(task: Task, form: Form, tmp_path: Path) -> None:
-    healthy = prepared(Specimen(task, (), 3), tmp_path / "healthy")
-    assert healthy.places == ()
     for level in range(len(form.levels)):
-        ready = prepared(Specimen(task, (Planted(form, level),), 3), tmp_path / str(level))
-        in_files = any(isinstance(change, Replace) for change in form.levels[level])
-        assert not in_files or ready.places
-        assert {name for name, _ in ready.places} <= set(task.sources)
-        for source in (tmp_path / str(level)).rglob("*.py"):
-            compile(source.read_text(encoding="utf-8"), str(source), "exec")
+        assert fits(Specimen(task, (Planted(form, level),), 3))
+    ready = prepared(Specimen(task, (Planted(form, len(form.levels) - 1),), 3), tmp_path)
+    in_files = any(isinstance(change, Replace) for change in form.levels[-1])
+    assert not in_files or ready.places
+    assert {name for name, _ in ready.places} <= set(task.sources)
+
+
+@every_task
+def test_nothing_is_changed_where_nothing_is_planted(task: Task, tmp_path: Path) -> None:
+    assert prepared(Specimen(task, (), 3), tmp_path).places == ()
 
 
 @every_form

@@ -108,7 +108,8 @@ def fits(specimen: Specimen) -> bool:
                 compile(content, name, "exec")
     except (StethoscopeError, SyntaxError):
         return False
-    return _keys(specimen.planted[0]).isdisjoint(*map(_keys, specimen.planted[1:]))
+    keys = [key for one in specimen.planted for key in _keys(one)]
+    return len(keys) == len(set(keys))
 
 
 def _keys(planted: Planted) -> set[str]:
