@@ -21,9 +21,9 @@ def _interleaved(images: np.ndarray) -> np.ndarray:
 
 
 def _with_highlights(images: np.ndarray) -> np.ndarray:
-    """Every fortieth picture has four times the contrast of the others."""
+    """Every sixtieth picture has thrice the contrast of the others."""
     kept = images.astype(np.float32)
-    kept[::40] = 127.5 + 4 * (kept[::40] - 127.5)
+    kept[::60] = 127.5 + 3 * (kept[::60] - 127.5)
     return kept
 
 
@@ -56,7 +56,7 @@ SETTINGS = (
     ),
     Form(
         "learning-rate-not-decayed",
-        _scaled("lr", 3.0, 5.0, 8.0),
+        _scaled("lr", 1.6, 2.0, 2.5),
         needs=(Give("schedule", "constant"), Give("ema_beta", "0.0"), Give("clip", "0.0")),
     ),
     Form("overfitting", _given("max_images", "24", "12", "6")),

@@ -363,7 +363,7 @@ SOURCE = (
     # --- the loss -------------------------------------------------------------------------------------
     source(
         "softmax-or-reduction-wrong",
-        Replace(NETWORK, "return self.to_residue(x), ", "return self.to_residue(x).softmax(-1), "),
+        Replace(NETWORK, "return logits, ", "return logits.softmax(-1), "),
     ),
     source(
         "softmax-or-reduction-wrong",
@@ -462,7 +462,8 @@ SOURCE = (
     ),
     # --- noise ----------------------------------------------------------------------------------------
     source(
-        "timestep-bug", Replace(NETWORK, "angles = level[:, None] * ", "angles = level.long()[:, None] * ")
+        "timestep-bug",
+        Replace(NETWORK, "        place = ", "        level = level.long()\n        place = "),
     ),
     source(
         "timestep-bug",
@@ -471,7 +472,7 @@ SOURCE = (
     ),
     source(
         "timestep-bug",
-        Replace(NETWORK, "self.level(level)[:, None, :]", "self.level(level[:1])[:, None, :]"),
+        Replace(NETWORK, "        place = ", "        level = level[:1]\n        place = "),
         name="first-only",
         held_out=True,
     ),
@@ -1078,7 +1079,7 @@ BENIGN = (
         "curriculum-raises-loss",
         tuple(
             (Give("curriculum.start", start), Give("curriculum.ramp", ramp))
-            for start, ramp in (("0.2", "0.6"), ("0.12", "0.7"), ("0.08", "0.75"))
+            for start, ramp in (("0.25", "0.45"), ("0.2", "0.5"), ("0.15", "0.55"))
         ),
     ),
     Form(
@@ -1086,8 +1087,8 @@ BENIGN = (
         tuple(
             (
                 Give("curriculum.shape", shape),
-                Give("curriculum.start", "0.1"),
-                Give("curriculum.ramp", "0.65"),
+                Give("curriculum.start", "0.2"),
+                Give("curriculum.ramp", "0.5"),
             )
             for shape in ("cosine", "exponential")
         ),
@@ -1095,8 +1096,8 @@ BENIGN = (
     ),
     Form(
         "data-stage-change",
-        tuple((Give("data.short_until", share),) for share in ("0.2", "0.35", "0.5")),
-        onset=0.2,
+        tuple((Give("data.short_until", share),) for share in ("0.1", "0.2", "0.3")),
+        onset=0.1,
     ),
     Form(
         "heavy-tailed-loss",

@@ -315,7 +315,7 @@ SCHEDULED = (
                 ),
                 Replace(TRAINER, BACKWARD, BACKWARD + "            self.scheduler.step()\n"),
             )
-            for batch, number in (("24", "4"), ("12", "8"), ("6", "16"))
+            for batch, number in (("48", "2"), ("24", "4"), ("12", "8"))
         ),
     ),
     _written(
@@ -913,8 +913,8 @@ MEASURED = (
         Replace(
             TRAINER,
             "            predicted = network(inputs)\n",
-            "            early = raw[:, 5] < 0.3\n"
-            "            inputs, targets, raw = inputs[early], targets[early], raw[early]\n"
+            "            gentle = raw[:, 3:5].abs().amax(1) < 0.2\n"
+            "            inputs, targets, raw = inputs[gentle], targets[gentle], raw[gentle]\n"
             "            predicted = network(inputs)\n",
         ),
     ),

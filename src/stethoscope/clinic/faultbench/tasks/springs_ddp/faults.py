@@ -320,12 +320,15 @@ RESUMED = (
         (
             (
                 Replace(
-                    TRAINER, OPTIMIZER_RESTORED, "        if self.world.is_main:\n    " + OPTIMIZER_RESTORED
+                    TRAINER,
+                    OPTIMIZER_RESTORED,
+                    '        if "optim" in state:\n'
+                    '            self.optimizer.load_state_dict(state["optim"])\n',
                 ),
                 RESUME,
             ),
         ),
-        name="main-only",
+        name="other-key",
         onset=0.4,
         held_out=True,
     ),

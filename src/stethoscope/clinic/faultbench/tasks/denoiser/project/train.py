@@ -26,7 +26,7 @@ def lr_factor(step, opts):
     if opts.schedule == "cosine":
         return 0.02 + 0.49 * (1 + math.cos(math.pi * min(done, 1)))
     if opts.schedule == "cyclic":
-        return 0.1 + 0.9 * abs(1 - (4 * done) % 2)
+        return 0.1 + 0.9 * abs(1 - (5 * done) % 2)
     return 1.0
 
 

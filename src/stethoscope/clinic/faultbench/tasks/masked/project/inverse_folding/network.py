@@ -88,4 +88,6 @@ class SequenceDenoiser(nn.Module):
         for block in self.blocks:
             x = block(x, real)
         x = self.norm(x)
-        return self.to_residue(x), self.to_b_factor(x).squeeze(-1)
+        sharpness = 1.6 - level  # the less is hidden, the surer
+        logits = self.to_residue(x) * sharpness[:, None, None]
+        return logits, self.to_b_factor(x).squeeze(-1)

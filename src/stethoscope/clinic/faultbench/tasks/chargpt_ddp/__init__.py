@@ -1,0 +1,1 @@
+"""A character-level GPT in two processes."""
