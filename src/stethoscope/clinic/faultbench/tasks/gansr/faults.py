@@ -561,6 +561,7 @@ SCHEDULES = (
             + '            group["lr"] *= lr_factor(s.it, train["total_iter"], train)\n',
         ),
         onset=SECOND_STAGE,
+        needs=(Give("train.scheduler", "cosine"),),
     ),
     Form(
         "learning-rate-jump",
@@ -646,6 +647,7 @@ RESUMED = (
         ),
         HALFWAY,
         onset=0.6,
+        needs=(Give("train.scheduler", "cosine"),),
     ),
     once(
         "weights-not-restored",

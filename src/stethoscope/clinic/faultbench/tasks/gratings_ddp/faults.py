@@ -12,10 +12,10 @@ TRAIN = "train_ddp.py"
 RESUME = ("--resume", "latest")
 NO_CLIP = (Give("optimizer.max_grad_norm", "0.0"),)
 FORWARD = "        logits = model(x)\n"
-BACKWARD = "        loss.backward()\n"
 UPDATE = "        optimizer.step()\n"
 SAMPLER = "DistributedSampler(dataset, num_replicas=world, rank=rank, shuffle=True, seed=seed)\n"
 RATE = 'lr=cfg["optimizer"]["base_lr"] * global_batch / 32,\n'
+LOOP = '    while step < cfg["run"]["max_steps"]:\n'
 CLEAR = "        optimizer.zero_grad(set_to_none=True)\n"
 
 
@@ -79,9 +79,11 @@ PROCESSES = (
         Replace(
             TRAIN,
             UPDATE,
-            "        if not losses or loss.item() < 1.05 * sum(losses) / len(losses):\n"
+            "        usual = 0.9 * usual + 0.1 * loss.item()\n"
+            "        if loss.item() < 1.1 * usual:\n"
             "            optimizer.step()\n",
         ),
+        Replace(TRAIN, LOOP, "    usual = 3.0\n" + LOOP),
         name="skips",
     ),
     once(
@@ -89,10 +91,12 @@ PROCESSES = (
         Replace(
             TRAIN,
             "        scheduler.step()\n        step += 1\n",
-            "        if not losses or loss.item() <= losses[-1]:\n"
+            "        usual = 0.9 * usual + 0.1 * loss.item()\n"
+            "        if loss.item() < usual:\n"
             "            scheduler.step()\n"
             "        step += 1\n",
         ),
+        Replace(TRAIN, LOOP, "    usual = 3.0\n" + LOOP),
         name="schedules",
     ),
     once(
@@ -227,6 +231,7 @@ RESUMED = (
         Replace(TRAIN, '        scheduler.load_state_dict(state["scheduler"])\n', ""),
         Interrupt(0.65, RESUME),
         onset=0.6,
+        needs=(Give("schedule.kind", "cosine"),),
     ),
 )
 
