@@ -1079,7 +1079,7 @@ BENIGN = (
         "curriculum-raises-loss",
         tuple(
             (Give("curriculum.start", start), Give("curriculum.ramp", ramp))
-            for start, ramp in (("0.25", "0.45"), ("0.2", "0.5"), ("0.15", "0.55"))
+            for start, ramp in (("0.25", "0.4"), ("0.22", "0.45"), ("0.2", "0.5"))
         ),
     ),
     Form(
@@ -1096,8 +1096,8 @@ BENIGN = (
     ),
     Form(
         "data-stage-change",
-        tuple((Give("data.short_until", share),) for share in ("0.1", "0.2", "0.3")),
-        onset=0.1,
+        tuple((Give("data.short_until", share),) for share in ("0.05", "0.1", "0.15")),
+        onset=0.05,
     ),
     Form(
         "heavy-tailed-loss",
