@@ -78,3 +78,16 @@ def test_settings_elsewhere_name_nothing_for_a_builder() -> None:
     modules = {"one.train": "net = instantiate(cfg.net)\n", "two.nets": "class Net: ...\n"}
     settings = {"two.conf": "_target_: two.nets.Net\n"}
     assert groups(modules, frozenset(), ["one.train"], settings) == [["one.train"]]
+
+
+def test_what_lies_in_no_folder_goes_with_what_it_imports_and_with_nobody_else() -> None:
+    modules = {
+        "<stdin>": "import tools\nfrom deep import net",
+        "tools": "",
+        "other": "import tools",
+        "examples.one.deep.net": "",
+    }
+    packages = frozenset({"examples.one.deep"})
+    assert [set(g) for g in groups(modules, packages, ["<stdin>"], homeless={"<stdin>"})] == [
+        {"<stdin>", "tools"}
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
@@ -30,26 +30,42 @@ def groups(
     packages: frozenset[str],
     wanted: Iterable[str],
     settings: Mapping[str, str] | None = None,
+    homeless: Container[str] = (),
 ) -> list[list[str]]:
     """The groups of modules that import each other, those with a wanted module in them.
 
     `modules` maps dotted names to texts, `packages` are those that are folders. What builds objects from
     settings goes with the modules that the `settings` beside it name, dotted names to texts as well. In each
-    group, the nearest to the wanted ones come first.
+    group, the nearest to the wanted ones come first. What is `homeless` lies in no folder: nothing can import
+    it, and it imports only what goes by its whole name.
     """
-    near = _neighbours(modules, packages)
+    after = _neighbours(modules, packages, homeless)
     for builder, other in _built(modules, packages, settings or {}):
-        near[builder].add(other)
-        near[other].add(builder)
+        after[builder].add(other)
+    near = _both_ways(after)
     found: list[list[str]] = []
     seen: set[str] = set()
     for start in wanted:
-        if start not in seen:
+        if start in homeless:
+            found.append(_reached([start], after))
+        elif start not in seen:
             group = _reached([start], near)
             seen.update(group)
             found.append(group)
     among = set(wanted)
-    return [_reached([one for one in group if one in among], near) for group in found]
+    return [
+        group if group[0] in homeless else _reached([one for one in group if one in among], near)
+        for group in found
+    ]
+
+
+def _both_ways(after: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    near: dict[str, set[str]] = defaultdict(set)
+    for name, others in after.items():
+        near[name] |= others
+        for other in others:
+            near[other].add(name)
+    return near
 
 
 def _reached(starts: Sequence[str], near: Mapping[str, set[str]]) -> list[str]:
@@ -63,19 +79,20 @@ def _reached(starts: Sequence[str], near: Mapping[str, set[str]]) -> list[str]:
     return list(order)
 
 
-def _neighbours(modules: Mapping[str, str], packages: frozenset[str]) -> dict[str, set[str]]:
+def _neighbours(
+    modules: Mapping[str, str], packages: frozenset[str], homeless: Container[str]
+) -> dict[str, set[str]]:
+    """What each module imports, its package among them."""
     by_end = _by_end(modules)
-    near: dict[str, set[str]] = defaultdict(set)
+    after: dict[str, set[str]] = defaultdict(set)
     for name, text in modules.items():
-        for other in _imported(name, text, packages, modules, by_end):
-            near[name].add(other)
-            near[other].add(name)
+        known = _by_whole_name(by_end) if name in homeless else by_end
+        after[name].update(_imported(name, text, packages, modules, known))
         # A package is one thing: settings and registries name its modules where no import does.
         package = name.rpartition(".")[0]
         if package in packages:
-            near[name].add(package)
-            near[package].add(name)
-    return near
+            after[name].add(package)
+    return after
 
 
 def _built(
@@ -102,6 +119,16 @@ def _by_end(modules: Iterable[str]) -> dict[str, list[str]]:
         for start in range(len(parts)):
             by_end[".".join(parts[start:])].append(name)
     return by_end
+
+
+def _by_whole_name(by_end: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """What a script at the project's top could import: no module that lies deeper than a source folder."""
+    whole: dict[str, list[str]] = {}
+    for said, modules in by_end.items():
+        at_top = [name for name in modules if name == said or name[: -len(said) - 1] in SOURCE_FOLDERS]
+        if at_top:
+            whole[said] = at_top
+    return whole
 
 
 def _imported(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from stethoscope.errors import UnreadableFile
-from stethoscope.lint.files import Files
+from stethoscope.lint.files import SHOWN_STDIN, Files
 from stethoscope.lint.import_graph import groups
 from stethoscope.lint.launched import is_called, launched, scripts_asked_about
 from stethoscope.program import module_name, parsed_source
@@ -175,8 +175,9 @@ def _programs(reading: _Reading) -> list[Program]:
         if entries[module].file in files.asked
         or any(is_called(entries[module].file, module, script) for script in scripts)
     ]
+    homeless = {module for module in asked if entries[module].file == SHOWN_STDIN}
     programs = []
-    for group in groups(texts, packages, asked, _settings_texts(files)):
+    for group in groups(texts, packages, asked, _settings_texts(files), homeless):
         if len(group) > MOST_SOURCES:
             reason = f"{len(group):,} files import each other; the nearest {MOST_SOURCES:,} were read"
             reading.unread.append(Unread(str(files.root), reason))
