@@ -1,0 +1,40 @@
+"""Gradients are clipped so hard that the clip sets the pace.
+
+## How it works
+When every gradient is above the limit, each update has the same length: rate times limit. With SGD the
+learning rate is thereby divided by how far gradients are above the limit. With Adam the size of gradients
+drops out, until the limit is so low that they vanish beside its epsilon.
+
+## How to tell it from its look-alikes
+A learning rate that is too low looks the same in the loss, but there gradients pass the clip. Vanishing
+gradients are small before any clip; here the logged norm is many times the limit.
+
+## What cures it
+A limit at which one step in twenty is clipped: the 95th percentile of the logged norms. Raise it and set
+the rate again, since the two act together.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _flat(finding: Finding) -> bool:
+    return finding.evidence.get("above") is not True
+
+
+CAUSE = Cause(
+    title="Gradients are clipped so hard that the clip sets the pace",
+    prior=COMMON,
+    evidence=(
+        Evidence("clip-leaves-nothing", DECISIVE, "the limit is too low to move the weights at all"),
+        Evidence("every-step-is-clipped", STRONG, "nearly all gradients are far above the limit"),
+        Evidence("loss-never-falls", MODERATE, "the loss stays where it began", when=_flat),
+        Evidence("loss-plateau", WEAK, "the loss comes to rest early"),
+        Evidence("divergence", -MODERATE, "weights that are held back do not run away"),
+        Evidence("every-step-is-clipped", -STRONG, "gradients pass the clip", outcome=Outcome.CLEAR),
+        Evidence("clip-leaves-nothing", -WEAK, "the limit lets the weights move", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="go on from a checkpoint with ten times the limit: with SGD the loss falls at another pace",
+)
