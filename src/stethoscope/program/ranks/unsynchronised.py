@@ -1,0 +1,240 @@
+"""Training that goes past the wrapper which averages gradients over the ranks.
+
+A walk takes a wrapped network for the network itself, so which of the two is run is read off what is written:
+names are followed to the assignments and arguments that they come from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from stethoscope.program.evaluation.evaluations import Walk, called_network
+from stethoscope.program.index import Function, dotted
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.roles import Role, role_by_name
+from stethoscope.program.ranks.decisions import Ranks
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.events import Call, Event, Scope
+from stethoscope.program.walk.networks import is_same_network
+from stethoscope.program.walk.values import Choice, Site, Value
+
+WRAPPERS = ("DistributedDataParallel", "DDP")
+UNWRAPPING = frozenset({"unwrap_model", "unwrap", "unwrap_ddp", "get_raw_model"})
+DEPTH = 8  # names followed to where they come from
+
+
+class Way(Enum):
+    """How a network is run: through its wrapper, or past it."""
+
+    THROUGH = auto()
+    PAST = auto()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunPast:
+    """A run of the bare network whose gradients train, and the wrapper that should have been run."""
+
+    run: Site
+    written: str
+    wrapper: Site
+
+
+def runs_past_wrapper(ranks: Ranks) -> Iterator[RunPast]:
+    """The trained runs of networks that no run through their wrapper accompanies."""
+    walk = ranks.walk
+    wrapped = [event for event in walk.trace.events if isinstance(event, Call) and _wraps(event.site.node)]
+    if not wrapped or _averages_by_hand(ranks):
+        return
+    met = (event for event in walk.trace.events if isinstance(event, Call) and id(event) in walk.trained)
+    trained = [(called_network(Move(Kind.FORWARD, event)), *_way(walk, event)) for event in met]
+    seen: set[ast.AST] = set()
+    for network, way, call in trained:
+        if way is not Way.PAST or call is None or call.site.node in seen:
+            continue
+        others = (other for one, other, _ in trained if is_same_network(one, network))
+        if Way.THROUGH in others:
+            continue
+        seen.add(call.site.node)
+        written = ast.unparse(call.site.node.func) if isinstance(call.site.node, ast.Call) else call.name
+        yield RunPast(call.site, written, wrapped[0].site)
+
+
+def never_synchronised(ranks: Ranks) -> Iterator[tuple[Site, Scope]]:
+    """Backward passes of which every one is inside `no_sync()`, with the context around them."""
+    backward = [move.event for move in ranks.walk.moves if move.kind is Kind.BACKWARD]
+    held = [next((scope for scope in event.scopes() if _is_no_sync(scope)), None) for event in backward]
+    if not backward or None in held or _averages_by_hand(ranks):
+        return
+    for event, scope in zip(backward, held, strict=True):
+        if scope is not None:
+            yield event.site, scope
+            return
+
+
+def _is_no_sync(scope: Scope) -> bool:
+    """`with model.no_sync():`, and not one that is chosen round by round."""
+    return scope.kind == "with" and _bare(scope.node) == "no_sync" and not _is_chosen(scope.value)
+
+
+def _is_chosen(value: Value | None) -> bool:
+    return isinstance(value, Choice)
+
+
+def _bare(node: ast.AST) -> str:
+    """The last name of a call, "" for anything else."""
+    return bare_name(node) if isinstance(node, ast.Call) else ""
+
+
+def _wraps(node: ast.AST) -> bool:
+    return _bare(node) in WRAPPERS
+
+
+def _averages_by_hand(ranks: Ranks) -> bool:
+    """Whether gradients are reduced by the program itself: `dist.all_reduce(p.grad)`."""
+    reducing = (call for call in ranks.collectives if "reduce" in call.name)
+    return any("grad" in text for call in reducing for text in (call.site.text, *_functions_around(call)))
+
+
+def _functions_around(event: Event) -> Iterator[str]:
+    return (function.name for function in event.within)
+
+
+def _way(walk: Walk, event: Call) -> tuple[Way | None, Call | None]:
+    """Whether a run goes through the wrapper or past it, and the call that decides it."""
+    for call in _chain(walk, event):
+        node = call.site.node
+        if not isinstance(node, ast.Call):
+            continue
+        for written in _bases(node.func):
+            way = _of(walk, written, call, DEPTH)
+            if way is not None:
+                return way, call
+    return None, None
+
+
+def _chain(walk: Walk, event: Call) -> Iterator[Call]:
+    """The call of the network and the calls that led to it, innermost first."""
+    yield event
+    for scope in event.scopes():
+        if scope.kind == "call":
+            call = walk.call_of(scope)
+            if call is not None:
+                yield call
+
+
+def _bases(func: ast.expr) -> Iterator[ast.expr]:
+    """What is called, or whose method is: `net(x)`, `net.forward(x)`, `net.module.loss(x)`."""
+    yield func
+    if isinstance(func, ast.Attribute):
+        yield func.value
+
+
+def _of(walk: Walk, written: ast.expr, event: Event, depth: int) -> Way | None:
+    """What an expression stands for at an event."""
+    if depth == 0:
+        return None
+    match written:
+        case ast.Attribute(value=base, attr="module"):
+            return None if _is_average(base) else Way.PAST
+        case ast.Call():
+            return _of_call(walk, written, event, depth)
+        case ast.IfExp(body=body, orelse=other):
+            ways = {_of(walk, body, event, depth - 1), _of(walk, other, event, depth - 1)}
+            return Way.PAST if Way.PAST in ways else Way.THROUGH if Way.THROUGH in ways else None
+        case ast.Name(id=name):
+            return _of_name(walk, name, event, depth)
+        case ast.Attribute(value=ast.Name(id="self")):
+            return _of_attribute(walk, written, event, depth)
+    return None
+
+
+def _is_average(base: ast.expr) -> bool:
+    return role_by_name((dotted(base) or "").rpartition(".")[2]) is Role.AVERAGE
+
+
+def _of_call(walk: Walk, call: ast.Call, event: Event, depth: int) -> Way | None:
+    if _wraps(call):
+        return Way.THROUGH
+    if bare_name(call) in UNWRAPPING:
+        return Way.PAST
+    if bare_name(call) in {"to", "cuda", "train", "eval", "compile"}:
+        inner = (
+            call.args[0] if bare_name(call) == "compile" and call.args else getattr(call.func, "value", None)
+        )
+        return _of(walk, inner, event, depth - 1) if inner is not None else None
+    return None
+
+
+def _of_name(walk: Walk, name: str, event: Event, depth: int) -> Way | None:
+    function = event.within[-1] if event.within else None
+    body = function.node if function is not None else event.site.source.tree
+    way = _of_stored(walk, ast.Name(id=name), body, event, depth)
+    if way is not None or function is None:
+        return way
+    if name in function.parameters:
+        return _of_parameter(walk, name, function, event, depth)
+    return _of_stored(walk, ast.Name(id=name), event.site.source.tree, event, depth)
+
+
+def _of_parameter(walk: Walk, name: str, function: Function, event: Event, depth: int) -> Way | None:
+    """What the call that led into a function gave for a parameter."""
+    scope = next((one for one in event.scopes() if one.kind == "call" and one.node is function.node), None)
+    call = walk.call_of(scope) if scope is not None else None
+    node = call.site.node if call is not None else None
+    if call is None or not isinstance(node, ast.Call):
+        return None
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    parameters = [one for one in function.parameters if one not in {"self", "cls"}]
+    given |= dict(zip(parameters, node.args, strict=False))
+    return _of(walk, given[name], call, depth - 1) if name in given else None
+
+
+def _of_attribute(walk: Walk, written: ast.Attribute, event: Event, depth: int) -> Way | None:
+    owner = event.within[-1].owner if event.within else None
+    if owner is None:
+        return None
+    for cls in walk.trace.run.index.lineage(owner):
+        for method in cls.methods.values():
+            at = next((one for one in walk.trace.events if one.within and one.within[-1] is method), event)
+            way = _of_stored(walk, written, method.node, at, depth)
+            if way is not None:
+                return way
+    return None
+
+
+def _of_stored(walk: Walk, target: ast.expr, body: ast.AST, event: Event, depth: int) -> Way | None:
+    """What is assigned to a name in a body; the bare network, where it is wrapped under another name."""
+    text = ast.unparse(target)
+    stored: list[ast.expr] = []
+    for node in all_nodes(body):
+        if isinstance(node, ast.Assign):
+            if any(ast.unparse(one) == text for one in node.targets):
+                stored.append(node.value)
+            elif _wraps(node.value) and _first(node.value) == text:
+                stored.append(ast.Attribute(value=ast.Name(id="wrapper"), attr="module"))
+    ways = {_of(walk, one, event, depth - 1) for one in stored if not _mentions(one, text)}
+    ways |= {Way.THROUGH for one in stored if _mentions(one, text) and _has_wrapper(one)}
+    return Way.THROUGH if Way.THROUGH in ways else Way.PAST if Way.PAST in ways else None
+
+
+def _first(call: ast.AST) -> str:
+    """The network that a wrapper is made of."""
+    if not isinstance(call, ast.Call):
+        return ""
+    given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "module"), None)
+    return ast.unparse(given) if given is not None else ""
+
+
+def _mentions(node: ast.expr, text: str) -> bool:
+    """`model = DDP(model)` and `model = model.to(device)` say of a name what it was before."""
+    return any(
+        isinstance(one, ast.Name | ast.Attribute) and ast.unparse(one) == text for one in all_nodes(node)
+    )
+
+
+def _has_wrapper(node: ast.expr) -> bool:
+    return any(_wraps(one) for one in all_nodes(node))
