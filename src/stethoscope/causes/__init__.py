@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
+from stethoscope.causes.asking import speaks_against, to_ask
 from stethoscope.causes.cause import (
     CURVE_FAMILIES,
     DECISIVE,
@@ -26,7 +27,9 @@ from stethoscope.causes.cause import (
     CauseEntry,
     Evidence,
     Explanation,
+    Means,
     Outcome,
+    Question,
     RankedCause,
     Standing,
 )
@@ -40,10 +43,13 @@ __all__ = [
     "BenignExplanation",
     "CauseEntry",
     "Explanation",
+    "Means",
+    "Question",
     "RankedCause",
     "Standing",
     "catalogue",
     "explain",
+    "speaks_against",
 ]
 
 FAMILY_CAP = 3.0  # what one family of curves can add or take away, in log-odds
@@ -68,7 +74,8 @@ def explain(examination: Examination, proofs: tuple[Proof, ...] = ()) -> Explana
     )
     named = tuple(cause for cause in causes if _worth_naming(cause))
     symptoms = tuple(found for found in remaining.found if found.severity is not Severity.NOTE)
-    return Explanation(named, benign, _healthy(symptoms), _unknown(symptoms, named), symptoms)
+    ask = to_ask(named, remaining)
+    return Explanation(named, benign, _healthy(symptoms), _unknown(symptoms, named), symptoms, ask)
 
 
 @cache

@@ -140,6 +140,23 @@ class BenignExplanation:
     why: str
 
 
+class Means(StrEnum):
+    """How a question is answered."""
+
+    LOG = "log"
+    TRY = "try"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to log or to try, the causes it is about, and how much it would tell."""
+
+    means: Means
+    what: str
+    decides: tuple[str, ...]
+    bits: float
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The ranked causes, what is benign, and how the candidates "healthy" and "unknown" fared."""
@@ -149,6 +166,7 @@ class Explanation:
     healthy: float
     unknown: float
     symptoms: tuple[Found, ...]  # findings above a note that nothing benign explains
+    ask: tuple[Question, ...] = ()  # what to find out next, the most telling first
 
 
 CURVE_FAMILIES = frozenset({"numerics", "amp", "loss", "validation", "schedule"})

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 
 from stethoscope import __version__
-from stethoscope.causes import Argument, BenignExplanation, RankedCause
+from stethoscope.causes import Argument, BenignExplanation, Question, RankedCause, speaks_against
 from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Found, NotExamined
 from stethoscope.prescription import CheckpointAdvice, Edit, NotRecommended, Prescription
@@ -50,6 +50,7 @@ def as_dict(diagnosis: Diagnosis) -> Json:
         "causes": _causes(diagnosis),
         "candidates": {"healthy": _chance(explanation.healthy), "unknown": _chance(explanation.unknown)},
         "benign": [_benign(benign) for benign in explanation.benign],
+        "ask": [_question(question) for question in explanation.ask],
         "prescription": _prescription(diagnosis.prescription),
     }
     return {name: plain(value) for name, value in report.items()}
@@ -168,6 +169,7 @@ def _cause(cause: RankedCause) -> Json:
         "onset_step": cause.onset,
         "where": _places(cause.where),
         "confirm_by": cause.entry.cause.confirm_by,
+        "refuted_if": speaks_against(cause),
         "consequence_of": cause.consequence_of,
     }
 
@@ -193,6 +195,7 @@ def _unknown(probability: float, left: tuple[Found, ...]) -> Json:
         "onset_step": min(onsets, default=None),
         "where": _places(place for found in left for place in found.finding.places),
         "confirm_by": CONFIRM_UNKNOWN,
+        "refuted_if": None,
         "consequence_of": None,
     }
 
@@ -204,6 +207,15 @@ def _argument(argument: Argument) -> Json:
         "weight": round(argument.weight, PROBABILITY_DIGITS),
         "where": _places(argument.where),
         "message": argument.finding.message if argument.finding else None,
+    }
+
+
+def _question(question: Question) -> Json:
+    return {
+        "means": question.means.value,
+        "what": question.what,
+        "decides": question.decides,
+        "bits": round(question.bits, PROBABILITY_DIGITS),
     }
 
 

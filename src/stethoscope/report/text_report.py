@@ -61,6 +61,7 @@ def _sections(diagnosis: Diagnosis, verbose: bool) -> Iterator[tuple[str, list[L
     if verbose or diagnosis.verdict is not Verdict.HEALTHY:
         yield "Considered, not recommended", [*prescription.not_recommended(advised, verbose)]
         yield "Considered, unlikely", [*causes.unlikely(explanation, verbose)]
+        yield "What would tell most", [*causes.questions(explanation)]
         yield "Log next time", [*prescription.to_log(advised)]
     yield "Every finding" if verbose else "Noted", [*findings.notes(diagnosis, verbose)]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 
 from rich.text import Text
 
-from stethoscope.causes import Argument, Explanation, RankedCause, Standing
+from stethoscope.causes import Argument, Explanation, Means, RankedCause, Standing, speaks_against
 from stethoscope.causes.verdict import stands
 from stethoscope.findings import Finding
 from stethoscope.report.address import address
@@ -17,6 +17,7 @@ from stethoscope.report.short_list import short_list
 from stethoscope.report.words import certainty, chance
 
 LIKELY = 0.3  # the chance from which a merely plausible cause is shown with its evidence
+CAUSES_NAMED = 3  # behind a question
 FINDINGS_SHOWN = 4  # of one rule; a person reads the first few
 
 
@@ -42,6 +43,16 @@ def unlikely(explanation: Explanation, verbose: bool) -> Iterator[Line]:
     yield from short_list(others, _did_not_carry, verbose)
 
 
+def questions(explanation: Explanation) -> Iterator[Line]:
+    """The most telling thing to try and to log, each with the causes that it decides about."""
+    for means in Means:
+        question = next((one for one in explanation.ask if one.means is means), None)
+        if question is not None:
+            about = ", ".join(question.decides[:CAUSES_NAMED])
+            told = f"to {means.value}: {one_line(question.what)} (about {about})"
+            yield Line(Text(told), indent=2, hang=2)
+
+
 def title_of(cause: RankedCause) -> str:
     """The cause in a sentence without its full stop."""
     return one_line(cause.entry.cause.title).rstrip(".")
@@ -61,6 +72,8 @@ def _cause(number: int, cause: RankedCause, told: Set[Finding], verbose: bool) -
         yield from _argument(argument, told, verbose)
     if cause.standing is not Standing.PROVED:
         yield Line(Text(f"To confirm: {one_line(cause.entry.cause.confirm_by)}"), indent=5, hang=2)
+        if against := speaks_against(cause):
+            yield Line(Text(f"It is refuted if: {one_line(against)}"), indent=5, hang=2)
 
 
 def _argument(argument: Argument, told: Set[Finding], verbose: bool) -> Iterator[Line]:
