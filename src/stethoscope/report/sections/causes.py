@@ -49,7 +49,7 @@ def questions(explanation: Explanation) -> Iterator[Line]:
         question = next((one for one in explanation.ask if one.means is means), None)
         if question is not None:
             about = ", ".join(question.decides[:CAUSES_NAMED])
-            told = f"to {means.value}: {one_line(question.what)} (about {about})"
+            told = f"{one_line(question.what)} (to {means.value}, about {about})"
             yield Line(Text(told), indent=2, hang=2)
 
 
