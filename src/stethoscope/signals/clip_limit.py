@@ -78,7 +78,8 @@ def _optimizers(plan: TrainingPlan) -> set[str]:
 def _rate(plan: TrainingPlan) -> float | None:
     """The highest rate that anything tells of: an upper bound is what is wanted."""
     entry = plan["learning rate"]
-    numbers = [one.amount.number for one in (*entry.in_effect, *entry.asked)]
+    amounts = [one.amount for one in entry.in_effect] + [one.amount for one in entry.asked]
+    numbers = [amount.number for amount in amounts]
     return max((number for number in numbers if number is not None), default=None)
 
 

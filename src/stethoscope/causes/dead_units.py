@@ -1,0 +1,38 @@
+"""Units start alike or dead, and the network cannot use them.
+
+## How it works
+Units with equal weights get equal gradients and stay equal; two layers of zeros in a row give each other no
+gradient; a ReLU that is never above zero has none. What is left of the network can learn a constant answer.
+
+## How to tell it from its look-alikes
+A learning rate that is too low moves the loss slowly; here it comes to rest at once, at the level of a
+constant answer, and no rate helps. A broken graph leaves gradients empty, not zero. Vanishing gradients
+fade with depth.
+
+## What cures it
+Random weights of a size that fits the layer (He or Glorot), zeros only in the last layer of a branch,
+biases of zero; a leaky ReLU where units die later.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _flat(finding: Finding) -> bool:
+    return finding.evidence.get("above") is not True
+
+
+CAUSE = Cause(
+    title="Units start alike or dead",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("units-start-alike", DECISIVE, "the first weights leave the units no way to differ"),
+        Evidence("loss-never-falls", WEAK, "the loss stays where it began", when=_flat),
+        Evidence("loss-plateau", WEAK, "the loss comes to rest early"),
+        Evidence("units-start-alike", -STRONG, "the first weights are random", outcome=Outcome.CLEAR),
+        Evidence("divergence", -MODERATE, "dead units do not run away"),
+    ),
+    confirm_by="look at the gradients of the first batch: rows that are equal, or all zero",
+)

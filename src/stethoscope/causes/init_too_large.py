@@ -1,0 +1,37 @@
+"""The weights start too large.
+
+## How it works
+Each layer makes what comes in larger, so outputs, loss and gradients begin far too high. In half precision
+the first steps overflow; in single precision the first updates throw the weights about, and the network
+settles in a worse place.
+
+## How to tell it from its look-alikes
+A learning rate that is too high runs away from a sound start; here the very first loss is above that of a
+guess, before any update. Unscaled data does the same, but then the inputs are large and the weights are
+not.
+
+## What cures it
+A deviation of 0.02 for transformers, He or Glorot for the rest, residual branches divided by the root of
+their number.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The weights start too large",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("weights-start-large", DECISIVE, "the source starts the weights far too large"),
+        Evidence("first-loss-above-chance", STRONG, "the first loss is far above that of a guess"),
+        Evidence("loss-spike", WEAK, "the loss is thrown about"),
+        Evidence("non-finite-values", WEAK, "values overflow"),
+        Evidence("weights-start-large", -WEAK, "no weights are seen to start large", outcome=Outcome.CLEAR),
+        Evidence(
+            "first-loss-above-chance", -STRONG, "the first loss is that of a guess", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="send one batch through the untrained network: outputs ten times larger than inputs",
+    leads_to=("gradient-growth", "forward-overflow"),
+)

@@ -1,0 +1,109 @@
+"""Weights start so large that the network begins with huge outputs.
+
+## What it checks
+The deviation of the random numbers that the source writes into linear and convolutional layers: against the
+number of inputs of the layer where the source has it in numbers, else by itself.
+
+## Why it matters
+A layer of n inputs multiplies the size of what comes in by the deviation times the root of n. With a
+deviation of 1 and 256 inputs that is 16, in each layer. The first loss is far above that of a guess, the
+first gradients are huge, and in half precision they overflow; much of the run is spent on shrinking the
+weights again.
+
+## When it is harmless
+Embeddings are made with a deviation of 1 by torch itself. Layers that scale their weights as they run
+(equalised learning rate, spectral norm, weight norm) and weights that are multiplied by a small number
+afterwards may start from anything. Fixed random features are meant to be large. Where batch, group or
+instance norm follows, the outputs are brought back to size and only the pace suffers: it is only noted.
+
+## References
+- Glorot and Bengio 2010; He et al. 2015
+- BigScience, lessons learned: the deviation of the first weights made a huge difference
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.weights.initial_values import InitialValue
+from stethoscope.program.weights.layers import DENSE, gain
+from stethoscope.signals.initial_values import InitialValues
+
+RULE = Rule(code="COD131", since="0.3", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+EVERYWHERE = 0.4  # with a dozen inputs each layer already makes everything larger
+ALONE = 1.0  # of one layer whose inputs are not known
+GAIN = 8.0  # of one layer with known inputs: a good one has about 1
+COORDINATES = 4  # a layer of so few inputs takes places or times, and spreads them on purpose
+_SCALED = re.compile(
+    r"equal_?(?:i[sz]ed|lr|conv|linear)|lr_?mul|wscale|runtime_coef|weight_gain|spectral_norm|weight_norm|\bscaled_w",
+    re.IGNORECASE,
+)
+_FIXED = re.compile(
+    r"requires_grad_?\s*(?:=\s*False|\(False\))|fourier|rff|random_feature|reservoir", re.IGNORECASE
+)
+_NORMS = re.compile(r"\b(?:Sync)?(?:Batch|Instance|Group)Norm")
+_SHRUNK = r"\.weight(?:\.data)?(?:\.(?:mul_|div_)\(|\s*[*/]=)"  # behind the layer's name
+
+
+def examine(initial: InitialValues) -> Iterator[Finding]:
+    """Report each layer, or all of them, that starts far too large."""
+    for write in initial:
+        if write.part != "weight" or write.std is None or not write.kinds or not write.kinds & DENSE:
+            continue
+        if abs(write.mean) >= 0.5 or _is_made_up_for(write):
+            continue
+        if write.every and write.std >= EVERYWHERE:
+            kinds = " and ".join(sorted(write.kinds & DENSE))
+            yield _finding(write, f"every {kinds} of the network", None)
+        elif not write.every and write.kinds <= DENSE:
+            yield from _alone(write)
+
+
+def _alone(write: InitialValue) -> Iterator[Finding]:
+    for name in write.attributes:
+        layer = write.layer(name)
+        factor = gain(write.std or 0.0, layer)
+        if layer is not None and factor is not None and (layer.fan_in or 0.0) <= COORDINATES:
+            continue
+        if factor is not None and factor >= GAIN:
+            yield _finding(write, f"self.{name}", factor)
+        elif factor is None and (write.std or 0.0) >= ALONE:
+            yield _finding(write, f"self.{name}", None)
+
+
+def _finding(write: InitialValue, what: str, factor: float | None) -> Finding:
+    said = f": it makes what comes in {factor:,.0f} times larger" if factor else ""
+    is_normed = write.every and _NORMS.search(_text(write, write.owner)) is not None
+    return Finding(
+        write.where,
+        f"the weights of {what} start with a deviation of {write.std:g}{said}",
+        evidence={"std": write.std, "gain": factor},
+        strength=0.0 if is_normed else 1.0,
+        severity=Severity.NOTE if is_normed else None,
+    )
+
+
+def _is_made_up_for(write: InitialValue) -> bool:
+    """Whether the weights are scaled as the network runs, shrunk at once, or never trained."""
+    if _SCALED.search(write.source.text):
+        return True
+    if write.function is None:
+        return False
+    text = _text(write, write.function)
+    named = write.owner is not None and _FIXED.search(write.owner.name) is not None
+    return (
+        named
+        or re.search(re.escape(write.base) + _SHRUNK, text) is not None
+        or _FIXED.search(text) is not None
+    )
+
+
+def _text(write: InitialValue, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None) -> str:
+    """The lines of a definition; of the file where there is none."""
+    if node is None:
+        return write.source.text
+    return "\n".join(write.source.text.splitlines()[node.lineno - 1 : node.end_lineno])

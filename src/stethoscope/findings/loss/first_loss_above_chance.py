@@ -1,0 +1,85 @@
+"""The first loss is far above that of a guess.
+
+## What it checks
+The first logged loss of a classifier or language model against the logarithm of the number of its classes,
+which is the cross-entropy of a guess. The number comes from the settings.
+
+## Why it matters
+An untrained network that guesses costs ln C: 2.3 for ten classes, 10.8 for a vocabulary of 50,000. One that
+starts at twice that is sure of wrong answers: its first outputs are large. That comes from weights that
+start too large, or inputs that do.
+
+## When it is harmless
+Losses with further terms, of several outputs or of a teacher have another level, and so has a loss that is
+summed up; nothing is said where terms are logged, where settings speak of them, or where the loss ends
+above a guess as well. A run from trained weights starts below.
+
+## References
+- Karpathy, "A recipe for training neural networks", 2019: verify the loss at the start
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Setting
+from stethoscope.signals.every_series import EverySeries
+from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.settings import Settings
+from stethoscope.signals.starting_point import StartingPoint
+
+RULE = Rule(code="LOS131", since="0.3", severity=Severity.WARNING)
+
+TIMES = 1.6  # a guess: healthy starts lie within a fifth of it
+FIRST_STEPS = 0.01  # of the run: what is logged later is no start
+FEWEST = 20
+_WORDS = frozenset({"vocab_size", "n_vocab", "vocabulary_size", "padded_vocab_size"})
+_CLASSES = frozenset(
+    {"num_classes", "n_classes", "nb_classes", "classes", "num_labels", "n_class", "num_class"}
+)
+_MORE_THAN_ONE_LOSS = ("distill", "teacher", "aux", "loss_weight", "multi_task", "bbox", "detect", "segment")
+
+
+def examine(
+    loss: TrainLoss, settings: Settings, start: StartingPoint, every: EverySeries
+) -> Iterator[Finding]:
+    """Fire where an untrained network does far worse than a guess and later comes below one."""
+    series = loss.series.finite()
+    outcomes = _outcomes(settings, every)
+    if outcomes is None:
+        raise InsufficientData("the settings do not name one number of classes, or the loss has more to it")
+    if len(series) < FEWEST:
+        raise InsufficientData(f"only {len(series)} values of the loss were logged")
+    setting, number = outcomes
+    first, steps = float(series.values[0]), series.steps
+    late = int(steps[0]) > max(FIRST_STEPS * int(steps[-1]), 1)
+    if not loss.measures_progress or len(loss.terms) > 1 or not start.from_scratch or late:
+        raise InsufficientData("the log does not show the first loss of an untrained network by itself")
+    guess = math.log(number)
+    last = float(np.median(series.values[-max(len(series) // 10, 1) :]))
+    if first >= TIMES * guess and last < guess:
+        yield Finding(
+            (series.where(int(steps[0])), setting.where),
+            f"the first loss is {first:.3g}, and a guess among {number:,} costs {guess:.3g}: the untrained "
+            "network is sure of wrong answers",
+            evidence={"first": first, "guess": guess, "classes": number},
+            onset=int(steps[0]),
+        )
+
+
+def _outcomes(settings: Settings, every: EverySeries) -> tuple[Setting, int] | None:
+    """The setting with the number of classes or words, where the loss is over them alone."""
+    if any(word in one.dotted.lower() for one in settings for word in _MORE_THAN_ONE_LOSS if one.value):
+        return None
+    told = any(name.rpartition("/")[2] in {"accuracy", "perplexity", "bpb"} for name in every.series)
+    names = _WORDS | _CLASSES if told else _WORDS
+    found = {
+        one.value: one
+        for one in settings
+        if one.leaf.lower() in names and isinstance(one.value, int) and one.value > 1
+    }
+    return next(((one, number) for number, one in found.items()), None) if len(found) == 1 else None

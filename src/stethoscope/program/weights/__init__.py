@@ -1,0 +1,1 @@
+"""Facts about weights: what they start from, and which layer feeds which."""
