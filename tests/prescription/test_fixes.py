@@ -39,3 +39,10 @@ def test_what_a_remedy_changes_is_not_prescribed_twice() -> None:
     edits = diagnose(Path("examples/nano-sr")).prescription.edits
 
     assert len({edit.diff for edit in edits}) == len(edits)
+
+
+def test_a_record_of_settings_is_shown_with_the_fix_and_called_a_record() -> None:
+    diagnosis = diagnose(Path("examples/protein-sedd"), code=Path("examples/protein-sedd/code"))
+    warm_up = next(edit for edit in diagnosis.prescription.edits if "warmup" in edit.diff)
+    assert warm_up.kind == "config"
+    assert not warm_up.maintained

@@ -1,4 +1,4 @@
-"""The files with settings that a person keeps, where a value can be given another one."""
+"""The files with settings, where a value can be given another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stethoscope.signals.missing import Missing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EditableFiles:
-    """The texts of settings files and sources by their names; records of a run are not among them."""
+    """The texts of settings files and sources by their names, records of a run among them."""
 
     texts: Mapping[str, str]
 
@@ -62,8 +62,7 @@ def _other_way(setting: Setting, words: Mapping[str, str]) -> str:
 
 
 def measure(run: Run) -> EditableFiles | Missing:
-    """Gather what may be changed."""
-    texts = {file.file: file.text for file in (run.recipe.files if run.recipe else ()) if file.maintained}
-    if run.program is not None and run.program.maintained:
-        texts.update({source.file: source.text for source in run.program})
-    return EditableFiles(texts) if texts else Missing("no file of the run is kept by hand")
+    """Gather what was read as text. A record of a run is shown with the fix in it, and never written."""
+    texts = {file.file: file.text for file in (run.recipe.files if run.recipe else ())}
+    texts.update({source.file: source.text for source in (run.program or ())})
+    return EditableFiles(texts) if texts else Missing("no settings and no source were read")
