@@ -30,6 +30,7 @@ PREFIX_OF_FAMILY = {
     "data": "DAT",
     "resume": "RES",
     "ranks": "RNK",
+    "ending": "END",
 }
 SIGNALS = (
     *("loss", "loss/l1", "loss/ssim", "weight/l1", "weight/ssim", "grad_norm", "grad_norm/g", "lr", "lr/0"),

@@ -19,6 +19,8 @@ SAID = {
         "terminate called after throwing an instance of 'std::bad_alloc'",
         "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1 GiB",
         "RuntimeError: MPS backend out of memory (MPS allocated: 9 GB)",
+        "srun: error: gpu07: task 0: Out Of Memory",
+        "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
     ],
     EventKind.KILLED: [
         "Killed",
@@ -28,6 +30,11 @@ SAID = {
         "subprocess.CalledProcessError: Command '['python']' died with <Signals.SIGKILL: 9>.",
         "Received SIGTERM, shutting down",
         "Process finished with exit code 137",
+        "      traceback : Signal 9 (SIGKILL) received by PID 4242",
+        "=>> PBS: job killed: walltime 86412 exceeded limit 86400",
+        "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
+        "Terminated",
+        "The instance was preempted by the cloud",
     ],
     EventKind.COLLECTIVE_TIMEOUT: [
         "[rank3]:[E1] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE)",
@@ -45,6 +52,11 @@ SAID = {
         "OSError: [Errno 122] Disk quota exceeded",
         "RuntimeError: [enforce fail at inline_container.cc:588] . PytorchStreamWriter failed writing file data/1",
     ],
+    EventKind.DEVICE_ASSERT: [
+        "aten/src/ATen/native/cuda/Loss.cu:250: kernel: block: [0,0,0], thread: [1,0,0] Assertion `t < n_classes` failed.",
+        "RuntimeError: CUDA error: device-side assert triggered",
+    ],
+    EventKind.CRASHED: ["Segmentation fault (core dumped)", "Fatal Python error: Segmentation fault"],
     EventKind.STOPPED_BY_USER: [
         "KeyboardInterrupt",
         "2025-12-18 10:23:52,180 INFO: User interrupted. Preparing to save",
@@ -94,6 +106,9 @@ SILENT = [
     "No NaN found in the first batch",
     "timeout: 1800",
     "memory: 12 GB",
+    "the walltime limit of this partition is 24 h",
+    "preemption: enabled, requeue: true",
+    "job 5512 was not preempted",
     "",
 ]
 
@@ -191,3 +206,37 @@ def test_what_is_denied_or_only_supposed_did_not_happen(line: str) -> None:
 )
 def test_what_happened_beside_a_denial_counts(line: str, kind: EventKind) -> None:
     assert kind_of(line) is kind
+
+
+def test_what_python_ignores_at_its_end_is_no_event() -> None:
+    text = """Exception ignored in: <function Loader.__del__ at 0x7f2a>
+Traceback (most recent call last):
+  File "loader.py", line 1478, in __del__
+    self.close()
+AssertionError: can only test a child process
+"""
+    assert events_in(text) == []
+
+
+def test_a_traceback_in_a_log_that_stamps_every_line_is_followed() -> None:
+    text = """2025-03-01T10:09:00.120Z [rank1]: Traceback (most recent call last):
+2025-03-01T10:09:00.1214Z [rank1]:   File "/app/run.py", line 31, in step
+2025-03-01T10:09:00.121Z [rank0]: ValueError: of another rank
+2025-03-01T10:09:01.002Z [rank1]: KeyError: 'mask'
+"""
+    (event,) = events_in(text)
+    assert (event.message, event.line, event.frames) == ("KeyError: 'mask'", 4, ("/app/run.py:31 in step",))
+
+
+def test_a_traceback_behind_a_bar_is_followed() -> None:
+    text = """ 4%|4 | 120/3000 [02:11<52:31]Traceback (most recent call last):
+  File "train.py", line 3, in main
+ValueError: no
+"""
+    assert [event.message for event in events_in(text)] == ["ValueError: no"]
+
+
+def test_of_many_frames_the_outermost_and_the_innermost_are_kept() -> None:
+    frames = "\n".join(f'  File "a.py", line {number}, in f' for number in range(900))
+    (event,) = events_in(f"Traceback (most recent call last):\n{frames}\nRecursionError: too deep\n")
+    assert (len(event.frames), event.frames[0], event.frames[-1]) == (12, "a.py:0 in f", "a.py:899 in f")

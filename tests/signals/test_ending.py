@@ -136,3 +136,43 @@ def test_a_log_written_just_now_is_still_running() -> None:
 def test_there_is_an_answer_without_any_log() -> None:
     assert measure(Run("runs/a", "a")).how == "unknown"
     assert measure(run(last_written=time.time())).how == "still running"
+
+
+def test_a_crash_is_not_the_end_where_later_lines_hold_steps() -> None:
+    told = Series("loss", "loss", np.array([10, 20, 30]), np.array([0.5] * 3), "train.log", lines=(8, 40))
+    log = Log("train.log", "text", (told,), (event(EventKind.OUT_OF_MEMORY, 3, step=None),))
+    assert ended(Run("runs/a", "a", (log,), {"loss": told})) == "unknown"
+
+
+def test_a_line_that_says_how_the_program_goes_on_is_not_the_end() -> None:
+    said = event(EventKind.OUT_OF_MEMORY, message="ran out of memory, skipping batch")
+    assert ended(run(said)) == "unknown"
+    advice = event(EventKind.OUT_OF_MEMORY, message="CUDA out of memory, try reducing the batch size")
+    assert ended(run(advice)) == "out of memory"
+
+
+def test_a_scheduler_that_says_why_is_believed() -> None:
+    died = event(EventKind.DATA_WORKER_DIED, 10)
+    stopped = event(EventKind.KILLED, 12, message="JOB 1 CANCELLED AT 12:00 DUE TO TIME LIMIT")
+    assert ended(run(died, stopped)) == "killed"
+
+
+def test_the_launcher_s_own_exception_says_nothing() -> None:
+    launcher = event(EventKind.TRACEBACK, 12, message="elastic.errors.ChildFailedError:")
+    assert ended(run(event(EventKind.KILLED, 10, message="(exitcode: -9)"), launcher)) == "killed"
+    assert ended(run(launcher)) == "traceback"
+
+
+def test_a_peer_that_is_gone_has_its_own_reason() -> None:
+    gone = event(EventKind.COLLECTIVE_TIMEOUT, 10, message="gloo: Connection closed by peer")
+    assert ended(run(gone, event(EventKind.TRACEBACK, 14, message="KeyError: 'mask'"))) == "traceback"
+    assert ended(run(gone)) == "collective timeout"
+
+
+def test_the_output_of_an_earlier_job_is_history() -> None:
+    killed = Log(
+        "slurm-1200.out", "console output", (), (Event(EventKind.KILLED, "Killed", "slurm-1200.out", 9),)
+    )
+    told = series([100, 200])
+    later = Log("slurm-1340.out", "text", (told,))
+    assert ended(Run("runs/a", "a", (killed, later), {"loss": told})) == "unknown"

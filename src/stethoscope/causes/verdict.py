@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from stethoscope.causes.cause import Explanation, RankedCause, Standing
+from stethoscope.findings import Found, Severity
 from stethoscope.run import Run
 
 # Where harm shows. A learning rate is what was asked for, not what came of it.
@@ -38,8 +39,13 @@ def stands(cause: RankedCause) -> bool:
 
 
 def shows_harm(explanation: Explanation) -> bool:
-    """Whether a metric, a loss or the updates show that something is wrong."""
-    return any(found.rule.family in HARMED for found in explanation.symptoms)
+    """Whether a metric, a loss, the updates or the end of the run show that something is wrong."""
+    return any(found.rule.family in HARMED or _died(found) for found in explanation.symptoms)
+
+
+def _died(found: Found) -> bool:
+    """Whether the run came to a bad end; one that was told to stop did not."""
+    return found.rule.family == "ending" and found.severity is Severity.CRITICAL
 
 
 def _was_watched(run: Run) -> bool:

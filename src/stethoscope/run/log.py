@@ -24,18 +24,24 @@ class EventKind(StrEnum):
     COLLECTIVE_TIMEOUT = "collective timeout"
     DATA_WORKER_DIED = "data worker died"
     DISK_FULL = "disk full"
+    DEVICE_ASSERT = "device assert"
+    CRASHED = "crashed"
     TRACEBACK = "traceback"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A line of a log that says something about the run, with the line it stands on."""
+    """A line of a log that says something about the run, with the line it stands on.
+
+    `frames` are the places an exception passed through, the innermost last: "file:line in function".
+    """
 
     kind: EventKind
     message: str
     file: str
     line: int
     step: int | None = None
+    frames: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

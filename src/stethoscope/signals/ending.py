@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,21 +11,37 @@ from stethoscope.run import Event, EventKind, Log, Run, Setting, Where
 
 STILL_WARM = 10 * 60.0  # seconds since the last line, after which a silent run is no longer called running
 SAME_BREATH = 200  # lines: a crash and its consequences are printed together
+CONSEQUENCE = 4  # how far from the reason of an end what it brings about is, at least
 
 FINISHED = "finished"
 STILL_RUNNING = "still running"
 UNKNOWN = "unknown"
 
-# What a line says about the end, the reason itself before what may be only its consequence.
-_REASONS = (
-    EventKind.OUT_OF_MEMORY,
-    EventKind.DISK_FULL,
-    EventKind.DATA_WORKER_DIED,
-    EventKind.COLLECTIVE_TIMEOUT,
-    EventKind.STOPPED_BY_USER,
-    EventKind.STOPPED_BY_GUARD,
+_FATAL = frozenset(
+    {
+        *(EventKind.OUT_OF_MEMORY, EventKind.DISK_FULL, EventKind.DATA_WORKER_DIED),
+        *(EventKind.COLLECTIVE_TIMEOUT, EventKind.DEVICE_ASSERT, EventKind.STOPPED_BY_USER),
+        *(EventKind.STOPPED_BY_GUARD, EventKind.TRACEBACK, EventKind.CRASHED, EventKind.KILLED),
+    }
 )
-_FATAL = (*_REASONS, EventKind.TRACEBACK, EventKind.KILLED)
+# What is raised where another process, or another exception, is the reason.
+_WRAPPED = re.compile(
+    r"\b(?:ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException|SignalException)\b"
+    r"|\bCaught \w+ in (?:DataLoader worker|replica)\b"
+)
+# A scheduler says why it ended a job; whatever the job prints when it dies is a consequence.
+_BY_THE_SCHEDULER = re.compile(
+    r"\bDUE TO (?:TIME LIMIT|PREEMPTION|NODE FAIL)|\bTERM_(?:RUNLIMIT|PREEMPT|OWNER)\b|job killed: |"
+    r"\b[Pp]reempted\b|\b[Pp]reemption \w+ (?:received|for)\b|\bJob has timed out\b|\b[Ss]pot\b"
+)
+_BY_A_SIGNAL = re.compile(r"\b(?:SIGTERM|Terminated)\b|\bsignal: ?15\b|\bCANCELLED\b")
+_PEER_IS_GONE = re.compile(r"Connection (?:closed|reset) by peer")
+_GOES_ON = re.compile(
+    r"\b(?:skipping|retry(?:ing)?|recover(?:ed|ing)|continuing|trying again|will try|falling back|"
+    r"(?<!try )(?<!consider )(?:reduc|lower|halv|decreas)ing (?:the )?(?:\w+ )?batch)\b",
+    re.IGNORECASE,
+)
+_JOB_NUMBER = re.compile(r"(?<!\d)[1-9]\d{3,}")  # the number of a rank has fewer digits
 
 _TOTAL_STEPS = (
     *(
@@ -46,8 +63,8 @@ _TOTAL_EPOCHS = ("epochs", "num_epochs", "max_epochs", "num_train_epochs", "n_ep
 class Ending:
     """How a run ended, in a word and in a sentence, with the line that says so.
 
-    `how` is finished, out of memory, killed, collective timeout, data worker died, disk full, traceback,
-    stopped by user, stopped by Guard, still running or unknown.
+    `how` is finished, out of memory, killed, collective timeout, data worker died, disk full, device assert,
+    crashed, traceback, stopped by user, stopped by Guard, still running or unknown.
     """
 
     how: str
@@ -61,41 +78,111 @@ def measure(run: Run) -> Ending:
 
 
 def _measured(run: Run, now: float) -> Ending:
-    fatal = _fatal(run)
-    if fatal is not None:
-        return Ending(str(fatal.kind), fatal.message, Where(fatal.file, line=fatal.line))
+    fatal = fatal_events(run)
+    if fatal:
+        return Ending(str(fatal[0].kind), fatal[0].message, Where(fatal[0].file, line=fatal[0].line))
     said = _said_finished(run)
     if said is not None:
         return Ending(FINISHED, said.message, Where(said.file, line=said.line))
     return _by_length(run) or _by_silence(run, now)
 
 
-def _fatal(run: Run) -> Event | None:
-    """The first fatal event that nothing follows but its own consequences."""
-    final = [event for log in run.logs for event in _final(log) if event.kind in _FATAL]
+def fatal_events(run: Run) -> tuple[Event, ...]:
+    """The event that ended the run, then those printed with it; none where the run was not cut short."""
+    superseded = _superseded(run.logs)
+    final = [
+        event
+        for log in run.logs
+        if log.file not in superseded
+        for event in _final(log)
+        if event.kind in _FATAL and not _was_handled(event)
+    ]
     last_log = _last(run.logs)
     if last_log is not None and len(run.logs) > 1:
         # An earlier log that was continued by a later one did not end the run.
         final = [event for event in final if event.file == last_log.file or not _continued(event, run)]
     if not final:
-        return None
-    first = final[0]
-    together = [
-        event for event in final if event.file == first.file and event.line - first.line <= SAME_BREATH
-    ]
-    return next((event for event in together if event.kind in _REASONS), first)
+        return ()
+    together = [event for event in final if _in_one_breath(final[0], event)]
+    if all(_how_far_from_the_reason(event, together) >= CONSEQUENCE for event in together):
+        # Another process may have printed a step between the reason and its consequence.
+        together = [*_just_before(final[0], run), *together]
+    reason = min(together, key=lambda event: _how_far_from_the_reason(event, together))
+    return (reason, *(event for event in together if event is not reason))
+
+
+def finished_before(run: Run) -> bool:
+    """Whether the training was over, as the log says or as its length shows, whatever happened after it."""
+    ends = any(event.kind is EventKind.FINISHED for log in run.logs for event in _of_the_last_start(log))
+    return ends or _by_length(run) is not None
+
+
+def _was_handled(event: Event) -> bool:
+    """Whether a line says that the program goes on. What a traceback says is no longer the program's plan."""
+    return not event.frames and _GOES_ON.search(event.message) is not None
+
+
+def _just_before(consequence: Event, run: Run) -> Iterator[Event]:
+    for log in run.logs:
+        for event in log.events if log.file == consequence.file else ():
+            near = consequence.line - SAME_BREATH <= event.line < consequence.line
+            if near and event.kind in _FATAL and not _was_handled(event):
+                yield event
+
+
+def _in_one_breath(first: Event, event: Event) -> bool:
+    # What a scheduler writes may be in a file of its own.
+    return event.file != first.file or event.line - first.line <= SAME_BREATH
+
+
+def _how_far_from_the_reason(event: Event, together: Sequence[Event]) -> int:
+    """The reason itself before what may be only its consequence; of equals, the first one printed."""
+    if event.kind is EventKind.KILLED:
+        if _BY_THE_SCHEDULER.search(event.message):
+            return 0
+        # A polite signal comes before what the program says about it; after an error, somebody cleaned up.
+        return 1 if event is together[0] and _BY_A_SIGNAL.search(event.message) else CONSEQUENCE + 1
+    if _WRAPPED.search(event.message):
+        return CONSEQUENCE + 2
+    if _PEER_IS_GONE.search(event.message):
+        return CONSEQUENCE
+    return 3 if event.kind in (EventKind.TRACEBACK, EventKind.CRASHED) else 2
 
 
 def _final(log: Log) -> Iterator[Event]:
     """The events behind which the log has no further step, restart or regular end."""
     last_step = max((int(series.steps[-1]) for series in log.series if len(series)), default=None)
+    last_line = max((series.lines[1] for series in log.series if series.lines), default=0)
     events = list(log.events)
     turned = (EventKind.FINISHED, EventKind.STARTED, EventKind.RESUMED)
     cut = max((number for number, event in enumerate(events) if event.kind in turned), default=-1)
     for event in events[cut + 1 :]:
         trained_on = event.step is not None and last_step is not None and last_step > event.step
-        if not trained_on:
+        if not trained_on and not 0 < event.line < last_line:
             yield event
+
+
+def _of_the_last_start(log: Log) -> Iterator[Event]:
+    """The events since the training was last begun or resumed, but for those that training went on after."""
+    last_step = max((int(series.steps[-1]) for series in log.series if len(series)), default=None)
+    for event in reversed(log.events):
+        if event.kind in (EventKind.STARTED, EventKind.RESUMED):
+            return
+        if event.step is None or last_step is None or last_step <= event.step:
+            yield event
+
+
+def _superseded(logs: Sequence[Log]) -> frozenset[str]:
+    """The outputs of earlier jobs: files named alike but for the number of the job."""
+    newest: dict[str, tuple[list[int], str]] = {}
+    for log in logs:
+        numbers = [int(number) for number in _JOB_NUMBER.findall(log.file)]
+        shape = _JOB_NUMBER.sub("#", log.file)
+        if numbers and (shape not in newest or newest[shape][0] < numbers):
+            newest[shape] = (numbers, log.file)
+    kept = {file for _, file in newest.values()}
+    numbered = {log.file for log in logs if _JOB_NUMBER.search(log.file)}
+    return frozenset(numbered - kept)
 
 
 def _continued(event: Event, run: Run) -> bool:

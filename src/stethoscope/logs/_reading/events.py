@@ -34,12 +34,18 @@ _SIGNS = (
     _sign(EventKind.STOPPED_BY_GUARD, "guard stopped", r"\bGuard stopped the training at step \d"),
     _sign(
         EventKind.OUT_OF_MEMORY,
-        "memory|bad_alloc|oom-kill|oom_kill|alloc_failed|resource_exhausted",
+        "memory|bad_alloc|oom-kill|oom_kill|alloc_failed|resource_exhausted|oomkilled|memlimit|exceeded",
         r"\b(?:CUDA|HIP|MPS backend|XPU|NPU)\b.{0,40}out of memory",
         r"\bOutOfMemoryError\b",
         r"CUBLAS_STATUS_ALLOC_FAILED",
         r"DefaultCPUAllocator: (?:not enough memory|can't allocate memory)",
         r"Out of memory: Kill",
+        r"\btasks? [\d,-]+: Out Of Memory\b",
+        r"\bOOMKilled\b",
+        r"\bTERM_MEMLIMIT\b",
+        r"job killed: (?:mem|vmem|pmem)\w* .{0,40}exceeded limit",
+        r"[Ee]xceeded (?:job|step|its) memory limit",
+        r"killed by the (?:cgroup )?out-of-memory handler",
         r"\boom[-_]kill",
         r"\bstd::bad_alloc\b",
         r"RESOURCE_EXHAUSTED",
@@ -72,6 +78,20 @@ _SIGNS = (
         r"PytorchStreamWriter failed writing file",
     ),
     _sign(
+        EventKind.DEVICE_ASSERT,
+        "assertion|device-side assert",
+        r"\.(?:cu|cuh|hip)\b.{0,300}Assertion .{1,200} failed",
+        r"device-side assert triggered",
+    ),
+    _sign(
+        EventKind.CRASHED,
+        "segmentation fault|core dumped|sigsegv|sigabrt|illegal instruction",
+        r"^\s*(?:Fatal Python error: )?(?:Segmentation fault|Illegal instruction|Aborted)\b",
+        r"\(core dumped\)\s*$",
+        r"\bSIG(?:SEGV|ABRT)\)? received\b",
+        r"\bdied with <Signals\.SIG(?:SEGV|ABRT)",
+    ),
+    _sign(
         EventKind.STOPPED_BY_USER,
         "interrupt",
         r"^\s*KeyboardInterrupt\b",
@@ -81,11 +101,23 @@ _SIGNS = (
     ),
     _sign(
         EventKind.KILLED,
-        "killed|sigkill|sigterm|signal|exit|cancelled|time limit|preempt",
+        "killed|sigkill|sigterm|signal|exit|cancelled|time limit|preempt|terminated|runlimit|interruption|"
+        "timed out",
         r"^\s*Killed\s*$",
         r"line \d+:\s+\d+ (?:Killed|Terminated)\b",
         r"\b(?:received|by|with|got|Received|caught|Caught)\b.{0,40}\bSIG(?:KILL|TERM)\b",
-        r"\bSIG(?:KILL|TERM) (?:received|death signal)",
+        r"\bSIG(?:KILL|TERM)\)? (?:received|death signal)",
+        r"\bgot signal: ?(?:9|15)\b",
+        r"^\s*Terminated\s*$",
+        r"\btasks? [\d,-]+: (?:Killed|Terminated)\b",
+        r"\bTERM_(?:RUNLIMIT|PREEMPT|OWNER)\b",
+        r"job killed: (?:walltime|cput) .{0,40}exceeded limit",
+        r"\b(?:[Jj]ob|[Nn]ode|[Ii]nstance|VM|[Pp]od|[Tt]ask|[Ww]orker)\b.{0,60}\b(?:was|been|is being|got) "
+        r"preempted\b",
+        r"\b[Pp]reemption (?:notice|signal|warning) (?:received|for)\b",
+        r"\b[Rr]eceived (?:a )?(?:[Ss]pot|preemption).{0,30}\b(?:interruption|notice|signal)\b",
+        r"\b[Ss]pot (?:[Ii]nstance )?(?:interruption|termination) (?:notice|warning)",
+        r"\bJob has timed out\b",
         r"\bdied with <Signals\.SIG(?:KILL|TERM)",
         r"[Ee]xit ?code\b\W{0,4}(?:-9|-15|137|143)\b",
         r"\bCANCELLED (?:AT|DUE TO)\b",
@@ -173,7 +205,10 @@ _WORDS = tuple({word for sign in _SIGNS for word in sign.words})
 _TRACEBACK_WORD = "traceback ("
 _TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\s?:|$)")
-_FRAME = re.compile(r"^\s+File \"")
+_FRAME = re.compile(r"^\s+File \"(?P<file>[^\"]*)\"(?:, line (?P<line>\d+))?(?:, in (?P<name>\S+))?")
+_IGNORED = "Exception ignored in"  # Python at its end: what an object's __del__ raised stops nothing
+MOST_FRAMES = 12  # the outermost and the innermost places are kept
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?")
 _TITLE = re.compile(r"(?:iter|step)\w*[:=]?\s*([\d,]{1,15})")
 
 
@@ -186,6 +221,7 @@ class Scanner:
     counts: dict[EventKind, int] = field(default_factory=dict)
     traceback: _Traceback | None = None
     scales: ScalerMessages = field(default_factory=ScalerMessages)
+    ignored_at: int | None = None  # the line that says that the traceback behind it was ignored
 
     def see(self, number: int, line: str, step: int | None) -> None:
         """Look at one line that is no step line; `step` is that of the last step line before it."""
@@ -193,8 +229,10 @@ class Scanner:
             return
         at = line.find(_TRACEBACK)
         if at >= 0 and not line[at + len(_TRACEBACK) :].strip() and not _CODE.search(line[:at]):
-            self.traceback = _Traceback(line[:at])
+            self.traceback = _Traceback(line[:at], ignored=self._just_ignored(number))
             return
+        if _IGNORED in line:
+            self.ignored_at = number
         kind = kind_of(line)
         if kind is not None:
             self._note(kind, line, number, step)
@@ -208,13 +246,15 @@ class Scanner:
     def _in_traceback(self, number: int, line: str, step: int | None) -> bool:
         block = self.traceback
         assert block is not None
-        if not line.startswith(block.prefix):
+        if not block.frames and not block.has(line) and _FRAME.match(line):
+            block.prefix = ""  # only the heading stood behind something, such as a bar
+        if not block.has(line):
             return False  # another rank's line in between
-        text = line[len(block.prefix) :]
-        if _FRAME.match(text):
-            block.frames += 1
+        text = block.without_prefix(line)
+        if frame := _FRAME.match(text):
+            block.frames = _kept((*block.frames, f"{frame['file']}:{frame['line']} in {frame['name']}"))
             return True
-        if block.frames == 0:
+        if not block.frames:
             self.traceback = None  # words about a traceback, not one
             return False
         if not text.strip() or text[0].isspace():
@@ -223,11 +263,16 @@ class Scanner:
         if not _EXCEPTION.match(text):
             return False
         kind = kind_of(text) or EventKind.TRACEBACK
-        if not text.startswith("SystemExit"):
-            self._note(kind, text, number, step)
+        if not text.startswith("SystemExit") and not block.ignored:
+            self._note(kind, text, number, step, block.frames)
         return True
 
-    def _note(self, kind: EventKind, line: str, number: int, step: int | None) -> None:
+    def _just_ignored(self, number: int) -> bool:
+        return self.ignored_at is not None and number - self.ignored_at <= 1
+
+    def _note(
+        self, kind: EventKind, line: str, number: int, step: int | None, frames: tuple[str, ...] = ()
+    ) -> None:
         message = _PREFIX.sub("", line).lstrip(" -").rstrip()[:LONGEST_MESSAGE]
         said = _TITLE.search(message) if kind in {EventKind.RESUMED, EventKind.STARTED} else None
         at = int(said[1].replace(",", "") or 0) if said else step
@@ -242,19 +287,43 @@ class Scanner:
             return  # several ranks, or two ways of saying one thing
         self.counts[kind] = self.counts.get(kind, 0) + 1
         if self.counts[kind] <= MOST_OF_A_KIND:
-            self.found.append(Event(kind, message, self.file, number, at))
+            self.found.append(Event(kind, message, self.file, number, at, frames))
 
 
 @dataclass(slots=True)
 class _Traceback:
     prefix: str
-    frames: int = 0
+    frames: tuple[str, ...] = ()
+    ignored: bool = False
+
+    def has(self, line: str) -> bool:
+        """Whether a line is of this traceback: it begins as the heading did, but for the time of day."""
+        return line.startswith(self.prefix) or self._timed(line) is not None
+
+    def without_prefix(self, line: str) -> str:
+        """The line behind what all lines of this traceback begin with."""
+        if line.startswith(self.prefix):
+            return line[len(self.prefix) :]
+        return line[self._timed(line) or 0 :]
+
+    def _timed(self, line: str) -> int | None:
+        """Where the text begins, in a log that puts the time before every line."""
+        own, other = _MOMENT.search(self.prefix), _MOMENT.search(line[:FURTHEST_LOOK])
+        if own is None or other is None or line[: other.start()] != self.prefix[: own.start()]:
+            return None
+        behind = self.prefix[own.end() :]
+        return other.end() + len(behind) if line[other.end() :].startswith(behind) else None
+
+
+def _kept(frames: tuple[str, ...]) -> tuple[str, ...]:
+    half = MOST_FRAMES // 2
+    return frames if len(frames) <= MOST_FRAMES else (*frames[:half], *frames[-half:])
 
 
 def may_announce(line: str) -> bool:
     """Whether a line holds any of the words that an announcement has; the same for all lines of one shape."""
     lowered = line[:FURTHEST_LOOK].lower()
-    return _TRACEBACK_WORD in lowered or any(word in lowered for word in _WORDS)
+    return any(word in lowered for word in (_TRACEBACK_WORD, _IGNORED.lower(), *_WORDS))
 
 
 def kind_of(line: str) -> EventKind | None:

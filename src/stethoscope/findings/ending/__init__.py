@@ -1,0 +1,1 @@
+"""How a run was cut short: what its output says about the end."""
