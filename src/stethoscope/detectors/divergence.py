@@ -44,6 +44,7 @@ LASTS = 3  # values in a row; a single one so high may be a rare batch
 FAR_ABOVE = 2.0  # times the first level: worse than useless, whatever the curve does up there
 PARTS = 8  # stretches after the best level, compared with each other
 STILL_FALLS = 0.2  # p-value of a fall at the end that is not to be overlooked
+AROUND = 8  # blocks on both sides of the best level, which say how noisy it was there
 KEPT = 0.5  # a rise of which more than half has been made good again is a scar, not a divergence
 WINDOWS = (32, 64, 128, 256)  # points at the end searched for exponential growth
 GROWTH_T = 4.0
@@ -147,10 +148,11 @@ def _rise_of_level(steps: Steps, values: Values) -> Rise | None:
     learned = initial - best > LEARNED * noise
     if _comes_back(after, end - best) and not (learned and _settles_above(y, initial)):
         return None
-    if not (exponential or _surely_rising(after, end - best, window)):
+    near_best = noise_sd(y[max(0, best_at - AROUND) : best_at + AROUND])
+    if not (exponential or _surely_rising(after, end - best, window, near_best)):
         return None
     # Where nothing had been learned, the whole curve must rise: a wandering level has a lowest point, too.
-    if not learned and not (exponential or _surely_rising(y, end - best, window)):
+    if not learned and not (exponential or _surely_rising(y, end - best, window, near_best)):
         return None
     onset, took = _course(x, level, best_at, best, end)
     lost = _gain_lost(initial, best, end, noise)
@@ -171,8 +173,8 @@ def _settles_above(y: Values, initial: float) -> bool:
     return initial > 0.0 and not falls and float(np.quantile(late, 0.1)) > WORSE * initial
 
 
-def _surely_rising(after: Values, height: float, window: int) -> bool:
-    """An upward trend, or a step up that is large beside the noise of the level it led to."""
+def _surely_rising(after: Values, height: float, window: int, near_best: float) -> bool:
+    """An upward trend, or a step up that is large beside the noise of both levels."""
     line = trend(np.arange(len(after)), after)
     if line is not None and line.p_rising < SURELY:
         return True
@@ -181,6 +183,8 @@ def _surely_rising(after: Values, height: float, window: int) -> bool:
         return False
     rest = late - np.median(late)
     sd = max(median_deviation(late), noise_sd(late)) * math.sqrt(variance_inflation(autocorrelation(rest)))
+    # Noise that fades with the learning rate leaves a low point behind that is noise itself.
+    sd = max(sd, near_best)
     stays = float(np.quantile(late, 0.1)) > float(np.median(late)) - KEPT * height
     return stays and height > NOISES * sd * math.sqrt(2.0 / min(window, len(late)))
 

@@ -2,7 +2,7 @@
 
 Ordinary least squares takes autocorrelated noise for a trend: at a nominal 1 % it rejects half of all
 trendless AR(0.9) series. Here the variance of the slope is inflated by the lag-1 autocorrelation of the
-residuals and the degrees of freedom shrink with it.
+residuals and the degrees of freedom shrink with it. docs/science/detectors.md has the rates that remain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from stethoscope.detectors.distributions import t_quantile, t_tail
-from stethoscope.detectors.robust_stats import autocorrelation, block_means, tame, variance_inflation
+from stethoscope.detectors.robust_stats import (
+    block_means,
+    memory_around_a_line,
+    tame,
+    variance_inflation,
+)
 from stethoscope.run import Steps, Values
 
 MOST_POINTS = 256  # the test's size was measured on at most this many block means
@@ -68,7 +73,7 @@ def trend(steps: Steps | Values, values: Values) -> Trend | None:
         return None
     slope = float(x @ y) / spread
     residuals = y - y.mean() - slope * x
-    rho = autocorrelation(residuals)
+    rho = memory_around_a_line(residuals)
     inflation = variance_inflation(rho)
     freedom = max(1.0, len(y) / inflation - 2.0)
     variance = float(residuals @ residuals) / max(1.0, len(y) - 2.0)
