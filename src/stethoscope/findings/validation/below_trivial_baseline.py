@@ -3,10 +3,12 @@
 ## What it checks
 The best stretch of each validation metric against, in this order: the score of a trivial method logged
 beside it (bicubic, identity, majority); the score before the first step; the cross-entropy or accuracy of
-guessing, where the settings or the first loss give the number of classes or tokens; for a masked diffusion
-the loss of uniform guesses at the difficulty of each step; and, weakly, for super-resolution, the PSNR that
-plain interpolation reaches on natural images (23 dB and more at twice the size) and that a single flat
-colour reaches (18 dB at most).
+guessing, where the settings or the first loss give the number of classes or tokens; a perplexity of the whole
+vocabulary; what every constant answer scores by definition (an R2, a correlation or a kappa of 0, an area of
+one half under the ROC curve); for a masked diffusion the loss of uniform guesses at the difficulty of each
+step; and, weakly, for super-resolution, the PSNR that plain interpolation reaches on natural images (23 dB
+and more at twice the size) and that a single flat colour reaches (18 dB at most). Where none is known,
+nothing was compared, and the rule counts as not examined.
 
 ## Why it matters
 It decides where to look. A model that cannot beat doing nothing does not suffer from its schedule: the
@@ -14,7 +16,8 @@ metric, the loss or the data path is broken, and the shape of its curve is a red
 
 ## When it is harmless
 A fine-tuned model may begin at its best on the old task. PSNR depends on the images: synthetic or very
-noisy ones can lie below the usual range, so that evidence is weak by itself.
+noisy ones can lie below the usual range, so that evidence is weak by itself. Some things cannot be predicted:
+returns of a market have an R2 of 0 at best.
 
 ## References
 - Cross-entropy of a uniform guess over C choices: ln C
@@ -23,7 +26,7 @@ noisy ones can lie below the usual range, so that evidence is weak by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +55,23 @@ LEAST_LOSSES = 5
 MANY_EVALUATIONS = 8  # at guessing, where the number of classes is only inferred
 MOST_CERTAIN, LEAST_CERTAIN = 0.65, 7.0  # the cross-entropies of guessing among 2 to 1,000 classes
 FAR_ABOVE_CHANCE = 3.0  # a loss above this is on another scale than the formula
+# What any constant answer scores, and how far above it the best of some noisy scores still says nothing.
+CONSTANT_ANSWERS = {
+    "r2": (0.0, 0.0),
+    "auc": (0.5, 0.005),
+    "mcc": (0.0, 0.01),
+    "kappa": (0.0, 0.01),
+    "pearson": (0.0, 0.01),
+    "spearman": (0.0, 0.01),
+}
+LOG_THIS = "log the score of a trivial method beside the model's (val/psnr_bicubic, val/accuracy_majority)"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison that could be made, and what was lost by it, if anything."""
+
+    lost: Finding | None = None
 
 
 def examine(
@@ -66,20 +86,49 @@ def examine(
     metrics = validation.judged if validation else {}
     if not metrics and loss is None:
         raise InsufficientData("neither a validation metric nor a loss was logged")
-    lost = _against_step_zero(metrics)
-    for name, metric in metrics.items():
-        found = _against_reference(metric, baseline.references.get(name)) or lost
-        found = found or _psnr(metric, baseline) or _accuracy(metric, baseline, loss)
-        if found is not None:
-            yield found
+    warming_up = rates is not None and rates.still_warming_up
+    made = False
+    for compared in (
+        *_of_scores(metrics, baseline, loss, warming_up),
+        *(_of_loss(loss, baseline, metrics, diffusion, curriculum) if loss and not warming_up else ()),
+    ):
+        made = True
+        if compared.lost is not None:
+            yield compared.lost
             return
-    if loss is not None and not (rates is not None and rates.still_warming_up):
-        if diffusion is not None:
-            found = _against_knowing_nothing(loss, diffusion, curriculum)
-        else:
-            found = _against_guessing(loss, baseline, metrics)
-        if found is not None:
-            yield found
+    if not made:
+        raise InsufficientData("nothing tells what a model that learned nothing would score", LOG_THIS)
+
+
+def _of_scores(
+    metrics: dict[str, Metric], baseline: Baseline, loss: TrainLoss | None, warming_up: bool
+) -> Iterator[Compared]:
+    from_zero = _against_step_zero(metrics)
+    for name, metric in metrics.items():
+        tried = (
+            _against_reference(metric, baseline.references.get(name)),
+            from_zero,
+            _psnr(metric, baseline),
+            _accuracy(metric, baseline, loss),
+            None if warming_up else _against_constant_answer(metric),
+            None if warming_up else _perplexity(metric, baseline),
+        )
+        yield from (compared for compared in tried if compared is not None)
+
+
+def _of_loss(
+    loss: TrainLoss,
+    baseline: Baseline,
+    metrics: dict[str, Metric],
+    diffusion: MaskedDiffusion | None,
+    curriculum: Curriculum | None,
+) -> Iterator[Compared]:
+    if diffusion is not None:
+        compared = _against_knowing_nothing(loss, diffusion, curriculum)
+    else:
+        compared = _against_guessing(loss, baseline, metrics)
+    if compared is not None:
+        yield compared
 
 
 def _best(metric: Metric) -> float:
@@ -89,24 +138,27 @@ def _best(metric: Metric) -> float:
     return float(smoothed(values, width)[width - 1 :].max())
 
 
-def _against_reference(metric: Metric, reference: Series | None) -> Finding | None:
+def _against_reference(metric: Metric, reference: Series | None) -> Compared | None:
     if reference is None:
         return None
     trivial, best = float(np.median(reference.values)), metric.sign * _best(metric)
     if metric.sign * (best - trivial) > 0.0:
-        return None
-    return _finding(metric.series, best, trivial, f"{reference.name}, a trivial method", "logged", 1.0)
+        return Compared()
+    text = f"{reference.name}, a trivial method"
+    return Compared(_finding(metric.series, best, trivial, text, "logged", 1.0))
 
 
-def _against_step_zero(metrics: dict[str, Metric]) -> Finding | None:
+def _against_step_zero(metrics: dict[str, Metric]) -> Compared | None:
     """The first metric that never beats its own start, where most metrics do not."""
     began = [metric for metric in metrics.values() if _began_at_zero(metric.series)]
-    beaten = [metric for metric in began if _never_beats_its_start(metric)]
-    if not beaten or 2 * len(beaten) <= len(began):
+    if not began:
         return None
+    beaten = [metric for metric in began if _never_beats_its_start(metric)]
+    if 2 * len(beaten) <= len(began):
+        return Compared()
     metric = beaten[0]
     best, first = metric.sign * _best(_later(metric)), float(metric.series.values[0])
-    return _finding(metric.series, best, first, "the score before the first step", "step 0", 0.9)
+    return Compared(_finding(metric.series, best, first, "the score before the first step", "step 0", 0.9))
 
 
 def _never_beats_its_start(metric: Metric) -> bool:
@@ -129,36 +181,68 @@ def _later(metric: Metric) -> Metric:
     return Metric(metric.series.select(slice(1, None)), metric.better)
 
 
-def _psnr(metric: Metric, baseline: Baseline) -> Finding | None:
+def _psnr(metric: Metric, baseline: Baseline) -> Compared | None:
     if "psnr" not in words(metric.series.name) or baseline.enlargement is None:
         return None
     best = _best(metric)
     usual = INTERPOLATION_DB.get(int(str(baseline.enlargement.value)), 0.0)
     if best < FLAT_COLOUR_DB:
         text = "what one flat colour can reach"
-        return _finding(metric.series, best, FLAT_COLOUR_DB, text, "flat colour", 0.6)
+        return Compared(_finding(metric.series, best, FLAT_COLOUR_DB, text, "flat colour", 0.6))
     if best < usual:
         text = f"what bicubic interpolation reaches at {baseline.enlargement.value}x"
-        return _finding(metric.series, best, usual, text, "bicubic", 0.3, Severity.NOTE)
-    return None
+        return Compared(_finding(metric.series, best, usual, text, "bicubic", 0.3, Severity.NOTE))
+    return Compared()
 
 
-def _accuracy(metric: Metric, baseline: Baseline, loss: TrainLoss | None) -> Finding | None:
+def _accuracy(metric: Metric, baseline: Baseline, loss: TrainLoss | None) -> Compared | None:
     """An accuracy of guessing among the configured classes, or those that the first loss tells."""
     if not words(metric.series.name) & {"accuracy", "acc", "top1", "acc1"}:
         return None
     known = baseline.classes.value if baseline.classes else None
     classes = known if isinstance(known, int) else _classes_by_first_loss(loss)
+    enough = len(metric.series) >= (LEAST_EVALUATIONS if known else MANY_EVALUATIONS)
+    if classes is None or not enough:
+        return None
     best = _best(metric)
     if best > 1.0:
         best /= 100.0
-    enough = len(metric.series) >= (LEAST_EVALUATIONS if known else MANY_EVALUATIONS)
-    if classes is None or not enough or best > ACCURACY_MARGIN / classes:
-        return None
+    if best > ACCURACY_MARGIN / classes:
+        return Compared()
     if known is None and best < 1.0 / (ACCURACY_MARGIN * classes):
         return None  # far below guessing, it is another task than the loss told
     found = _finding(metric.series, best, 1.0 / classes, f"guessing among {classes} classes", "chance", 0.7)
-    return replace(found, evidence={**found.evidence, "train_falls": _falls_below_guessing(loss, classes)})
+    falls = _falls_below_guessing(loss, classes)
+    return Compared(replace(found, evidence={**found.evidence, "train_falls": falls}))
+
+
+def _against_constant_answer(metric: Metric) -> Compared | None:
+    """A score for which every constant answer gets the same, whatever the data are."""
+    kind = next((word for word in CONSTANT_ANSWERS if word in words(metric.series.name)), None)
+    if kind is None or len(metric.series) < LEAST_EVALUATIONS:
+        return None
+    constant, margin = CONSTANT_ANSWERS[kind]
+    best = _best(metric)
+    if kind == "auc" and best > 1.0:
+        best /= 100.0
+    if best > constant + margin:
+        return Compared()
+    return Compared(
+        _finding(metric.series, best, constant, "what any constant answer scores", "constant", 0.6)
+    )
+
+
+def _perplexity(metric: Metric, baseline: Baseline) -> Compared | None:
+    """A perplexity of the whole vocabulary: every token is as likely as any other."""
+    chance = baseline.chance_loss if baseline.vocabulary else None
+    told = "perplexity" in words(metric.series.name) and len(metric.series) >= LEAST_EVALUATIONS
+    if chance is None or not told or baseline.vocabulary is None:
+        return None
+    best = metric.sign * _best(metric)
+    if best <= 0.0 or float(np.log(best)) < (1.0 - NEAR_CHANCE) * chance:
+        return Compared()
+    text = f"guessing among all tokens ({baseline.vocabulary.dotted})"
+    return Compared(_finding(metric.series, best, float(np.exp(chance)), text, "chance", 0.8))
 
 
 def _classes_by_first_loss(loss: TrainLoss | None) -> int | None:
@@ -181,7 +265,7 @@ def _falls_below_guessing(loss: TrainLoss | None, classes: int) -> bool:
     )
 
 
-def _against_guessing(loss: TrainLoss, baseline: Baseline, metrics: dict[str, Metric]) -> Finding | None:
+def _against_guessing(loss: TrainLoss, baseline: Baseline, metrics: dict[str, Metric]) -> Compared | None:
     series = loss.series.finite()
     if len(series) < SUBSTANTIAL_POINTS or len(loss.terms) > 1 or not loss.measures_progress:
         return None
@@ -193,13 +277,14 @@ def _against_guessing(loss: TrainLoss, baseline: Baseline, metrics: dict[str, Me
     held_out = [metrics["val/loss"].series] if "val/loss" in metrics else []
     best = min(-_best(Metric(one, "lower")) for one in [series, *held_out])
     if best < (1.0 - NEAR_CHANCE) * chance:
-        return None
-    return _finding(series, best, chance, f"what guessing costs ({_choices(baseline, size)})", "chance", 0.8)
+        return Compared()
+    text = f"what guessing costs ({_choices(baseline, size)})"
+    return Compared(_finding(series, best, chance, text, "chance", 0.8))
 
 
 def _against_knowing_nothing(
     loss: TrainLoss, diffusion: MaskedDiffusion, curriculum: Curriculum | None
-) -> Finding | None:
+) -> Compared | None:
     """A masked diffusion's loss against that of uniform guesses at the same difficulty."""
     series = loss.series.finite()
     if len(series) < LEAST_LOSSES:
@@ -211,17 +296,21 @@ def _against_knowing_nothing(
         difficulty = np.interp(series.steps, curriculum.difficulty.steps, curriculum.difficulty.values)
     ratio = series.values / np.maximum(diffusion.chance(difficulty), 1e-12)
     level = float(np.median(ratio[len(ratio) // 2 :])) / _summed_over(ratio, diffusion.length)
-    if not 1.0 - NEAR_CHANCE <= level <= FAR_ABOVE_CHANCE:
+    if level > FAR_ABOVE_CHANCE:
         return None
+    if level < 1.0 - NEAR_CHANCE:
+        return Compared()
     text = (
         f"times the loss of a model that knows nothing ({diffusion.tokens.dotted}: {diffusion.tokens.value})"
     )
-    return Finding(
-        series.where(),
-        f"{series.name} stays at {level:.2f} {text}, at the difficulty of each step",
-        {"metric": series.name, "best": level, "baseline": 1.0, "kind": "masked diffusion"},
-        strength=0.8,
-        onset=int(series.steps[0]),
+    return Compared(
+        Finding(
+            series.where(),
+            f"{series.name} stays at {level:.2f} {text}, at the difficulty of each step",
+            {"metric": series.name, "best": level, "baseline": 1.0, "kind": "masked diffusion"},
+            strength=0.8,
+            onset=int(series.steps[0]),
+        )
     )
 
 
