@@ -1,0 +1,34 @@
+"""Each validation measures something else.
+
+## How it works
+The samples, crops or noise of an evaluation are drawn anew each time, and so few that the draw decides the
+score. The curve is noise around the truth, and the best score is the luckiest.
+
+## How to tell it from its look-alikes
+Measure one checkpoint twice: here the two scores differ as much as two checkpoints do. Overfitting and a
+metric that peaks move slowly, in one direction, over many evaluations; this jumps back and forth from one
+to the next.
+
+## What cures it
+Fix the samples, seed the noise for every evaluation, and measure enough of both.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="Every validation draws something else",
+    prior=COMMON,
+    evidence=(
+        Evidence("evaluation-drawn-anew", DECISIVE, "chance decides what an evaluation measures"),
+        Evidence(
+            "evaluation-drawn-anew",
+            -STRONG,
+            "no draw was seen that an evaluation depends on",
+            outcome=Outcome.CLEAR,
+        ),
+    ),
+    confirm_by="evaluate one checkpoint twice and compare the scores",
+    leads_to=("early-peak-is-noise",),
+)

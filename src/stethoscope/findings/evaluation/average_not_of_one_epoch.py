@@ -1,0 +1,42 @@
+"""A logged average is not the average it is taken for.
+
+## What it checks
+Sums over batches that are read as averages: a sum or a meter that is begun before the loop over epochs and
+never set back inside it, while it is divided by the batches of one epoch; a sum of the means of batches
+that is divided by the number of samples, and a sum over samples divided by the number of batches.
+
+## Why it matters
+A sum that is never set back grows with every epoch, and a meter that is never reset averages over the whole
+past: the curve rises while the model improves, or lags behind and looks smoother than it is. A wrong count
+shifts the level by the size of a batch. Decisions follow the number and not the model.
+
+## When it is harmless
+A mean since the beginning, divided by a count that is not set back either, is what it says. A loss that is
+already a sum (`reduction="sum"`) belongs over the number of samples.
+
+## References
+- torchmetrics, Metric.reset
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation.totals import wrong_totals
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="EVA141", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report each sum that is read as something else than it is."""
+    seen: set[object] = set()
+    for total in wrong_totals(evaluations.index):
+        if total.read not in seen:
+            seen.add(total.read)
+            yield Finding(
+                (total.source.where(total.read), total.source.where(total.grows)),
+                f"`{total.name}` {total.why}",
+                evidence={"sum": total.name},
+            )

@@ -1,0 +1,422 @@
+"""Sums and averages over batches that are not what they are called: never begun anew, or divided by the wrong
+count.
+
+Read off the statements of each function and class, whatever the training around them looks like.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.index import Class, External, Index, Module, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.loop.roles import LOADER_WORDS
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+# fmt: off
+EPOCHS = frozenset({"epoch", "epochs", "ep"})
+DATASETS = frozenset({"dataset", "datasets", "data", "set", "ds", "samples", "trainset", "valset", "testset"})
+METERS = frozenset({"reset", "update"})
+FED = frozenset({"update", "add", "append_value"})
+READ = frozenset({"avg", "average", "mean", "value", "compute", "global_avg"})
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrongTotal:
+    """A sum that is read as an average: where it grows, where it is read, and what is wrong with it."""
+
+    source: Source
+    name: str
+    grows: ast.AST
+    read: ast.AST
+    why: str
+
+
+def wrong_totals(index: Index) -> Iterator[WrongTotal]:
+    """Every sum of the repository that is read as something else than it is."""
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in _bodies(module.source):
+            yield from _never_begun_anew(index, module, body)
+            yield from _wrongly_divided(index, module, body)
+    for cls in index.classes:
+        if not is_test(cls.source):
+            yield from _kept_by_object(cls)
+
+
+def _bodies(source: Source) -> Iterator[Sequence[ast.stmt]]:
+    """The statements of the file and of every function in it."""
+    yield source.tree.body
+    yield from (node.body for node in all_nodes(source.tree) if isinstance(node, FunctionNode))
+
+
+# --- never begun anew
+
+
+def _never_begun_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
+    """Sums and meters that a loop over epochs fills in its inner loop, reads, and never sets back."""
+    for epochs in _loops(body):
+        if not _is_over_epochs(epochs):
+            continue
+        inner = [
+            node for one in epochs.body for node in _own_below(one) if isinstance(node, ast.For | ast.While)
+        ]
+        set_back = {text for one in epochs.body for text in _assigned(one)}
+        for loop in inner:
+            for grown in (
+                one for node in loop.body for one in _own_below(node) if isinstance(one, ast.AugAssign)
+            ):
+                yield from _growing(module.source, body, epochs, loop, grown, set_back)
+        yield from _meters(index, module, body, epochs, inner, set_back)
+
+
+def _growing(
+    source: Source,
+    body: Sequence[ast.stmt],
+    epochs: ast.For | ast.While,
+    loop: ast.For | ast.While,
+    grown: ast.AugAssign,
+    set_back: set[str],
+) -> Iterator[WrongTotal]:
+    name = ast.unparse(grown.target)
+    is_sum = isinstance(grown.op, ast.Add) and isinstance(grown.target, ast.Name)
+    if not is_sum or name in set_back or not _is_begun(body, name) or not _is_measured(grown.value):
+        return
+    inside = set(map(id, all_nodes(loop)))
+    for node in (one for statement in epochs.body for one in _own_below(statement)):
+        match node:
+            case ast.BinOp(op=ast.Div(), left=ast.Name(id=read), right=divisor) if read == name:
+                if id(node) not in inside and _is_of_one_round(divisor, epochs, loop):
+                    why = f"is never set back to zero, and divided by {ast.unparse(divisor)} of one epoch"
+                    yield WrongTotal(source, name, grown, node, why)
+                    return
+
+
+def _is_measured(value: ast.expr) -> bool:
+    """Whether what is added is read off tensors: a loss, a number of hits."""
+    calls = [node for node in all_nodes(value) if isinstance(node, ast.Call)]
+    named = {word for node in all_nodes(value) if isinstance(node, ast.Name) for word in words(node.id)}
+    is_loss = bool(named & {"loss", "losses", "acc", "accuracy", "correct", "psnr", "error"})
+    return is_loss or any(bare_name(call) in {"item", "float"} for call in calls)
+
+
+def _is_of_one_round(divisor: ast.expr, epochs: ast.For | ast.While, loop: ast.For | ast.While) -> bool:
+    """`len(loader)`, or a count that is begun in the epoch; a count of everything makes a long mean."""
+    match divisor:
+        case ast.Call(func=ast.Name(id="len"), args=[only]):
+            return _is_loader(only) or _is_dataset(only) or _is_gone_through(loop, only)
+        case ast.Name(id=name):
+            counted = {text for one in epochs.body for text in _assigned(one)}
+            return name in counted or bool(_round_words(name))
+        case ast.Attribute():
+            return bool(_round_words(divisor.attr))
+    return False
+
+
+def _round_words(name: str) -> bool:
+    spoken = set(words(name))
+    return (
+        bool(spoken & {"batches", "steps"})
+        and bool(spoken & {"num", "n", "per", "count"})
+        and not spoken & {"total", "global"}
+    )
+
+
+def _is_gone_through(loop: ast.For | ast.While, counted: ast.expr) -> bool:
+    """Whether a loop runs over what is counted: then that is the number of its rounds."""
+    over = loop.iter if isinstance(loop, ast.For) else loop.test
+    return any(
+        ast.unparse(node) == ast.unparse(counted) for node in all_nodes(over) if isinstance(node, ast.expr)
+    )
+
+
+def _is_begun(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether a sum begins at zero in these statements, before its loops."""
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    if _zero_for(target, value, name):
+                        return True
+            case ast.AnnAssign(target=ast.Name(id=target_name), value=ast.Constant(value=0 | 0.0)):
+                if target_name == name:
+                    return True
+    return False
+
+
+def _zero_for(target: ast.expr, value: ast.expr, name: str) -> bool:
+    match target, value:
+        case ast.Name(id=found), ast.Constant(value=0 | 0.0):
+            return found == name
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            return any(_zero_for(one, other, name) for one, other in zip(targets, values, strict=True))
+    return False
+
+
+def _assigned(statement: ast.AST) -> Iterator[str]:
+    """What plain assignments, deletions and loops below a statement set."""
+    for node in _own_below(statement):
+        match node:
+            case ast.Assign(targets=targets):
+                yield from (ast.unparse(one) for target in targets for one in _leaves(target))
+            case ast.AnnAssign(target=target) | ast.For(target=target):
+                yield from (ast.unparse(one) for one in _leaves(target))
+
+
+def _leaves(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, ast.Tuple | ast.List):
+        for one in target.elts:
+            yield from _leaves(one)
+    else:
+        yield target
+
+
+def _loops(body: Sequence[ast.stmt]) -> Iterator[ast.For | ast.While]:
+    for statement in body:
+        for node in _own_below(statement):
+            if isinstance(node, ast.For | ast.While):
+                yield node
+
+
+def _own_below(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is below it, without what functions and classes inside it hold."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for child in ast.iter_child_nodes(current):
+            if not isinstance(child, FunctionNode | ast.ClassDef | ast.Lambda):
+                waiting.append(child)
+
+
+def _is_over_epochs(loop: ast.For | ast.While) -> bool:
+    header = [loop.target, loop.iter] if isinstance(loop, ast.For) else [loop.test]
+    named = {word for one in header for node in all_nodes(one) for word in _spoken(node)}
+    return bool(named & EPOCHS)
+
+
+def _spoken(node: ast.AST) -> Iterator[str]:
+    name = getattr(node, "id", None) or getattr(node, "attr", None)
+    yield from words(str(name)) if name else ()
+
+
+def _meters(
+    index: Index,
+    module: Module,
+    body: Sequence[ast.stmt],
+    epochs: ast.For | ast.While,
+    inner: list[ast.For | ast.While],
+    set_back: set[str],
+) -> Iterator[WrongTotal]:
+    """Meters that are made before the epochs, fed in their batches, read after each and never reset."""
+    for statement in body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            continue
+        name = statement.targets[0].id
+        if name in set_back or not _is_meter(index, module, statement.value):
+            continue
+        below = [node for one in epochs.body for node in _own_below(one)]
+        used = [node for node in below if isinstance(node, ast.Attribute) and _is_name(node.value, name)]
+        fed = {id(node) for loop in inner for node in all_nodes(loop)}
+        read = [node for node in used if node.attr in READ and id(node) not in fed]
+        if read and any(node.attr in FED for node in used) and not any(node.attr == "reset" for node in used):
+            yield WrongTotal(
+                module.source, name, statement, read[0], "is made once and never reset between epochs"
+            )
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_meter(index: Index, module: Module, made: ast.expr) -> bool:
+    """Whether a call makes a meter: of torchmetrics, or of a class that has `reset` and averages."""
+    if not isinstance(made, ast.Call):
+        return False
+    target = index.resolve(module, dotted(made.func) or "")
+    if isinstance(target, External):
+        return target.name.startswith("torchmetrics.")
+    if not isinstance(target, Class):
+        return False
+    return target.methods.keys() >= METERS and any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+        for method in target.methods.values()
+        for node in own_nodes(method.node)
+    )
+
+
+# --- kept by an object
+
+
+def _kept_by_object(cls: Class) -> Iterator[WrongTotal]:
+    """Sums that a method adds to each batch, another reads with each epoch, and none sets back."""
+    grown: dict[str, ast.AugAssign] = {}
+    set_in: dict[str, set[str]] = {}
+    for name, method in cls.methods.items():
+        for node in own_nodes(method.node):
+            if _is_setup(name) or not isinstance(node, ast.AugAssign) or not isinstance(node.op, ast.Add):
+                continue
+            if _is_own(node.target) and _is_measured(node.value):
+                grown.setdefault(ast.unparse(node.target), node)
+        for text in (one for statement in method.node.body for one in _assigned(statement)):
+            set_in.setdefault(text, set()).add(name)
+    for text, node in grown.items():
+        if any(not _is_setup(name) for name in set_in.get(text, set())):
+            continue
+        for name, method in cls.methods.items():
+            read = next((one for one in own_nodes(method.node) if _divides(one, text)), None)
+            if read is not None and _ends_a_round(name, method.node) and text in set_in:
+                why = "is only set to zero when the object is made, and divided by the batches of one epoch"
+                yield WrongTotal(cls.source, text, node, read, why)
+                break
+
+
+def _is_own(target: ast.expr) -> bool:
+    return (
+        isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+    )
+
+
+def _is_setup(name: str) -> bool:
+    return name in {"__init__", "__post_init__", "setup", "build"}
+
+
+def _divides(node: ast.AST, text: str) -> bool:
+    """`self.total / len(self.loader)`."""
+    match node:
+        case ast.BinOp(op=ast.Div(), left=left, right=ast.Call(func=ast.Name(id="len"), args=[only])):
+            return ast.unparse(left) == text and (_is_loader(only) or _is_dataset(only))
+    return False
+
+
+def _ends_a_round(name: str, node: FunctionNode) -> bool:
+    """Whether a method is called again and again: it does not hold the loop over the epochs itself."""
+    return not any(_is_over_epochs(loop) for loop in _loops(node.body))
+
+
+# --- divided by the wrong count
+
+
+def _wrongly_divided(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
+    """Means of batches divided by the number of samples, and sums of samples by the number of batches."""
+    for loop in _loops(body):
+        for node in (one for statement in loop.body for one in _own_below(statement)):
+            if not (isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)):
+                continue
+            if not isinstance(node.target, ast.Name):
+                continue
+            per_sample = _is_times_batch(node.value)
+            mean = _mean_of_batch(index, module, body, node.value)
+            for divided, counted in _divisions(body, node.target.id):
+                if per_sample and _is_loader(counted) and not _is_loss_sum(body, node.value):
+                    why = f"sums over samples and is divided by the batches, {ast.unparse(divided.right)}"
+                    yield WrongTotal(module.source, node.target.id, node, divided, why)
+                elif mean and _is_dataset(counted) and not _is_gone_through(loop, counted):
+                    samples = ast.unparse(divided.right)
+                    why = f"sums the means of batches and is divided by the samples, {samples}"
+                    yield WrongTotal(module.source, node.target.id, node, divided, why)
+
+
+def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp, ast.expr]]:
+    for statement in body:
+        for node in _own_below(statement):
+            match node:
+                case ast.BinOp(
+                    op=ast.Div(),
+                    left=ast.Name(id=left),
+                    right=ast.Call(func=ast.Name(id="len"), args=[counted]),
+                ) if left == name:
+                    yield node, counted
+
+
+def _is_times_batch(value: ast.expr) -> bool:
+    """`loss.item() * x.size(0)`."""
+    match value:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return any(_is_item(one) and _is_batch(other) for one, other in ((left, right), (right, left)))
+    return False
+
+
+def _is_item(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and bare_name(node) == "item"
+
+
+def _is_batch(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="size"), args=[ast.Constant(value=0)]):
+            return True
+        case ast.Call(func=ast.Name(id="len")):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=ast.Constant(value=0)):
+            return True
+    return False
+
+
+def _is_loss_sum(body: Sequence[ast.stmt], value: ast.expr) -> bool:
+    return any("sum" in ast.unparse(one) and "reduction" in ast.unparse(one) for one in body)
+
+
+def _mean_of_batch(index: Index, module: Module, body: Sequence[ast.stmt], value: ast.expr) -> bool:
+    """Whether `loss.item()` is read off a loss of torch that gives the mean of its batch."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item")):
+            pass
+        case _:
+            return False
+    made = [
+        node.value
+        for statement in body
+        for node in _own_below(statement)
+        if isinstance(node, ast.Assign) and any(_is_name(one, name) for one in node.targets)
+    ]
+    return bool(made) and all(_gives_mean(index, module, one) for one in made)
+
+
+def _gives_mean(index: Index, module: Module, made: ast.expr) -> bool:
+    if not isinstance(made, ast.Call):
+        return False
+    written = dotted(made.func) or ""
+    target = index.resolve(module, written)
+    reduced = {one.arg: one.value for one in made.keywords}.get("reduction")
+    is_mean = reduced is None or (isinstance(reduced, ast.Constant) and reduced.value == "mean")
+    if isinstance(target, External) and target.name.startswith("torch.nn.functional."):
+        return is_mean
+    return _is_mean_criterion(index, module, written)
+
+
+def _is_mean_criterion(index: Index, module: Module, written: str) -> bool:
+    """Whether a name was given a loss of torch without a reduction: `criterion = nn.CrossEntropyLoss()`."""
+    made = [
+        node.value
+        for node in all_nodes(module.source.tree)
+        if isinstance(node, ast.Assign) and any(ast.unparse(one) == written for one in node.targets)
+    ]
+    return bool(made) and all(_is_mean_loss(index, module, one) for one in made)
+
+
+def _is_mean_loss(index: Index, module: Module, made: ast.expr) -> bool:
+    if not isinstance(made, ast.Call):
+        return False
+    target = index.resolve(module, dotted(made.func) or "")
+    given = {one.arg: one.value for one in made.keywords}.get("reduction")
+    is_mean = given is None or (isinstance(given, ast.Constant) and given.value == "mean")
+    is_loss = (
+        isinstance(target, External) and target.name.startswith("torch.nn.") and target.name.endswith("Loss")
+    )
+    return is_loss and is_mean
+
+
+def _is_loader(node: ast.expr) -> bool:
+    return bool(LOADER_WORDS & set(words((dotted(node) or "").rpartition(".")[2])))
+
+
+def _is_dataset(node: ast.expr) -> bool:
+    named = set(words((dotted(node) or "").rpartition(".")[2]))
+    return bool(named & DATASETS) and not named & LOADER_WORDS
