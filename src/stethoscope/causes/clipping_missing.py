@@ -12,7 +12,7 @@ Clip at about twice the median gradient norm.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Rare large gradients are not clipped",
@@ -24,7 +24,7 @@ CAUSE = Cause(
             "the loss spikes and recovers slowly",
             when=lambda finding: finding.evidence.get("grade") in {"S2", "S3"},
         ),
-        Evidence("clip-after-step", STRONG, "the clip comes after the step and does nothing"),
+        Evidence("clip-after-step", DECISIVE, "the clip comes after the step and does nothing"),
         Evidence("loss-spike", -MODERATE, "no spike has an aftermath", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay the window around the spike with clipping",

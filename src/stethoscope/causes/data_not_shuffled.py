@@ -12,7 +12,7 @@ Shuffle, and change the seed every epoch (`sampler.set_epoch`).
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Data is not shuffled",
@@ -25,7 +25,7 @@ CAUSE = Cause(
             when=lambda finding: "epoch" in str(finding.evidence.get("matches", "")),
         ),
         Evidence("training-data-not-shuffled", STRONG, "the loader keeps the stored order"),
-        Evidence("sampler-repeats-its-order", MODERATE, "every epoch has the same order"),
+        Evidence("sampler-repeats-its-order", DECISIVE, "every epoch has the same order"),
         Evidence("loss-oscillation", -MODERATE, "the loss does not repeat itself", outcome=Outcome.CLEAR),
     ),
     confirm_by="shuffle and watch the period disappear",

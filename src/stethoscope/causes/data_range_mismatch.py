@@ -13,16 +13,18 @@ One normalisation, in one place, undone before the metric.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
     evidence=(
         Evidence(
-            "evaluation-normalised-differently", STRONG, "evaluation pictures are normalised by other numbers"
+            "evaluation-normalised-differently",
+            DECISIVE,
+            "evaluation pictures are normalised by other numbers",
         ),
-        Evidence("evaluation-scaled-differently", STRONG, "the data of the evaluation is scaled otherwise"),
+        Evidence("evaluation-scaled-differently", DECISIVE, "the data of the evaluation is scaled otherwise"),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(

@@ -14,13 +14,13 @@ A `GradScaler` around backward and step, or bfloat16, which has the range of flo
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Gradients underflow in float16",
     prior=OCCASIONAL,
     evidence=(
-        Evidence("fp16-without-scaler", STRONG, "the backward pass runs in float16 without a loss scale"),
+        Evidence("fp16-without-scaler", DECISIVE, "the backward pass runs in float16 without a loss scale"),
         Evidence(
             "fp16-without-scaler",
             -DECISIVE,

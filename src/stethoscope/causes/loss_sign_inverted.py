@@ -22,7 +22,7 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
-        Evidence("pair-pushed-apart", STRONG, "the source pushes matching pairs apart"),
+        Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),
         Evidence(
             "term-falls-with-its-metric",
             STRONG,

@@ -14,13 +14,15 @@ Scale the level once, before the corruption, the network and the loss get it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import RARE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence
 
 CAUSE = Cause(
     title="Corruption and conditioning use different noise levels",
     prior=RARE,
     evidence=(
-        Evidence("network-told-another-noise-level", STRONG, "the level is scaled for the corruption alone"),
+        Evidence(
+            "network-told-another-noise-level", DECISIVE, "the level is scaled for the corruption alone"
+        ),
     ),
     confirm_by="evaluate at fixed levels with the factor at 1: the loss depends on where the ramp stood",
 )

@@ -13,14 +13,14 @@ One setting for the precision, and a print-out of the dtype of the first activat
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
 
 CAUSE = Cause(
     title="The precision is not the one that was asked for",
     prior=OCCASIONAL,
     evidence=(
         Evidence("precision-not-as-asked", DECISIVE, "the loss scale moves"),
-        Evidence("two-half-precisions", STRONG, "float16 and bfloat16 are both switched on"),
+        Evidence("two-half-precisions", DECISIVE, "float16 and bfloat16 are both switched on"),
     ),
     confirm_by="print the dtype of an activation inside the autocast region",
 )

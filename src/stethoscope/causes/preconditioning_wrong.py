@@ -15,7 +15,7 @@ Compare a denoised output with the clean data, weighted by the noise, or take th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, RARE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence
 
 CAUSE = Cause(
     title="Output and target are of different parameterisations",
@@ -24,7 +24,7 @@ CAUSE = Cause(
         Evidence(
             "target-of-another-parameterisation", DECISIVE, "a denoised output is held to a noisy target"
         ),
-        Evidence("output-in-another-form", STRONG, "a spread or a box is taken for another form of it"),
+        Evidence("output-in-another-form", DECISIVE, "a spread or a box is taken for another form of it"),
     ),
     confirm_by="compute the loss per noise level: at small noise it exceeds that of predicting zeros",
 )

@@ -21,7 +21,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("bad-batch-skipped-on-one-rank", DECISIVE, "a rank skips its backward pass by its own loss"),
         Evidence("rank-dependent-skip", DECISIVE, "some ranks never make a call that all must make"),
-        Evidence("decision-not-reduced", STRONG, "each rank decides by its own part of the data"),
+        Evidence("decision-not-reduced", DECISIVE, "each rank decides by its own part of the data"),
         Evidence(
             "bad-batch-skipped-on-one-rank",
             -STRONG,
