@@ -16,7 +16,7 @@ from stethoscope.program.index import Function, dotted
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.roles import Role, role_by_name
 from stethoscope.program.ranks.decisions import Ranks
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, blocks, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Call, Event, Scope
 from stethoscope.program.walk.networks import is_same_network
@@ -143,6 +143,8 @@ def _of(walk: Walk, written: ast.expr, event: Event, depth: int) -> Way | None:
         case ast.Call():
             return _of_call(walk, written, event, depth)
         case ast.IfExp(body=body, orelse=other):
+            if _has_wrapper(written):
+                return Way.THROUGH  # where there are several processes
             ways = {_of(walk, body, event, depth - 1), _of(walk, other, event, depth - 1)}
             return Way.PAST if Way.PAST in ways else Way.THROUGH if Way.THROUGH in ways else None
         case ast.Name(id=name):
@@ -210,7 +212,8 @@ def _of_stored(walk: Walk, target: ast.expr, body: ast.AST, event: Event, depth:
     """What is assigned to a name in a body; the bare network, where it is wrapped under another name."""
     text = ast.unparse(target)
     stored: list[ast.expr] = []
-    for node in all_nodes(body):
+    nodes = own_nodes(body) if isinstance(body, FunctionNode) else _top(body)
+    for node in nodes:
         if isinstance(node, ast.Assign):
             if any(ast.unparse(one) == text for one in node.targets):
                 stored.append(node.value)
@@ -219,6 +222,15 @@ def _of_stored(walk: Walk, target: ast.expr, body: ast.AST, event: Event, depth:
     ways = {_of(walk, one, event, depth - 1) for one in stored if not _mentions(one, text)}
     ways |= {Way.THROUGH for one in stored if _mentions(one, text) and _has_wrapper(one)}
     return Way.THROUGH if Way.THROUGH in ways else Way.PAST if Way.PAST in ways else None
+
+
+def _top(tree: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a file that are in no function or class."""
+    for node in blocks(tree):
+        for statement in node:
+            if not isinstance(statement, FunctionNode | ast.ClassDef):
+                yield statement
+                yield from _top(statement)
 
 
 def _first(call: ast.AST) -> str:
