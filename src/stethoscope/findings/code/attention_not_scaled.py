@@ -1,0 +1,51 @@
+"""Attention scores are multiplied up, or not scaled at all.
+
+## What it checks
+Where the source writes attention out: what the products of queries and keys are multiplied with or divided
+by before the softmax. A root of the head's width belongs below the line.
+
+## Why it matters
+A product over d numbers has a size of about the root of d. Divided by that, scores start near one and the
+softmax looks at everything. Multiplied by it instead, they start at d: the softmax picks one place from the
+first step on, almost no gradient passes, and scores grow until the loss leaps.
+
+## When it is harmless
+T5 and the attention blocks of many image networks do without a scale and start with smaller weights
+instead; that is only noted. Normed queries and keys, a learned temperature, a soft cap and cosine attention
+bound the scores in another way.
+
+## References
+- Vaswani et al., Attention Is All You Need, 2017, 3.2.1
+- Wortsman et al., Small-scale proxies for large-scale Transformer training instabilities, 2023
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.weights.attention_scales import Scale
+from stethoscope.signals.attention_scales import AttentionScales
+
+RULE = Rule(code="COD132", since="0.3", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(attentions: AttentionScales) -> Iterator[Finding]:
+    """Report scores that are scaled the wrong way, and note those that are not scaled."""
+    for one in attentions:
+        if one.scale is Scale.UP and one.factor is not None:
+            yield Finding(
+                (one.where, one.source.where(one.node)),
+                "the products of queries and keys are made larger before the softmax, by "
+                f"{ast.unparse(one.factor)}",
+                evidence={"scale": str(one.scale)},
+            )
+        elif one.scale is Scale.NONE:
+            yield Finding(
+                one.where,
+                "the products of queries and keys go into the softmax without a scale",
+                evidence={"scale": str(one.scale)},
+                strength=0.0,
+                severity=Severity.NOTE,
+            )
