@@ -23,6 +23,11 @@ CAUSE = Cause(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),
         Evidence("rate-spent-early", DECISIVE, "the rate is spent long before the end"),
+        Evidence(
+            "schedule-at-another-speed",
+            DECISIVE,
+            "the logged rate is the right curve at the wrong speed, by a number that this training has",
+        ),
         Evidence("cosine-shorter-than-run", STRONG, "its period fits many times into the run"),
         Evidence("schedule-ignores-accumulation", DECISIVE, "it counts batches and is moved with updates"),
         Evidence("schedule-counts-batches", DECISIVE, "its length is the number of batches, not of updates"),
@@ -31,4 +36,8 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="plot the learning rate over the whole run",
+    shows=(
+        "loss-plateau",
+        "learning-rate-jump",
+    ),
 )
