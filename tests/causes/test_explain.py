@@ -150,3 +150,28 @@ def test_a_note_never_makes_a_cause_stand(only) -> None:
     explanation = only({"a": cause(Evidence("x", DECISIVE, ""))}, examination(note))
     assert all(ranked.standing is Standing.PLAUSIBLE for ranked in explanation.causes)
     assert explanation.symptoms == ()
+
+
+def test_what_the_source_accounts_for_speaks_less_for_the_others(only) -> None:
+    seen = examination(found("runs-away"), found("in-code", "code"))
+    by_curve = cause(Evidence("runs-away", STRONG, "it runs away"))
+    by_code = cause(Evidence("in-code", DECISIVE, ""), shows=("runs-away",))
+    first, second = only({"curve": by_curve, "code": by_code}, seen).causes
+    assert (first.name, first.standing) == ("code", Standing.SUPPORTED)
+    assert second.standing is not Standing.SUPPORTED
+    assert second.probability < 0.2 < only({"curve": by_curve}, seen).causes[0].probability
+    assert second.arguments_for[0].reason == "it runs away (accounted for by code)"
+
+
+def test_what_the_source_accounts_for_is_not_unknown(only) -> None:
+    seen = examination(found("runs-away"), found("in-code", "code"))
+    silent = cause(Evidence("in-code", DECISIVE, ""))
+    telling = cause(Evidence("in-code", DECISIVE, ""), shows=("runs-away",))
+    assert only({"code": telling}, seen).unknown < 0.1 < only({"code": silent}, seen).unknown
+
+
+def test_two_faults_of_the_source_stand_beside_each_other(only) -> None:
+    seen = examination(found("runs-away"), found("one", "code"), found("two", "settings"))
+    one = cause(Evidence("one", DECISIVE, ""), shows=("runs-away",))
+    two = cause(Evidence("two", DECISIVE, ""), Evidence("runs-away", MODERATE, ""))
+    assert all(ranked.probability > 0.9 for ranked in only({"one": one, "two": two}, seen).causes)

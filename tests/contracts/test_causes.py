@@ -8,6 +8,7 @@ import pytest
 
 from stethoscope import findings
 from stethoscope.causes import CauseEntry, catalogue
+from stethoscope.causes.cause import CURVE_FAMILIES
 from stethoscope.findings import Severity
 
 HEADINGS = ["How it works", "How to tell it from its look-alikes", "What cures it"]
@@ -28,6 +29,9 @@ def test_a_cause_cites_rules_and_causes_that_exist(entry: CauseEntry) -> None:
     rules = {rule.name for rule in findings.catalogue()}
     cited = {evidence.rule for evidence in entry.cause.evidence} | set(entry.cause.explains)
     assert cited <= rules
+    assert set(entry.cause.shows) <= {
+        rule.name for rule in findings.catalogue() if rule.family in CURVE_FAMILIES
+    }
     assert set(entry.cause.leads_to) <= {other.name for other in catalogue()}
 
 

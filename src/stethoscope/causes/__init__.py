@@ -9,7 +9,6 @@ chance that this cause is present: two causes may both be near certain.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -17,9 +16,6 @@ from types import ModuleType
 
 from stethoscope.causes.asking import speaks_against, to_ask
 from stethoscope.causes.cause import (
-    CURVE_FAMILIES,
-    DECISIVE,
-    STRONG,
     WEAK,
     Argument,
     BenignExplanation,
@@ -33,7 +29,9 @@ from stethoscope.causes.cause import (
     RankedCause,
     Standing,
 )
+from stethoscope.causes.residual import accounted_for, residual
 from stethoscope.causes.tried import tried
+from stethoscope.causes.weighing import SUPPORTED_FROM, chance, standing_of, total
 from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.findings import Examination, Found, Severity
 from stethoscope.run import Proof
@@ -47,16 +45,12 @@ __all__ = [
     "Question",
     "RankedCause",
     "Standing",
+    "accounted_for",
     "catalogue",
     "explain",
     "speaks_against",
 ]
 
-FAMILY_CAP = 3.0  # what one family of curves can add or take away, in log-odds
-CURVES_CAP = 4.0  # what all curves together can
-
-SUPPORTED_FROM = 0.6  # the chance from which a cause counts as supported, given one strong argument
-NEARLY = 0.8  # an argument seen this clearly still counts as strong, or decisive
 WORTH_NAMING = 0.05  # below this a cause is named only if the evidence contradicts it
 
 HEALTHY_PRIOR = 2.0  # log-odds that a run nothing was found in is well
@@ -69,9 +63,8 @@ def explain(examination: Examination, proofs: tuple[Proof, ...] = ()) -> Explana
     benign = _benign(examination)
     excused = {found for explanation in benign for found in explanation.explains}
     remaining = replace(examination, found=tuple(f for f in examination.found if f not in excused))
-    causes = _roots_first(
-        [_ranked(entry, remaining, proofs) for entry in catalogue() if not entry.cause.benign]
-    )
+    ranked = [_ranked(entry, remaining, proofs) for entry in catalogue() if not entry.cause.benign]
+    causes = _roots_first(residual(ranked))
     named = tuple(cause for cause in causes if _worth_naming(cause))
     symptoms = tuple(found for found in remaining.found if found.severity is not Severity.NOTE)
     ask = to_ask(named, remaining)
@@ -92,8 +85,8 @@ def _ranked(entry: CauseEntry, examination: Examination, proofs: tuple[Proof, ..
     arguments = (*_arguments(entry.cause, examination), *tried(entry.name, proofs))
     speaking_for = tuple(argument for argument in arguments if argument.weight > 0)
     speaking_against = tuple(argument for argument in arguments if argument.weight < 0)
-    probability = _chance(entry.cause.prior + _total(arguments))
-    standing = _standing(probability, speaking_for, speaking_against)
+    probability = chance(entry.cause.prior + total(arguments))
+    standing = standing_of(probability, speaking_for, speaking_against)
     onsets = [a.finding.onset for a in speaking_for if a.finding and a.finding.onset is not None]
     onset = min(onsets, default=None)
     return RankedCause(entry, probability, standing, speaking_for, speaking_against, onset)
@@ -135,43 +128,6 @@ def _fitting(evidence: Evidence, examination: Examination) -> list[Found]:
         if found.rule.name == evidence.rule and (evidence.when is None or evidence.when(found.finding))
     ]
     return sorted(fitting, key=lambda found: -found.finding.strength)
-
-
-def _total(arguments: Iterable[Argument]) -> float:
-    """The sum of the weights, with the shapes of curves capped per family and together."""
-    shapes: dict[str, float] = defaultdict(float)
-    others = 0.0
-    for argument in arguments:
-        if argument.family in CURVE_FAMILIES and not _is_proof(argument):
-            shapes[argument.family] += argument.weight
-        else:
-            others += argument.weight
-    return _capped(sum(_capped(weight, FAMILY_CAP) for weight in shapes.values()), CURVES_CAP) + others
-
-
-def _is_proof(argument: Argument) -> bool:
-    """Whether a finding that is certain decides by itself: a scale of exactly zero is no mere shape."""
-    certain = argument.finding is not None and bool(argument.finding.proof)
-    return certain and abs(argument.weight) >= DECISIVE * NEARLY
-
-
-def _capped(value: float, cap: float) -> float:
-    return max(-cap, min(cap, value))
-
-
-def _chance(log_odds: float) -> float:
-    return 1.0 / (1.0 + math.exp(-_capped(log_odds, 30.0)))
-
-
-def _standing(
-    probability: float, speaking_for: tuple[Argument, ...], speaking_against: tuple[Argument, ...]
-) -> Standing:
-    if probability >= SUPPORTED_FROM and any(map(_is_proof, speaking_for)):
-        return Standing.PROVED
-    if probability >= SUPPORTED_FROM and any(a.weight >= STRONG * NEARLY for a in speaking_for):
-        return Standing.SUPPORTED
-    outweighed = _total(speaking_for) + _total(speaking_against) < 0
-    return Standing.CONTRADICTED if speaking_against and outweighed else Standing.PLAUSIBLE
 
 
 def _worth_naming(cause: RankedCause) -> bool:
@@ -232,14 +188,20 @@ def _why(cause: RankedCause) -> str:
 
 def _healthy(symptoms: tuple[Found, ...]) -> float:
     burden = sum(COST_OF_SEVERITY[found.severity] * found.finding.strength for found in symptoms)
-    return _chance(HEALTHY_PRIOR - burden)
+    return chance(HEALTHY_PRIOR - burden)
 
 
 def _unknown(symptoms: tuple[Found, ...], causes: tuple[RankedCause, ...]) -> float:
     """The chance that something is wrong which no named cause accounts for."""
-    explained = {f for cause in causes if _stands(cause) for a in cause.arguments_for for f in a.findings}
-    left = [_weight_of(found) for found in symptoms if found.finding not in explained]
-    return _chance(UNKNOWN_PRIOR + sum(left))
+    standing = [cause for cause in causes if _stands(cause)]
+    explained = {f for cause in standing for a in cause.arguments_for for f in a.findings}
+    accounted = accounted_for(standing)
+    left = [
+        _weight_of(found)
+        for found in symptoms
+        if found.finding not in explained and found.rule.name not in accounted
+    ]
+    return chance(UNKNOWN_PRIOR + sum(left))
 
 
 def _weight_of(found: Found) -> float:

@@ -49,6 +49,8 @@ class Cause:
     """What a cause file declares; its name is the file's, its page the docstring.
 
     `leads_to` names causes that this one brings about: they are consequences, not roots.
+    `shows` names rules of curves in which it shows, beside those that it cites as evidence: where the source
+    or the settings speak for this cause, what those rules found speaks less for the others.
     `explains` names the rules whose findings a benign cause accounts for.
     """
 
@@ -58,6 +60,7 @@ class Cause:
     confirm_by: str
     benign: bool = False
     leads_to: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
 
 

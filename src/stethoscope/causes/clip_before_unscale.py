@@ -27,4 +27,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="compare the norm of one update with and without unscale_ before the clip",
+    shows=("loss-spike", "divergence", "loss-plateau", "loss-never-falls"),
 )

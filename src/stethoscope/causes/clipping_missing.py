@@ -28,4 +28,5 @@ CAUSE = Cause(
         Evidence("loss-spike", -MODERATE, "no spike has an aftermath", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay the window around the spike with clipping",
+    shows=("divergence", "non-finite-values"),
 )

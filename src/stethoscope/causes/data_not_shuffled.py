@@ -29,4 +29,5 @@ CAUSE = Cause(
         Evidence("loss-oscillation", -MODERATE, "the loss does not repeat itself", outcome=Outcome.CLEAR),
     ),
     confirm_by="shuffle and watch the period disappear",
+    shows=("peak-then-decline", "overfit-gap", "loss-spike"),
 )

@@ -33,4 +33,5 @@ CAUSE = Cause(
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
     ),
     confirm_by="print the range of one batch of inputs, targets and outputs",
+    shows=("peak-then-decline", "overfit-gap", "loss-plateau"),
 )

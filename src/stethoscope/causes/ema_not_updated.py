@@ -33,4 +33,5 @@ CAUSE = Cause(
     ),
     confirm_by="compare the average with the weights that the run began with, or evaluate the raw weights",
     leads_to=("wrong-weights-evaluated",),
+    shows=("below-trivial-baseline", "overfit-gap", "metric-contradicts-its-loss"),
 )

@@ -26,4 +26,5 @@ CAUSE = Cause(
         Evidence("average-slower-than-run", -STRONG, "its horizon fits the run", outcome=Outcome.CLEAR),
     ),
     confirm_by="evaluate the weights themselves beside their average at the last checkpoint",
+    shows=("validation-left-behind", "overfit-gap", "below-trivial-baseline"),
 )

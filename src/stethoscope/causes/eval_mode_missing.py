@@ -21,4 +21,11 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),),
     confirm_by="evaluate one checkpoint twice: the scores must be equal",
+    shows=(
+        "validation-left-behind",
+        "overfit-gap",
+        "below-trivial-baseline",
+        "metric-contradicts-its-loss",
+        "peak-then-decline",
+    ),
 )

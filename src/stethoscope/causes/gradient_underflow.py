@@ -29,4 +29,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="count the gradients that are exactly zero, per module, with a scale of 1 and of 65536",
+    shows=("loss-plateau", "loss-never-falls", "loss-scale-high"),
 )

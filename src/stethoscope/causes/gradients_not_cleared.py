@@ -29,4 +29,14 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="print the gradient norm before each backward pass: it should be zero or None",
+    shows=(
+        "divergence",
+        "loss-spike",
+        "loss-oscillation",
+        "loss-plateau",
+        "loss-never-falls",
+        "non-finite-values",
+        "peak-then-decline",
+        "below-trivial-baseline",
+    ),
 )

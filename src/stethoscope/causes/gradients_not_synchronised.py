@@ -32,4 +32,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="print the sum of all weights on every rank after ten steps: they differ",
+    shows=("divergence", "loss-plateau", "validation-left-behind", "overfit-gap"),
 )

@@ -29,4 +29,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="after one backward pass, list the parameters whose .grad is None",
+    shows=("loss-plateau", "below-trivial-baseline", "validation-left-behind"),
 )

@@ -23,4 +23,5 @@ CAUSE = Cause(
         Evidence("left-in-eval-mode", DECISIVE, "the network is still in evaluation mode when it is trained"),
     ),
     confirm_by="print model.training at the start of each epoch",
+    shows=("overfit-gap", "validation-left-behind", "divergence", "loss-spike"),
 )

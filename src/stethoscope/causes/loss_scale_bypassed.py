@@ -29,4 +29,5 @@ CAUSE = Cause(
     ),
     confirm_by="compare the norm of one update with mixed precision on and off",
     leads_to=("forward-overflow",),
+    shows=("divergence", "loss-spike", "non-finite-values", "loss-never-falls", "loss-scale-collapse"),
 )

@@ -43,4 +43,12 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="evaluate the term on (x, x) and on (x, noise): a loss must be smaller on (x, x)",
+    shows=(
+        "divergence",
+        "loss-never-falls",
+        "below-trivial-baseline",
+        "metric-contradicts-its-loss",
+        "validation-left-behind",
+        "non-finite-values",
+    ),
 )

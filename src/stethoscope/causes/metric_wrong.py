@@ -29,4 +29,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="give the metric the target itself, then the trivial baseline",
+    shows=("peak-then-decline", "validation-left-behind"),
 )

@@ -25,4 +25,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="compare two checkpoints: count the weights that did not change in a thousand steps",
+    shows=("loss-plateau", "loss-never-falls", "non-finite-values"),
 )

@@ -25,4 +25,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="evaluate at fixed levels with the factor at 1: the loss depends on where the ramp stood",
+    shows=("divergence", "loss-plateau", "below-trivial-baseline", "validation-left-behind"),
 )

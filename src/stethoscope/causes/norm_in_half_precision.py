@@ -23,4 +23,5 @@ CAUSE = Cause(
         Evidence("hand-written-norm-in-half", STRONG, "a hand-written norm takes its variance in float16"),
     ),
     confirm_by="run one batch of the same weights in float32: the module's output is zero only in float16",
+    shows=("non-finite-values", "loss-spike", "loss-scale-collapse"),
 )

@@ -30,4 +30,5 @@ CAUSE = Cause(
         Evidence("half-weights-trained", STRONG, "Adam's epsilon is zero for float16 weights", when=_of_adam),
     ),
     confirm_by="evaluate the expression once in float32 on the same values: it is finite there",
+    shows=("non-finite-values", "loss-spike", "divergence"),
 )

@@ -23,4 +23,5 @@ CAUSE = Cause(
         Evidence("resume-weights-only", DECISIVE, "the resume restores the weights and not the optimizer"),
     ),
     confirm_by="resume twice from one checkpoint, with and without the optimizer's state",
+    shows=("loss-spike", "divergence"),
 )

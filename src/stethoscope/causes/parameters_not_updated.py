@@ -40,4 +40,5 @@ CAUSE = Cause(
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
     ),
     confirm_by="compare the parameters before and after one step",
+    shows=("loss-never-falls", "below-trivial-baseline", "validation-left-behind"),
 )

@@ -27,4 +27,5 @@ CAUSE = Cause(
         Evidence("output-in-another-form", DECISIVE, "a spread or a box is taken for another form of it"),
     ),
     confirm_by="compute the loss per noise level: at small noise it exceeds that of predicting zeros",
+    shows=("divergence", "loss-plateau", "below-trivial-baseline", "validation-left-behind"),
 )

@@ -30,4 +30,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="give one of two processes a NaN and see whether the other goes on",
+    shows=("divergence", "loss-spike"),
 )

@@ -36,8 +36,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="plot the learning rate over the whole run",
-    shows=(
-        "loss-plateau",
-        "learning-rate-jump",
-    ),
+    shows=("loss-plateau", "learning-rate-jump"),
 )

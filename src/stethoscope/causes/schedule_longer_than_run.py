@@ -27,4 +27,5 @@ CAUSE = Cause(
         Evidence("warmup-longer-than-run", -STRONG, "the warm-up ends in time", outcome=Outcome.CLEAR),
     ),
     confirm_by="plot the learning rate over the whole run, or print the last value of the schedule",
+    shows=("loss-plateau",),
 )

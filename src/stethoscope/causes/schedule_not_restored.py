@@ -24,4 +24,5 @@ CAUSE = Cause(
         Evidence("ema-counter-reset", STRONG, "the average or its count begins anew"),
     ),
     confirm_by="compare the learning rate and the decay before and after a resume",
+    shows=("learning-rate-jump", "loss-spike", "divergence"),
 )

@@ -23,4 +23,5 @@ CAUSE = Cause(
         Evidence("scheduler-before-optimizer", -DECISIVE, "every round updates first", outcome=Outcome.CLEAR),
     ),
     confirm_by="print the learning rate at the first update: it is the second value of the schedule",
+    shows=("learning-rate-jump",),
 )

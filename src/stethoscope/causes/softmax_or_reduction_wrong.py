@@ -23,4 +23,5 @@ CAUSE = Cause(
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",
+    shows=("loss-plateau", "loss-never-falls", "below-trivial-baseline", "divergence"),
 )

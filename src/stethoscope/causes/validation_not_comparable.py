@@ -44,4 +44,5 @@ CAUSE = Cause(
     ),
     confirm_by="validate one checkpoint and the trivial baseline both ways",
     leads_to=("early-peak-is-noise",),
+    shows=("validation-left-behind", "overfit-gap", "metric-contradicts-its-loss"),
 )

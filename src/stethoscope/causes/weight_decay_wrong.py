@@ -27,4 +27,5 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="log the norm of the weights, or train some hundred steps without weight decay",
+    shows=("loss-never-falls", "below-trivial-baseline", "divergence"),
 )

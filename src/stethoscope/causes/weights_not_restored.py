@@ -44,4 +44,5 @@ CAUSE = Cause(
         Evidence("divergence", MODERATE, "the loss rises at a restart", when=_jumps_at_restart),
     ),
     confirm_by="load the checkpoint with strict=True and evaluate it before the first step",
+    shows=("learning-rate-jump", "peak-then-decline"),
 )

@@ -24,4 +24,5 @@ CAUSE = Cause(
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
     ),
     confirm_by="evaluate raw and averaged weights of one checkpoint",
+    shows=("peak-then-decline", "overfit-gap", "below-trivial-baseline"),
 )

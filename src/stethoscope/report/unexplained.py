@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stethoscope.causes import Explanation, Standing
+from stethoscope.causes import Explanation, Standing, accounted_for
 from stethoscope.causes.verdict import stands
 from stethoscope.findings import Found
 
@@ -17,7 +17,12 @@ def unexplained(explanation: Explanation) -> tuple[Found, ...]:
     used = {
         finding for cause in standing for argument in cause.arguments_for for finding in argument.findings
     }
-    return tuple(found for found in explanation.symptoms if found.finding not in used)
+    accounted = accounted_for(standing)
+    return tuple(
+        found
+        for found in explanation.symptoms
+        if found.finding not in used and found.rule.name not in accounted
+    )
 
 
 def rank_of_unknown(explanation: Explanation) -> int:
