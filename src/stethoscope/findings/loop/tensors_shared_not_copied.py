@@ -1,0 +1,51 @@
+"""Weights that should have been copied are the live ones.
+
+## What it checks
+The state of a network that is kept during training without a copy and loaded behind it; lists that hold one
+learning layer several times (`[layer] * n`); averages that take the network's own tensors for theirs and mix
+into them in place.
+
+## Why it matters
+`state_dict()` hands out the live tensors: the best weights that are kept so are the last ones, and loading
+them does nothing. One layer in every place of a list learns one set of weights. An average over its own
+source moves the weights that are trained.
+
+## When it is harmless
+Layers that are shared on purpose, and said to be. A state that is written to a file at once needs no copy.
+
+## References
+- torch.nn.Module.state_dict
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.loop.aliases import live_averages, repeated_layers, uncopied_weights
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="LOP140", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report each tensor that goes under two names where two tensors were meant."""
+    index = evaluations.index
+    for one in uncopied_weights(index):
+        yield Finding(
+            (one.source.where(one.made), one.source.where(one.used)),
+            f"`{one.name}` holds the live weights and no copy: what is loaded from it is the last state",
+            evidence={"kind": "state", "name": one.name},
+        )
+    for one in repeated_layers(index):
+        yield Finding(
+            one.source.where(one.made),
+            f"every place of the list holds the one layer `{one.name}`: they all share its weights",
+            evidence={"kind": "layer", "name": one.name},
+        )
+    for one in live_averages(index):
+        yield Finding(
+            (one.source.where(one.made), one.source.where(one.used)),
+            f"`{one.name}` holds the network's own tensors, and the average mixes into them in place",
+            evidence={"kind": "average", "name": one.name},
+        )

@@ -1,0 +1,290 @@
+"""One thing under two names where two were meant: weights that are kept and not copied, layers that are one.
+
+Read off the statements of each function and class.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.index import Class, External, Index, Module, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+# fmt: off
+LEARNING = frozenset({
+    "Linear", "LazyLinear", "Bilinear", "Embedding", "LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell",
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LayerNorm",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "MultiheadAttention",
+    "TransformerEncoderLayer", "TransformerDecoderLayer", "PReLU",
+})
+SHARED = frozenset({
+    "shared", "share", "tied", "tie", "recurrent", "universal", "weight_sharing", "siamese", "same", "albert",
+})
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alias:
+    """Where a second name is given to what should have been copied, and where the two are taken for two."""
+
+    source: Source
+    made: ast.AST
+    used: ast.AST
+    name: str
+
+
+# --- weights that are kept for later
+
+
+def uncopied_weights(index: Index) -> Iterator[Alias]:
+    """States of a network that are kept while it trains, without a copy, and taken up after the training."""
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in _bodies(module.source):
+            yield from _kept_in_function(module.source, body)
+    for cls in index.classes:
+        if not is_test(cls.source):
+            yield from _kept_by_object(cls)
+
+
+def _bodies(source: Source) -> Iterator[Sequence[ast.stmt]]:
+    yield source.tree.body
+    yield from (node.body for node in all_nodes(source.tree) if isinstance(node, FunctionNode))
+
+
+def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alias]:
+    for place, statement in enumerate(body):
+        for loop in (node for node in _own_below(statement) if isinstance(node, ast.For | ast.While)):
+            for node in (one for inner in loop.body for one in _own_below(inner)):
+                name = _keeps_state(node)
+                if not name or "." in name or not _trains_on(loop):
+                    continue
+                after = (one for later in body[place + 1 :] for one in _own_below(later))
+                used = next((one for one in after if _takes_up(one, name)), None)
+                if used is not None:
+                    yield Alias(source, node, used, name)
+
+
+def _kept_by_object(cls: Class) -> Iterator[Alias]:
+    kept: dict[str, ast.AST] = {}
+    copied: set[str] = set()
+    for method in cls.methods.values():
+        for node in own_nodes(method.node):
+            name = _keeps_state(node)
+            if name.startswith("self."):
+                kept.setdefault(name, node)
+            elif isinstance(node, ast.Assign) and method.name not in {"__init__", "__post_init__"}:
+                copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
+    for name, made in kept.items():
+        if name in copied:
+            continue
+        for method in cls.methods.values():
+            used = next((one for one in own_nodes(method.node) if _takes_up(one, name)), None)
+            if used is not None:
+                yield Alias(cls.source, made, used, name)
+                break
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _keeps_state(node: ast.AST) -> str:
+    """The name that a network's own state is given, "" for a copy and for anything else."""
+    match node:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+            return ast.unparse(target) if _is_live_state(value) else ""
+    return ""
+
+
+def _is_live_state(value: ast.expr) -> bool:
+    """`model.state_dict()`, and a copy of the table that leaves the tensors what they are."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=holder, attr="state_dict"), args=[], keywords=[]):
+            named = set(words((dotted(holder) or "").rpartition(".")[2]))
+            return not named & {"optimizer", "optim", "opt", "scheduler", "sched", "scaler", "ema"}
+        case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
+            return _is_live_state(inner)
+        case ast.Call(
+            func=ast.Name(id="dict") | ast.Attribute(value=ast.Name(id="copy"), attr="copy"), args=[inner]
+        ):
+            return _is_live_state(inner)
+    return False
+
+
+def _takes_up(node: ast.AST, name: str) -> bool:
+    """`model.load_state_dict(best)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="load_state_dict"), args=[given, *_]):
+            return ast.unparse(given) == name
+    return False
+
+
+def _trains_on(loop: ast.AST) -> bool:
+    """Whether a loop goes on changing the weights: it steps an optimizer or calls what trains."""
+    for call in (node for node in all_nodes(loop) if isinstance(node, ast.Call)):
+        named = set(words(bare_name(call)))
+        if bare_name(call) in {"backward", "step"} or named & {"train", "fit", "training"}:
+            return True
+    return False
+
+
+# --- layers that are one
+
+
+def repeated_layers(index: Index) -> Iterator[Alias]:
+    """`[layer] * n` and `[layer for _ in range(n)]` of layers that learn, in networks."""
+    for cls in index.classes:
+        if is_test(cls.source) or not _is_module(index, cls) or _is_meant(cls.name):
+            continue
+        home = index.module_of(cls.source)
+        for method in cls.methods.values():
+            for node in own_nodes(method.node):
+                one = _repeated(index, home, method.node, node)
+                if one is not None and not _is_meant(_target_of(method.node, node)):
+                    yield Alias(cls.source, node, one, ast.unparse(one))
+
+
+def _is_module(index: Index, cls: Class) -> bool:
+    bases = {base.rpartition(".")[2] for base in index.outside_bases(cls)}
+    return bool(bases & {"Module", "LightningModule", "PreTrainedModel"})
+
+
+def _is_meant(name: str) -> bool:
+    return bool(SHARED & set(words(name)))
+
+
+def _target_of(function: FunctionNode, node: ast.AST) -> str:
+    for statement in own_nodes(function):
+        if isinstance(statement, ast.Assign) and any(one is node for one in all_nodes(statement.value)):
+            return ast.unparse(statement.targets[0])
+    return ""
+
+
+def _repeated(index: Index, home: Module, function: FunctionNode, node: ast.AST) -> ast.expr | None:
+    """The one layer that a list holds several times."""
+    match node:
+        case (
+            ast.BinOp(op=ast.Mult(), left=ast.List(elts=[only]), right=times)
+            | ast.BinOp(op=ast.Mult(), left=times, right=ast.List(elts=[only]))
+        ):
+            several = not (isinstance(times, ast.Constant) and times.value == 1)
+            return only if several and _learns(index, home, function, only) else None
+        case ast.ListComp(
+            elt=ast.Name() as only, generators=[ast.comprehension(iter=over, target=target, ifs=[])]
+        ):
+            is_count = isinstance(over, ast.Call) and bare_name(over) == "range"
+            names = {one.id for one in all_nodes(target) if isinstance(one, ast.Name)}
+            if is_count and only.id not in names and _learns(index, home, function, only):
+                return only
+    return None
+
+
+def _learns(index: Index, home: Module, function: FunctionNode, node: ast.expr) -> bool:
+    """Whether an expression makes a layer with parameters, or is the name of one that was made here."""
+    if isinstance(node, ast.Name):
+        made = [
+            one.value
+            for one in own_nodes(function)
+            if isinstance(one, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == node.id for t in one.targets)
+        ]
+        return len(made) == 1 and isinstance(made[0], ast.Call) and _learns(index, home, function, made[0])
+    if not isinstance(node, ast.Call):
+        return False
+    target = index.resolve(home, dotted(node.func) or "")
+    if isinstance(target, External):
+        return target.name.startswith("torch.nn.") and target.name.rpartition(".")[2] in LEARNING
+    return isinstance(target, Class) and _is_module(index, target) and _has_layers(target)
+
+
+def _has_layers(cls: Class) -> bool:
+    init = cls.methods.get("__init__")
+    calls = (node for node in own_nodes(init.node) if isinstance(node, ast.Call)) if init is not None else ()
+    return any(bare_name(call) in LEARNING | {"Parameter"} for call in calls)
+
+
+# --- averages that are the network itself
+
+
+def live_averages(index: Index) -> Iterator[Alias]:
+    """Averages that take the network's own tensors for their own and mix new weights into them in place."""
+    for cls in index.classes:
+        if is_test(cls.source) or not _is_average(cls):
+            continue
+        for name, made in _live_tables(cls):
+            mixed = next((node for node in _mixings(cls, name)), None)
+            if mixed is not None:
+                yield Alias(cls.source, made, mixed, name)
+
+
+def _is_average(cls: Class) -> bool:
+    named = set(words(cls.name))
+    return bool(named & {"ema", "swa", "polyak"}) or {"moving", "average"} <= named
+
+
+def _live_tables(cls: Class) -> Iterator[tuple[str, ast.AST]]:
+    """`self.shadow = {name: p.data for name, p in ...}`, and `self.model = model`."""
+    for method in cls.methods.values():
+        for node in own_nodes(method.node):
+            match node:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self")) as target],
+                    value=ast.DictComp(value=value) | ast.ListComp(elt=value),
+                ) if _is_live(value):
+                    yield ast.unparse(target), node
+
+
+def _is_live(value: ast.expr) -> bool:
+    """`p`, `p.data`, `p.detach()`: the same memory."""
+    match value:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=ast.Name(), attr="data"):
+            return True
+        case ast.Call(func=ast.Attribute(value=inner, attr="detach"), args=[]):
+            return _is_live(inner)
+    return False
+
+
+def _mixings(cls: Class, name: str) -> Iterator[ast.AST]:
+    """Where the tensors of a table are changed in place: `self.shadow[n].mul_(decay)`."""
+    for method in cls.methods.values():
+        items = _items_of(method.node, name)
+        for node in own_nodes(method.node):
+            match node:
+                case ast.Call(func=ast.Attribute(value=inner, attr="mul_" | "lerp_" | "add_" | "sub_")):
+                    roots = {ast.unparse(one) for one in all_nodes(inner)}
+                    if name in roots or roots & items:
+                        yield node
+
+
+def _items_of(function: FunctionNode, name: str) -> set[str]:
+    """The names under which a loop hands out what a table holds: `for s, p in zip(self.shadow, ...)`."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        match node:
+            case ast.For(target=ast.Tuple(elts=targets), iter=ast.Call(func=ast.Name(id="zip"), args=over)):
+                pairs = zip(targets, over, strict=False)
+                found |= {ast.unparse(one) for one, each in pairs if name in ast.unparse(each)}
+            case ast.For(target=ast.Tuple(elts=[_, value]), iter=over) if name in ast.unparse(over):
+                found.add(ast.unparse(value))
+    return found
+
+
+def _own_below(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is below it, without what functions and classes inside it hold."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for child in ast.iter_child_nodes(current):
+            if not isinstance(child, FunctionNode | ast.ClassDef | ast.Lambda):
+                waiting.append(child)
