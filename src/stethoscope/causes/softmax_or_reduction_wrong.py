@@ -21,6 +21,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
+        Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",
     shows=("loss-plateau", "loss-never-falls", "below-trivial-baseline", "divergence"),

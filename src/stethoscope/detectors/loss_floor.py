@@ -1,0 +1,60 @@
+"""Does a loss stand on a floor that no loss of its kind should have?
+
+A cross entropy that is given probabilities for logits cannot fall below ln(e + C - 1) - 1 for C classes,
+for no batch and no sample, and cannot rise above that plus one. Each wrong answer that is given with
+certainty costs one, so that where most answers are right, the level is tied to the accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stethoscope.run import Values
+
+LEAST_POINTS = 20
+LEAST_CLASSES = 3
+EDGE = 0.002  # relative: losses are printed with three or four digits
+LATE = 4  # the last part of the curve, one in so many
+MOST_WRONG = 0.15  # of the answers: with more of them, other losses have such levels, too
+CLOSE = 0.02  # by which the level may miss what the wrong answers cost
+BEGINS = 0.5  # of the way from the floor to the loss of guessing, at least, at the first values
+ABOVE_GUESSING = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A floor, the lowest value, the level at the end, and the level that the accuracy tells."""
+
+    floor: float
+    lowest: float
+    level: float
+    expected: float
+
+
+def double_softmax(values: Values, classes: int, accuracy: float) -> Floor | None:
+    """The floor of a softmax of a softmax, where finite losses of batches stand on it.
+
+    `accuracy` is the share of right answers at the end.
+    """
+    if classes < LEAST_CLASSES or len(values) < LEAST_POINTS or not 0.0 <= 1.0 - accuracy <= MOST_WRONG:
+        return None
+    floor, guessing = double_softmax_floor(classes), math.log(classes)
+    start = float(np.median(values[:3]))
+    begins = floor + BEGINS * (guessing - floor) <= start <= guessing + ABOVE_GUESSING
+    lowest = float(values.min())
+    if not begins or lowest < (1.0 - EDGE) * floor or float(values.max()) > floor + 1.0 + EDGE:
+        return None
+    late = values[-max(LEAST_POINTS // 2, len(values) // LATE) :]
+    level, expected = float(np.median(late)), floor + 1.0 - accuracy
+    # An answer that is wrong without certainty costs less than one, so the level may be lower, not higher.
+    if not floor - CLOSE <= level <= expected + CLOSE:
+        return None
+    return Floor(floor, lowest, level, expected)
+
+
+def double_softmax_floor(classes: int) -> float:
+    """The least cross entropy of probabilities that are taken for logits."""
+    return math.log(math.e + classes - 1.0) - 1.0
