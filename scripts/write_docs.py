@@ -1,6 +1,6 @@
 """Write what the documentation says about the program from the program itself.
 
-scripts/docs            write the outputs in README.md and docs/how-to/, and docs/{reference,blocks,clinic}/
+scripts/docs            write the outputs in README.md and docs/how-to/, and the generated pages of docs/
 scripts/docs --check    write nothing; fail where a file differs from what would be written
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 
 import click
 from clinic_pages import clinic_pages
+from faultbench_page import faultbench_pages
 
 from stethoscope import causes, diagnose, findings
 from stethoscope.causes import CauseEntry
@@ -66,6 +67,7 @@ def written() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "log-formats.md", page("Log formats", log_formats())
     yield from block_pages()
     yield from clinic_pages()
+    yield from faultbench_pages()
 
 
 def page(title: str, parts: Iterator[str]) -> str:

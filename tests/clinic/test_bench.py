@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from stethoscope.clinic.case import Metric
-from stethoscope.clinic.faultbench import bench, bench_text, plan
+from stethoscope.clinic.faultbench import bench, bench_text, plan, split
 from stethoscope.clinic.faultbench.consequence import consequential, is_consequential, rank_sum_p
 from stethoscope.clinic.faultbench.label import Fault, Label, read_label, written
 from stethoscope.clinic.faultbench.measured import Measured, joined, keep, measured_in, recorded
 from stethoscope.clinic.faultbench.operator import operators
 from stethoscope.clinic.faultbench.opinion import Evidence, Opinion
 from stethoscope.clinic.faultbench.packing import pack, unpack, without_weights
+from stethoscope.clinic.faultbench.record import read_record, record_of, write
 from stethoscope.clinic.faultbench.scoring import Judged, calibration_error, figures
 from stethoscope.clinic.faultbench.split import Part, is_held_out, part_of
 from stethoscope.clinic.faultbench.task import tasks
@@ -90,6 +91,12 @@ def test_runs_of_held_out_tasks_operators_and_forms_are_never_tuned_on() -> None
     assert 0.1 < share < 0.3
 
 
+def test_the_tasks_that_are_held_out_are_there() -> None:
+    assert set(split.TASKS) <= set(tasks())
+    variants = {name for name in tasks() if name.removesuffix("_ddp") in split.TASKS}
+    assert variants == set(split.TASKS), "a variant of a held-out task is held out with it"
+
+
 def test_figures_count_alarms_causes_and_checkpoints() -> None:
     scores = {"checkpoints/a.pt": 0.9, "checkpoints/b.pt": 0.5}
     right = Opinion("sick", (("labels-wrong-too", 0.9),), checkpoint="runs/checkpoints/a.pt")
@@ -109,6 +116,8 @@ def test_figures_count_alarms_causes_and_checkpoints() -> None:
     assert (found.latent_first_three.right, found.latent_first_three.of) == (0, 1)
     assert (found.false_alarms.right, found.false_alarms.of) == (1, 2)
     assert (found.checkpoint.right, found.checkpoint.of) == (1, 2)
+    assert (found.planted_flagged.right, found.planted_flagged.of) == (2, 4)
+    assert (found.planted_first.right, found.planted_first_three.right) == (1, 2)
 
 
 def test_probabilities_that_come_true_have_no_calibration_error() -> None:
@@ -122,12 +131,17 @@ def test_the_plan_has_the_shares_that_it_should() -> None:
     assert len({specimen.name for specimen in chosen}) == len(chosen)
     kinds = Counter(plan._kind(specimen) for specimen in chosen)
     assert kinds["double"] >= 0.14 * len(chosen)
-    ci = plan.small(tasks().values())
+    ci = plan.sample(chosen)
     assert len(ci) <= plan.CI_SIZE
     small = Counter(plan._kind(specimen) for specimen in ci)
     assert small["healthy"] + small["benign"] >= 0.3 * len(ci)
+    assert small["double"] >= 0.2 * len(ci)
+    assert {specimen.task.name for specimen in ci} == set(tasks())
+    assert {one.form.operator for specimen in ci for one in specimen.planted} == set(operators())
+    levels = Counter(one.level for specimen in ci for one in specimen.planted)
+    assert min(levels[level] for level in range(3)) >= 15
     assert {specimen.name for specimen in ci} <= {specimen.name for specimen in chosen}
-    assert [one.name for one in ci] == [one.name for one in plan.small(tasks().values())]
+    assert [one.name for one in ci] == [one.name for one in plan.sample(chosen)]
 
 
 def test_what_is_packed_is_unpacked_without_weights(tmp_path: Path) -> None:
@@ -164,3 +178,25 @@ def test_the_table_has_a_row_for_each_part_and_evidence(tmp_path: Path) -> None:
     table = bench_text.markdown(found)
     assert table.count("| held out, all |") == 2
     assert all(goal.startswith("Goal") for goal in bench_text.goals())
+
+
+def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    labels = [label(n) for n in range(4)] + [label(10, fault(), checkpoints={"a.pt": 0.9, "b.pt": 0.1})]
+    named = Opinion("sick", (("labels-wrong", 0.75),), checkpoint="a.pt")
+    said = {evidence: {one.name: named for one in labels} for evidence in Evidence}
+    made = record_of(labels, said, [], Measured({("gratings", "labels-wrong", 0): True}, {"gratings": 0.01}))
+    assert made.kinds == {"healthy": 4, "one fault": 1}
+    assert made.harm_known == 1
+    assert [one.part for one in made.tasks] == ["gratings"]
+    assert [one.part for one in made.operators] == ["labels-wrong"]
+    assert {name: sum(one.of for one in bins) for name, bins in made.reliability.items()} == {
+        "tuning": 3,
+        "held out, all": 2,
+    }
+    write(made, tmp_path / "record.json")
+    again = read_record(tmp_path / "record.json")
+    assert again.tools == made.tools
+    assert [one.figures.first for one in again.parts] == [one.figures.first for one in made.parts]
+    assert [one.figures.checkpoint for one in again.tasks] == [one.figures.checkpoint for one in made.tasks]
+    write(again, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text("utf-8") == (tmp_path / "record.json").read_text("utf-8")

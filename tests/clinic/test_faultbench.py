@@ -74,10 +74,13 @@ def test_seeds_draw_the_same_nuisances_whatever_is_planted(tmp_path: Path) -> No
     assert prepared(Specimen(task, (), 6), tmp_path / "other").nuisances != drawn[0]
 
 
-def test_a_run_that_was_killed_and_resumed_leaves_what_a_person_would_have(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_and_resumed_leaves_what_a_person_would_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = tasks()["gratings"]
     specimen = Specimen(task, (Planted(form_of(task, "optimizer-state-lost")),), 1)
-    label = make(specimen, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    label = make(specimen, Path("."))
     assert label.ended == "finished"
     assert label.score is not None
     assert label.score > 0.5

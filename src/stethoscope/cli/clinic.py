@@ -12,6 +12,11 @@ import click
 
 if TYPE_CHECKING:
     from stethoscope.clinic.case import Case
+    from stethoscope.clinic.faultbench.asking_peers import Asked
+    from stethoscope.clinic.faultbench.bench import Where
+    from stethoscope.clinic.faultbench.label import Label
+    from stethoscope.clinic.faultbench.measured import Measured
+    from stethoscope.clinic.faultbench.opinion import Evidence, Opinion
     from stethoscope.clinic.visit import Visit
     from stethoscope.trials.trial import TrialResult
 
@@ -149,7 +154,8 @@ def trial(
     "bench",
     epilog="\b\nExamples:\n  stethoscope clinic bench\n"
     "  stethoscope clinic bench --tier full --into bench --jobs 8\n"
-    "  stethoscope clinic bench --tier full --into bench --task gratings",
+    "  stethoscope clinic bench --tier full --into bench --task gratings\n"
+    "  stethoscope clinic bench --tier full --into bench --ray auto --peers peers",
 )
 @click.option(
     "--tier",
@@ -163,8 +169,23 @@ def trial(
 @click.option("--into", type=click.Path(file_okay=False), help="The folder for the runs of the full bench.")
 @click.option("--remake", is_flag=True, help="Make the kept runs anew instead of unpacking them.")
 @click.option("--score-only", is_flag=True, help="Make nothing; score what is there.")
+@click.option("--ray", metavar="ADDRESS", help="Make and diagnose on a Ray cluster; auto for the one around.")
+@click.option(
+    "--peers",
+    type=click.Path(file_okay=False, exists=True),
+    help="Ask other tools, too: a folder with a virtual environment for each, called as the tool.",
+)
+@click.option("--record", type=click.Path(dir_okay=False), help="Write all figures to this file.")
 def bench(
-    tier: str, only: Sequence[str], jobs: int | None, into: str | None, remake: bool, score_only: bool
+    tier: str,
+    only: Sequence[str],
+    jobs: int | None,
+    into: str | None,
+    remake: bool,
+    score_only: bool,
+    ray: str | None,
+    peers: str | None,
+    record: str | None,
 ) -> None:
     """Measure how often Stethoscope is right: real trainings with known faults, and healthy ones.
 
@@ -179,15 +200,20 @@ def bench(
             "the full bench makes thousands of runs; say where to keep them: --into FOLDER."
         )
     with TemporaryDirectory() as scratch:
-        folder = Path(into or scratch).absolute()
-        _bench(tier, only, jobs, folder, remake, score_only)
+        folder = Path(into or scratch).resolve()
+        make = "nothing" if score_only else "kept" if tier == "ci" and not remake else tier
+        _bench(make, only, jobs, folder, ray, peers, record)
 
 
 def _bench(
-    tier: str, only: Sequence[str], jobs: int | None, folder: Path, remake: bool, score_only: bool
+    make: str,
+    only: Sequence[str],
+    jobs: int | None,
+    folder: Path,
+    ray: str | None,
+    peers: str | None,
+    record: str | None,
 ) -> None:
-    from rich.table import Table
-
     from stethoscope.clinic.faultbench import bench, bench_text, measured, packing, plan
     from stethoscope.clinic.faultbench.opinion import Evidence
     from stethoscope.clinic.faultbench.task import tasks
@@ -197,25 +223,67 @@ def _bench(
     if unknown := [name for name in only if name not in tasks()]:
         raise StethoscopeError(f"there is no task {unknown[0]}; there are {', '.join(tasks())}.")
     slots = jobs or usual_slots()
-    if tier == "ci" and not remake and not score_only:
+    where = _where(ray, slots)
+    if make == "kept":
         packing.unpack(packing.KEPT, folder)
-    elif not score_only:
-        chosen = plan.full(tasks().values()) if tier == "full" else plan.small(tasks().values())
-        wanted = [specimen for specimen in chosen if not only or specimen.task.name in only]
+    elif make != "nothing":
+        chosen = plan.full(tasks().values()) if make == "full" else plan.small(tasks().values())
         with _counted("runs") as told:
-            bench.make_all(wanted, folder, slots, told)
+            where.make_all([one for one in chosen if not only or one.task.name in only], folder, told)
     labels = [label for label in bench.labels_in(folder) if not only or label.task in only]
     said = {}
     for evidence in Evidence:
         with _counted(evidence.value) as told:
-            said[evidence] = bench.ask(labels, folder, evidence, slots, told)
+            said[evidence] = where.ask(labels, folder, evidence, told)
     bench.keep_opinions(said, folder / "opinions.jsonl")
     known = measured.joined(measured.recorded(), measured.measured_in(labels))
-    table = Table(*bench_text.HEADINGS, box=None, pad_edge=False)
-    for row in bench_text.rows(bench.results(labels, said, known)):
-        table.add_row(*row)
-    _print(table)
+    _print(_table(bench_text.HEADINGS, bench_text.rows(bench.results(labels, said, known))))
     _put("\n".join(bench_text.goals()) + "\n")
+    asked = _compare(labels, folder, Path(peers), slots, said, known) if peers else []
+    if record:
+        from stethoscope.clinic.faultbench.record import record_of, write
+
+        write(record_of(labels, said, asked, known), Path(record))
+
+
+def _where(ray: str | None, slots: int) -> Where:
+    """This machine, or a cluster."""
+    if ray is not None:
+        from stethoscope.clinic.faultbench.ray_bench import RayBench
+
+        return RayBench(ray)
+    from stethoscope.clinic.faultbench.bench import ThisMachine
+
+    return ThisMachine(slots)
+
+
+def _compare(
+    labels: Sequence[Label],
+    folder: Path,
+    peers: Path,
+    slots: int,
+    said: dict[Evidence, dict[str, Opinion]],
+    known: Measured,
+) -> list[Asked]:
+    """Ask the peers, print how they compare, and give what they said."""
+    from stethoscope.clinic.faultbench import asking_peers, comparing
+
+    for how in asking_peers.missing(peers):
+        click.echo(f"stethoscope: {how}", err=True)
+    with _counted("peers") as told:
+        asked = asking_peers.ask_peers(labels, folder, peers, slots, told)
+    _print(_table(comparing.HEADINGS, comparing.rows(comparing.compared(labels, said, asked, known))))
+    _put(comparing.LEGEND + "\n")
+    return asked
+
+
+def _table(headings: Sequence[str], rows: Iterator[tuple[str, ...]]) -> object:
+    from rich.table import Table
+
+    table = Table(*headings, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 @contextmanager

@@ -28,13 +28,8 @@ class RayCluster:
     """The cluster at an address, as `ray.init` takes it: "auto", "host:port" or "ray://host:port"."""
 
     def __init__(self, address: str, threads: int = 1, slots: int | None = None) -> None:
-        self._ray = _ray()
+        self._ray = connected(address)
         self._threads = threads
-        try:
-            if not self._ray.is_initialized():
-                self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-        except Exception as problem:
-            raise StethoscopeError(f"--ray {address}: no cluster answers there: {problem}") from problem
         self._slots = slots
         # Ray hides the GPUs of a node from a task that asks for none.
         self._gpus = 1 if self._ray.cluster_resources().get("GPU", 0) >= 1 else 0
@@ -82,6 +77,17 @@ class RayCluster:
             why = f"its node gave no answer: {said[-1] if said else type(problem).__name__}"
             return Outcome(job.arm, job.seed, Ending.NOT_RUN, why=why, key=job.key)
         return outcome
+
+
+def connected(address: str) -> Any:
+    """Ray itself, with the cluster at this address."""
+    ray = _ray()
+    try:
+        if not ray.is_initialized():
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except Exception as problem:
+        raise StethoscopeError(f"--ray {address}: no cluster answers there: {problem}") from problem
+    return ray
 
 
 def packed(folder: Path) -> bytes:

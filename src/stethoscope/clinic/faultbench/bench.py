@@ -9,9 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, Thr
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from stethoscope.clinic.faultbench.consequence import Cell
 from stethoscope.clinic.faultbench.label import Label, read_label
 from stethoscope.clinic.faultbench.making import LABELS, make
 from stethoscope.clinic.faultbench.measured import Measured
@@ -30,19 +29,51 @@ def quietly(done: int, of: int, name: str) -> None:
     """Tell nobody."""
 
 
+class Where(Protocol):
+    """Somewhere that runs are made and diagnosed."""
+
+    def make_all(self, specimens: Sequence[Specimen], folder: Path, told: Told) -> list[Label]:
+        """Make every run that is not there yet."""
+        ...
+
+    def ask(
+        self, labels: Sequence[Label], folder: Path, evidence: Evidence, told: Told
+    ) -> dict[str, Opinion]:
+        """What Stethoscope says about each run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ThisMachine:
+    """The processes of this machine, so many at the same time."""
+
+    jobs: int
+
+    def make_all(self, specimens: Sequence[Specimen], folder: Path, told: Told) -> list[Label]:
+        """Make every run that is not there yet."""
+        return make_all(specimens, folder, self.jobs, told)
+
+    def ask(
+        self, labels: Sequence[Label], folder: Path, evidence: Evidence, told: Told
+    ) -> dict[str, Opinion]:
+        """What Stethoscope says about each run."""
+        return ask(labels, folder, evidence, self.jobs, told)
+
+
 def make_all(specimens: Sequence[Specimen], folder: Path, jobs: int, told: Told = quietly) -> list[Label]:
     """Make every run that is not there yet; whatever was made stays, so that a call goes on."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
-        going = {pool.submit(_made, specimen, folder): specimen.name for specimen in specimens}
+        going = {pool.submit(made, specimen, folder): specimen.name for specimen in specimens}
         try:
-            return list(_finished(going, told))
+            return list(finished(going, told))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def _made(specimen: Specimen, folder: Path) -> Label:
+def made(specimen: Specimen, folder: Path) -> Label:
+    """Make one run; its weights are judged and go."""
     label = make(specimen, folder)
     without_weights(folder / specimen.name)
     return label
@@ -57,21 +88,27 @@ def ask(
     labels: Sequence[Label], folder: Path, evidence: Evidence, jobs: int, told: Told = quietly
 ) -> dict[str, Opinion]:
     """What Stethoscope says about each run."""
+    home = str(folder.resolve())
+    with pool_of(jobs) as pool:
+        going = {
+            pool.submit(_opinion, label.name, label.task, home, evidence): label.name for label in labels
+        }
+        return dict(finished(going, told))
+
+
+def pool_of(jobs: int) -> ProcessPoolExecutor:
+    """Processes that begin with everything imported that a diagnosis needs."""
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        going = {
-            pool.submit(_opinion, label.name, label.task, str(folder), evidence): label.name
-            for label in labels
-        }
-        return dict(_finished(going, told))
+    return ProcessPoolExecutor(jobs, mp_context=context)
 
 
 def _opinion(name: str, task: str, folder: str, evidence: Evidence) -> tuple[str, Opinion]:
     return name, stethoscope(Path(folder) / name, tasks()[task], evidence)
 
 
-def _finished(going: dict[Future[One], str], told: Told) -> Iterator[One]:
+def finished(going: dict[Future[One], str], told: Told) -> Iterator[One]:
+    """The results as they come, each told."""
     done, waiting = 0, set(going)
     while waiting:
         ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -91,27 +128,58 @@ class Result:
     figures: Figures
 
 
+HELD_OUT = "held out, all"
+
+
 def results(
     labels: Sequence[Label], said: dict[Evidence, dict[str, Opinion]], measured: Measured
 ) -> list[Result]:
     """The figures of each part and of everything that is held out."""
     found = []
     for evidence, opinions in said.items():
-        runs = _joined(labels, opinions, measured.cells)
+        runs = joined(labels, opinions, measured)
         held = [run for run in runs if part_of(run.label) is not Part.TUNING]
         parts = {part.value: [run for run in runs if part_of(run.label) is part] for part in Part}
-        for name, chosen in {**parts, "held out, all": held}.items():
-            found.append(Result(name, evidence, len(chosen), _figures(chosen, measured)))
+        for name, chosen in {**parts, HELD_OUT: held}.items():
+            found.append(_result(name, evidence, chosen, measured))
     return found
 
 
-def _joined(labels: Iterable[Label], opinions: dict[str, Opinion], cells: dict[Cell, bool]) -> list[Judged]:
-    return [judged(label, opinions[label.name], cells) for label in labels if label.name in opinions]
+def by_task(labels: Sequence[Label], opinions: dict[str, Opinion], measured: Measured) -> list[Result]:
+    """The figures of each task, from all evidence."""
+    runs = joined(labels, opinions, measured)
+    names = sorted({run.label.task for run in runs})
+    return [
+        _result(name, Evidence.ALL, [run for run in runs if run.label.task == name], measured)
+        for name in names
+    ]
 
 
-def _figures(runs: Sequence[Judged], measured: Measured) -> Figures:
+def by_operator(labels: Sequence[Label], opinions: dict[str, Opinion], measured: Measured) -> list[Result]:
+    """The figures of each fault where it was planted alone, from all evidence.
+
+    Only of the part that is tuned on: whoever looks at the others in this detail has tuned on them.
+    """
+    runs = [
+        run
+        for run in joined(labels, opinions, measured)
+        if part_of(run.label) is Part.TUNING and len(run.label.faults) == 1
+    ]
+    names = sorted({run.label.faults[0].operator for run in runs})
+    return [
+        _result(name, Evidence.ALL, [run for run in runs if run.label.faults[0].operator == name], measured)
+        for name in names
+    ]
+
+
+def joined(labels: Iterable[Label], opinions: dict[str, Opinion], measured: Measured) -> list[Judged]:
+    """Every run that there is an opinion about, with it."""
+    return [judged(label, opinions[label.name], measured.cells) for label in labels if label.name in opinions]
+
+
+def _result(name: str, evidence: Evidence, runs: Sequence[Judged], measured: Measured) -> Result:
     metrics = {name: task.metric for name, task in tasks().items()}
-    return figures(runs, metrics, measured.noise)
+    return Result(name, evidence, len(runs), figures(runs, metrics, measured.noise))
 
 
 def keep_opinions(said: dict[Evidence, dict[str, Opinion]], file: Path) -> None:

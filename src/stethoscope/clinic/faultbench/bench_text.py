@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from stethoscope.clinic.faultbench.bench import Result
+from stethoscope.clinic.faultbench.bench import HELD_OUT, Result
 from stethoscope.clinic.faultbench.opinion import Evidence
 from stethoscope.clinic.faultbench.scoring import Figures, Share
 from stethoscope.clinic.faultbench.split import Part
@@ -22,7 +22,6 @@ HEADINGS = (
     "ECE",
     "checkpoint",
 )
-HELD_OUT = "held out, all"
 GOALS = (
     (
         HELD_OUT,

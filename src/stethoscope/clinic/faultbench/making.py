@@ -40,6 +40,7 @@ def context() -> ForkServerContext:
 
 def make(specimen: Specimen, folder: Path) -> Label:
     """Make a run below `folder`, unless it is there, and give its label."""
+    folder = folder.resolve()  # the processes of the run change to folders of their own
     file = folder / LABELS / f"{specimen.name}.json"
     if file.exists():
         return read_label(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +16,7 @@ from stethoscope.diagnose import Diagnosis, diagnose
 from stethoscope.errors import StethoscopeError
 
 ALARMED = frozenset({"sick", "at-risk"})
+DIGITS = 12  # of a probability: how near it is to 1 tells its log-odds
 
 
 class Evidence(StrEnum):
@@ -23,6 +24,14 @@ class Evidence(StrEnum):
 
     ALL = "logs, settings and code"
     LOGS = "logs alone"
+
+
+OR = " or "  # between the causes that a finding of another tool may stand for
+
+
+def either(causes: Iterable[str]) -> str:
+    """Several causes that are named as one."""
+    return OR.join(causes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,10 @@ class Opinion:
         """Whether somebody would be called."""
         return self.verdict in ALARMED
 
+    def names(self, acceptable: Set[str], first: int) -> bool:
+        """Whether one of the first causes is acceptable; of causes that are named as one, any."""
+        return any(not acceptable.isdisjoint(cause.split(OR)) for cause, _ in self.causes[:first])
+
 
 Tool = Callable[[Path, Task, Evidence], Opinion]
 
@@ -51,13 +64,13 @@ def stethoscope(home: Path, task: Task, evidence: Evidence) -> Opinion:
         if evidence is Evidence.ALL:
             return _opinion(diagnose(home / task.run, code=home), home)
         with tempfile.TemporaryDirectory() as folder:
-            logs = _only_logs(home / task.run, Path(folder) / "run", task)
+            logs = only_logs(home / task.run, Path(folder) / "run")
             return _opinion(diagnose(logs), logs)
     except StethoscopeError:
         return Opinion("unreadable")
 
 
-def _only_logs(run: Path, target: Path, task: Task) -> Path:
+def only_logs(run: Path, target: Path) -> Path:
     """The logs of a run in a folder of their own: no settings, no source, no checkpoints."""
     target.mkdir()
     for file in run.rglob("*"):
@@ -75,7 +88,7 @@ def _opinion(diagnosis: Diagnosis, home: Path) -> Opinion:
     shown = tuple((_below(where.file, home), where.line) for where in places if where.line is not None)
     return Opinion(
         diagnosis.verdict.value if isinstance(diagnosis.verdict, StrEnum) else str(diagnosis.verdict),
-        tuple((cause.name, round(cause.probability, 4)) for cause in causes),
+        tuple((cause.name, round(cause.probability, DIGITS)) for cause in causes),
         causes[0].onset if causes else None,
         _below(advised.path, home) if advised else None,
         shown,

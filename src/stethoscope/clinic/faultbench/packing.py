@@ -14,7 +14,7 @@ from stethoscope.errors import StethoscopeError
 
 KEPT = Path(__file__).parent / "kept.tar.xz"
 DICTIONARY = 64 << 20  # bytes: the sources of all runs are alike, and each is found in the one before
-WEIGHTS = frozenset({".pt", ".pth", ".ckpt"})  # of safetensors the header is read
+WEIGHTS = frozenset({".pt", ".pth", ".ckpt", ".state"})  # of safetensors the header is read
 
 
 def without_weights(home: Path) -> None:

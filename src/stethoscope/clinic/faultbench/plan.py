@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import cycle, islice
 
@@ -28,13 +28,18 @@ def full(tasks: Iterable[Task]) -> list[Specimen]:
 
 
 def small(tasks: Iterable[Task]) -> list[Specimen]:
-    """A sample of the full bench that CI scores: every task, and as many kinds of faults as it holds."""
+    """The runs that CI scores."""
+    return sample(full(tasks))
+
+
+def sample(every: Iterable[Specimen]) -> list[Specimen]:
+    """Some of the full bench: every task, every kind of fault, every level."""
     kinds = defaultdict(list)
-    for specimen in full(tasks):
+    for specimen in every:
         kinds[_kind(specimen)].append(specimen)
-    chosen = []
+    chosen: list[Specimen] = []
     for kind, share in CI_SHARES.items():
-        chosen += _spread(kinds[kind], round(share * CI_SIZE))
+        chosen += _spread(kinds[kind], round(share * CI_SIZE), chosen)
     return chosen
 
 
@@ -93,22 +98,52 @@ def _kind(specimen: Specimen) -> str:
     return "benign" if operators()[specimen.planted[0].form.operator].operator.benign else "single"
 
 
-def _spread(specimens: list[Specimen], count: int) -> list[Specimen]:
-    """Some of them: task by task in turn, and in each the kinds of faults in turn."""
+def _spread(specimens: list[Specimen], count: int, before: list[Specimen]) -> list[Specimen]:
+    """Some of them, task by task in turn: first what `before` and this sample have least of."""
     by_task: dict[str, list[Specimen]] = defaultdict(list)
-    for specimen in sorted(specimens, key=lambda one: zlib.crc32(one.name.encode())):
+    for specimen in specimens:
         by_task[specimen.task.name].append(specimen)
-    seen: set[str] = set()
+    homes = _homes(specimens)
+    operators, levels = _counted(before)
     chosen: list[Specimen] = []
     for name in cycle(by_task):
         if len(chosen) == count or not any(by_task.values()):
             return chosen
-        rest = by_task[name]
-        if not rest:
+        if not by_task[name]:
             continue
-        fresh = (one for one in rest if not {p.form.operator for p in one.planted} & seen)
-        taken = next(fresh, rest[0])
-        rest.remove(taken)
-        seen |= {planted.form.operator for planted in taken.planted}
+        taken = min(by_task[name], key=lambda one: _how_common(one, operators, levels, homes))
+        by_task[name].remove(taken)
         chosen.append(taken)
+        operators.update(planted.form.operator for planted in taken.planted)
+        levels.update(planted.level for planted in taken.planted)
     return chosen
+
+
+def _counted(specimens: list[Specimen]) -> tuple[Counter[str], Counter[int]]:
+    planted = [one for specimen in specimens for one in specimen.planted]
+    return Counter(one.form.operator for one in planted), Counter(one.level for one in planted)
+
+
+def _homes(specimens: list[Specimen]) -> Counter[str]:
+    """In how many tasks each operator is at home: what is rare is taken where it can be had."""
+    return Counter(
+        operator
+        for operator, _ in {
+            (planted.form.operator, specimen.task.name)
+            for specimen in specimens
+            for planted in specimen.planted
+        }
+    )
+
+
+def _how_common(
+    specimen: Specimen, operators: Counter[str], levels: Counter[int], homes: Counter[str]
+) -> tuple[int, int, int, int]:
+    """A key that is small for what was seldom taken; a hash of the name decides between equals."""
+    names = [planted.form.operator for planted in specimen.planted]
+    return (
+        sum(operators[name] for name in names),
+        sum(homes[name] for name in names),
+        sum(levels[planted.level] for planted in specimen.planted),
+        zlib.crc32(specimen.name.encode()),
+    )

@@ -33,7 +33,7 @@ class Judged:
 
     def is_right(self, first: int) -> bool:
         """Whether one of the first causes is right."""
-        return any(name in self.acceptable for name, _ in self.opinion.causes[:first])
+        return self.opinion.names(self.acceptable, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,31 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is measured of a tool on a set of runs."""
+    """What is measured of a tool on a set of runs.
+
+    Those of `planted` count every fault, whether it does harm or not: what a set tells in which that was not
+    measured.
+    """
 
     flagged: Share  # consequential faults that raise an alarm
     first: Share  # right cause first, of consequential faults
     first_three: Share
     latent_first_three: Share  # of faults that do no harm
+    planted_flagged: Share
+    planted_first: Share
+    planted_first_three: Share
     false_alarms: Share  # healthy and benign runs called sick or at risk
     calibration_error: float
     checkpoint: Share  # the advised one is within noise of the best
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Some runs whose probabilities are alike: the mean of these, how many are right, and of how many."""
+
+    probability: float
+    right: int
+    of: int
 
 
 def judged(label: Label, opinion: Opinion, cells: dict[Cell, bool]) -> Judged:
@@ -73,32 +89,41 @@ def judged(label: Label, opinion: Opinion, cells: dict[Cell, bool]) -> Judged:
 def figures(runs: Sequence[Judged], metrics: dict[str, Metric], noise: dict[str, float]) -> Figures:
     """Count what was right; `noise` is the spread of healthy scores in each task."""
     harmful = [run for run in runs if run.consequential]
-    latent = [run for run in runs if run.label.is_sick and run.consequential is False]
+    planted = [run for run in runs if run.label.is_sick]
+    latent = [run for run in planted if run.consequential is False]
     well = [run for run in runs if not run.label.is_sick]
     return Figures(
-        _share(harmful, lambda run: run.opinion.is_alarm),
-        _share(harmful, lambda run: run.is_right(1)),
-        _share(harmful, lambda run: run.is_right(3)),
-        _share(latent, lambda run: run.is_right(3)),
-        _share(well, lambda run: run.opinion.is_alarm),
+        share(harmful, lambda run: run.opinion.is_alarm),
+        share(harmful, lambda run: run.is_right(1)),
+        share(harmful, lambda run: run.is_right(3)),
+        share(latent, lambda run: run.is_right(3)),
+        share(planted, lambda run: run.opinion.is_alarm),
+        share(planted, lambda run: run.is_right(1)),
+        share(planted, lambda run: run.is_right(3)),
+        share(well, lambda run: run.opinion.is_alarm),
         calibration_error(runs),
         _checkpoints(runs, metrics, noise),
     )
 
 
-def _share(runs: Sequence[Judged], holds: Callable[[Judged], bool]) -> Share:
+def share(runs: Sequence[Judged], holds: Callable[[Judged], bool]) -> Share:
+    """Of how many of these runs something holds."""
     return Share(sum(bool(holds(run)) for run in runs), len(runs))
 
 
 def calibration_error(runs: Sequence[Judged]) -> float:
     """The mean distance between the probability of the first cause and how often it is right, in ten bins."""
-    named = [(run.opinion.causes[0][1], run.is_right(1)) for run in runs if run.opinion.causes]
-    if not named:
-        return math.nan
-    named.sort()
-    bins = [part for part in np.array_split(np.array(named, dtype=float), BINS) if len(part)]
-    apart = [len(part) * abs(part[:, 0].mean() - part[:, 1].mean()) for part in bins]
-    return float(sum(apart)) / len(named)
+    bins = reliability(runs)
+    named = sum(one.of for one in bins)
+    apart = sum(abs(one.of * one.probability - one.right) for one in bins)
+    return apart / named if named else math.nan
+
+
+def reliability(runs: Sequence[Judged]) -> list[Bin]:
+    """How often the first cause is right, by its probability, in ten bins of equal mass."""
+    named = sorted((run.opinion.causes[0][1], run.is_right(1)) for run in runs if run.opinion.causes)
+    parts = [part for part in np.array_split(np.array(named, dtype=float).reshape(-1, 2), BINS) if len(part)]
+    return [Bin(float(part[:, 0].mean()), int(part[:, 1].sum()), len(part)) for part in parts]
 
 
 def _checkpoints(runs: Sequence[Judged], metrics: dict[str, Metric], noise: dict[str, float]) -> Share:

@@ -96,7 +96,8 @@ def prepared(specimen: Specimen, project: Path) -> Prepared:
 def fits(specimen: Specimen) -> bool:
     """Whether everything can be planted together: one fault may take away what another one changes."""
     task = specimen.task
-    files = {name: (task.project / name).read_bytes() for name in task.sources}
+    healthy = {name: (task.project / name).read_bytes() for name in task.sources}
+    files = dict(healthy)
     needs = [(give.key, give.value) for one in specimen.planted for give in one.form.needs]
     if len(set(needs)) != len(dict(needs)):
         return False
@@ -104,7 +105,7 @@ def fits(specimen: Specimen) -> bool:
         for one in specimen.planted:
             _plant(one, files, task)
         for name, content in files.items():
-            if name.endswith(".py"):
+            if name.endswith(".py") and content != healthy[name]:
                 compile(content, name, "exec")
     except (StethoscopeError, SyntaxError):
         return False

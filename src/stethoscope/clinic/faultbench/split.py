@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from stethoscope.clinic.faultbench.label import Label
 
-TASKS = frozenset({"chargpt", "chargpt-ddp", "denoiser"})
+TASKS = frozenset({"chargpt", "chargpt_ddp", "denoiser"})
 ONE_IN = 5
 
 

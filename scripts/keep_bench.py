@@ -1,0 +1,41 @@
+"""Make the runs of FaultBench's CI tier and keep them with the package, as one compressed file.
+
+    .venv/bin/python scripts/keep_bench.py FOLDER [--jobs 2] [--only 12]
+
+What is made stays in FOLDER, so that a call goes on where the last one ended. `--only` makes that many of
+the runs and keeps nothing: to see how long all of them will take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from stethoscope.clinic.faultbench import bench, packing, plan
+from stethoscope.clinic.faultbench.task import tasks
+
+
+def main() -> None:
+    """Make the runs, pack them, and say how large the file is."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", type=int)
+    asked = parser.parse_args()
+    chosen = plan.small(tasks().values())
+    wanted = chosen[:: max(1, len(chosen) // asked.only)] if asked.only else chosen
+    begun = time.monotonic()
+    labels = bench.make_all(wanted, asked.folder, asked.jobs, _tell)
+    print(f"{len(labels)} runs in {time.monotonic() - begun:.0f} s")
+    if not asked.only:
+        packing.pack(asked.folder, [specimen.name for specimen in chosen], packing.KEPT)
+        print(f"wrote {packing.KEPT} ({packing.KEPT.stat().st_size / 1e6:.1f} MB)")
+
+
+def _tell(done: int, of: int, name: str) -> None:
+    print(f"{done}/{of} {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
