@@ -1,0 +1,34 @@
+"""The same samples, or the same random numbers, come again and again.
+
+## How it works
+Workers share a random stream or each go through all of a stream, a seed is set in every round, or a loop
+takes the first batch for ever. The network sees less than the data set seems to hold and learns that by
+heart.
+
+## How to tell it from its look-alikes
+Print a sum over each of the first batches, in two epochs and two workers: equal sums are equal batches. A
+data set that is only small overfits as well, but no batch comes twice within an epoch. Ranks that draw
+alike repeat across processes, not across workers.
+
+## What cures it
+Make the generator in the worker (`worker_init_fn`, `get_worker_info`), divide the stream among them, and seed
+once, before training.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+
+CAUSE = Cause(
+    title="The same data come again and again",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
+        Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
+        Evidence("overfit-gap", WEAK, "training learns by heart"),
+        Evidence("workers-repeat-each-other", -STRONG, "the workers are told apart", outcome=Outcome.CLEAR),
+        Evidence("chance-comes-again", -WEAK, "no round begins its chance anew", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="print a sum over each of the first batches of two epochs and compare",
+    leads_to=("overfitting",),
+)

@@ -1,0 +1,55 @@
+"""Training draws the same random numbers in every round.
+
+## What it checks
+Whether a training loop, or an evaluation inside it, sets the seed of everybody's random numbers to the same
+number each time it comes by; and whether each round takes the first batch of a loader that keeps its order.
+
+## Why it matters
+What is drawn behind the seed is what was drawn the last time: the order of an epoch, the crop, the dropped
+units, the noise. An evaluation that seeds so lets the next epoch begin with the shuffle of the one before.
+The first batch of a loader in order is one batch for ever.
+
+## When it is harmless
+What an evaluation seeds is only noted: its own scores are the better for it. A seed that counts along
+(`seed + epoch`), a generator of its own, and a seed whose effect is put back (`fork_rng`) leave training
+its chance. A loader that shuffles gives another first batch each time.
+
+## References
+- torch.random.fork_rng
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.data.repeated_chance import first_batches, seeds_again
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="DAT141", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report seeds that are set again, and loaders that are begun again."""
+    if not evaluations.walks:
+        raise InsufficientData("no training was found in the source")
+    seen: set[object] = set()
+    for walk in evaluations.walks:
+        for again in seeds_again(walk):
+            if again.seed.site.node not in seen:
+                seen.add(again.seed.site.node)
+                yield Finding(
+                    (again.seed.site.where, again.loop.source.where(again.loop.node)),
+                    f"`{again.seed.site.text}` comes by in every round: what is drawn behind it is the same",
+                    evidence={"seed": again.seed.site.text},
+                    severity=Severity.NOTE if again.aside else None,
+                    strength=0.5 if again.aside else 1.0,
+                )
+        for drawn, loader in first_batches(walk):
+            if drawn.site.node not in seen:
+                seen.add(drawn.site.node)
+                yield Finding(
+                    (drawn.site.where, loader.where),
+                    "each round takes the first batch of a loader in order: it is always the same",
+                    evidence={"drawn": drawn.site.text},
+                )

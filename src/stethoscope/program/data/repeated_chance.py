@@ -1,0 +1,239 @@
+"""Random numbers that come again: one stream for all workers, seeds in every round, first batches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.data.batches import datasets, is_loader
+from stethoscope.program.data.training_data import POSITIONAL, TrainingLoader, sources
+from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS, Walk
+from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.loop.moves import full_name
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.events import Call, Scope
+from stethoscope.program.walk.values import Applied, Constant, Instance, Site, Value, is_nothing
+from stethoscope.run import Source
+
+# fmt: off
+GENERATORS = frozenset({"default_rng", "RandomState", "Random", "Generator", "SeedSequence"})
+SEEDS_ALL = frozenset({
+    "torch.manual_seed", "torch.random.manual_seed", "torch.cuda.manual_seed", "torch.cuda.manual_seed_all",
+    "random.seed", "numpy.random.seed",
+})
+RESTORING = frozenset({
+    "fork_rng", "get_rng_state", "set_rng_state", "getstate", "setstate", "get_state", "set_state",
+})
+ASIDE = frozenset({"sample", "sampling", "generate", "plot", "visualize", "visualise", "preview", "demo", "log"})
+DRAWING = frozenset({
+    "rand", "randn", "randint", "random", "choice", "choices", "sample", "shuffle", "permutation", "uniform",
+    "normal", "integers", "randperm", "rand_like", "randn_like", "randrange", "standard_normal",
+})
+# fmt: on
+WORKERS_PLACE = 5  # of num_workers among the arguments of a loader
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedStream:
+    """A generator that every worker of a loader has a copy of, and where items draw from it."""
+
+    source: Source
+    made: ast.AST
+    drawn: ast.AST
+    name: str
+
+
+def shared_streams(loader: TrainingLoader) -> Iterator[SharedStream]:
+    """The generators that a data set makes for itself before its workers are begun."""
+    if not has_plain_workers(loader, 1) or loader.dataset is None:
+        return
+    for dataset in datasets(loader.run, loader.dataset):
+        if isinstance(dataset, Instance):
+            yield from _streams_of(loader.run.index, dataset.cls)
+
+
+def has_plain_workers(loader: TrainingLoader, least: int) -> bool:
+    """Whether a loader has at least so many workers, and nothing tells them apart."""
+    options = loader.options
+    given = loader.made.args
+    workers = given[WORKERS_PLACE] if len(given) > WORKERS_PLACE else options.get("num_workers")
+    init = options.get("worker_init_fn")
+    is_plain = init is None or is_nothing(init)
+    is_known = isinstance(workers, Constant) and isinstance(workers.value, int)
+    return is_plain and loader.options_known and is_known and _number(workers) >= least
+
+
+def _number(value: Value | None) -> int:
+    known = value.value if isinstance(value, Constant) else 0
+    return known if isinstance(known, int) else 0
+
+
+def _streams_of(index: Index, cls: Class) -> Iterator[SharedStream]:
+    lineage = index.lineage(cls)
+    methods = {name: one for base in reversed(lineage) for name, one in base.methods.items()}
+    init, item = methods.get("__init__"), methods.get("__getitem__") or methods.get("__iter__")
+    if init is None or item is None or _tells_workers_apart(methods):
+        return
+    for name, node in _generators(init):
+        if any(name in _set_in(method) for one, method in methods.items() if one != "__init__"):
+            continue  # made anew while it is used
+        drawn = next((one for one in _reached(methods, item) if _draws_from(one, name)), None)
+        if drawn is not None:
+            yield SharedStream(init.source, node, drawn, f"self.{name}")
+
+
+def _tells_workers_apart(methods: dict[str, Function]) -> bool:
+    return any("get_worker_info" in ast.unparse(method.node) for method in methods.values())
+
+
+def _generators(init: Function) -> Iterator[tuple[str, ast.AST]]:
+    """`self.rng = np.random.default_rng(seed)`."""
+    for node in own_nodes(init.node):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=made):
+                calls = (one for one in all_nodes(made) if isinstance(one, ast.Call))
+                if any(bare_name(one) in GENERATORS for one in calls):
+                    yield name, node
+
+
+def _set_in(method: Function) -> set[str]:
+    stored = (node for node in own_nodes(method.node) if isinstance(node, ast.Attribute))
+    return {node.attr for node in stored if isinstance(node.ctx, ast.Store)}
+
+
+def _reached(methods: dict[str, Function], item: Function) -> Iterator[ast.AST]:
+    """The nodes of what makes an item, and of the methods that it calls."""
+    yield from own_nodes(item.node)
+    for node in own_nodes(item.node):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if name in methods:
+                yield from own_nodes(methods[name].node)
+
+
+def _draws_from(node: ast.AST, name: str) -> bool:
+    """`self.rng.random()`, `torch.rand(2, generator=self.rng)`."""
+    if not isinstance(node, ast.Call):
+        return False
+    match node.func:
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=found)) if found == name:
+            return True
+    given = (keyword.value for keyword in node.keywords if keyword.arg == "generator")
+    return any(ast.unparse(one) == f"self.{name}" for one in given)
+
+
+def repeated_stream(loader: TrainingLoader) -> Class | None:
+    """The stream of data that every worker goes through as a whole."""
+    if not has_plain_workers(loader, 2) or loader.dataset is None:
+        return None
+    for dataset in datasets(loader.run, loader.dataset):
+        if not isinstance(dataset, Instance):
+            continue
+        index = loader.run.index
+        bases = {base.rpartition(".")[2] for base in index.outside_bases(dataset.cls)}
+        text = " ".join(ast.unparse(one.node) for one in index.lineage(dataset.cls))
+        if "IterableDataset" in bases and not _is_random_or_split(index, dataset.cls, text):
+            return dataset.cls
+    return None
+
+
+def _is_random_or_split(index: Index, cls: Class, text: str) -> bool:
+    """Whether workers are told apart, or draw at random: each with a seed of its own."""
+    spoken = ("worker", "rank", "shard", "node_split", "split_by")
+    order = index.method(cls, "__iter__")
+    nodes = own_nodes(order.node) if order is not None else ()
+    draws = any(isinstance(one, ast.Call) and bare_name(one) in DRAWING for one in nodes)
+    hands_on = any(
+        isinstance(one, ast.Call) and bare_name(one) in {"load_dataset", "WebDataset"} for one in nodes
+    )
+    return draws or hands_on or order is None or any(word in text for word in spoken)
+
+
+# --- seeds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeedAgain:
+    """A seed that is set to the same number in every round of a training loop.
+
+    `aside` says that a function sets it which only measures or shows what was learned.
+    """
+
+    seed: Call
+    loop: Scope
+    aside: bool
+
+
+def seeds_again(walk: Walk) -> Iterator[SeedAgain]:
+    """The seeds that training sets again and again."""
+    for event in walk.trace.events:
+        if not isinstance(event, Call) or full_name(event) not in SEEDS_ALL or not event.args:
+            continue
+        loop = next((s for s in event.scopes() if s.kind == "loop" and id(s) in walk.training_scopes), None)
+        if loop is None or not isinstance(event.args[0], Constant) or _is_put_back(event):
+            continue
+        conditions = [s for s in event.scopes() if s.kind == "if" and _is_inside(s, loop)]
+        if not conditions or any(scope.kind == "call" for scope in _up_to(event, loop)):
+            yield SeedAgain(event, loop, any(_is_aside(scope) for scope in _up_to(event, loop)))
+
+
+def _is_aside(scope: Scope) -> bool:
+    spoken = set(words(getattr(scope.node, "name", ""))) if scope.kind == "call" else set()
+    return bool(spoken & (EVALUATION_WORDS | ASIDE))
+
+
+def _up_to(event: Call, loop: Scope) -> Iterator[Scope]:
+    for scope in event.scopes():
+        if scope is loop:
+            return
+        yield scope
+
+
+def _is_inside(scope: Scope, loop: Scope) -> bool:
+    return any(one is loop for one in scope.outwards())
+
+
+def _is_put_back(event: Call) -> bool:
+    """Whether the numbers are set back behind it: by `fork_rng`, or by the state from before."""
+    if any(scope.kind == "with" and "rng" in ast.unparse(scope.node) for scope in event.scopes()):
+        return True
+    around = event.within[-1].node if event.within else event.site.source.tree
+    return any(isinstance(one, ast.Call) and bare_name(one) in RESTORING for one in all_nodes(around))
+
+
+# --- first batches
+
+
+def first_batches(walk: Walk) -> Iterator[tuple[Call, Site]]:
+    """`next(iter(loader))` in a training loop, of a loader that keeps its order."""
+    for event in walk.trace.events:
+        if not isinstance(event, Call) or event.name != "next" or not event.args:
+            continue
+        begun = event.args[0]
+        node = event.site.node
+        is_begun_here = isinstance(node, ast.Call) and bool(node.args) and _is_iter(node.args[0])
+        in_loop = any(s.kind == "loop" and id(s) in walk.training_scopes for s in event.scopes())
+        if not is_begun_here or not in_loop or not isinstance(begun, Applied):
+            continue
+        for loader in sources(begun, walk.trace.run):
+            if is_loader(loader) and _keeps_order(loader) and _is_trained_on(walk, event):
+                yield event, loader.site
+
+
+def _is_iter(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and bare_name(node) == "iter"
+
+
+def _keeps_order(loader: Applied) -> bool:
+    options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
+    shuffle = options.get("shuffle")
+    is_off = shuffle is None or (isinstance(shuffle, Constant) and not shuffle.value)
+    return is_off and not {"sampler", "batch_sampler"} & options.keys()
+
+
+def _is_trained_on(walk: Walk, event: Call) -> bool:
+    """Whether the innermost loop around a draw holds a backward pass, and no evaluation does."""
+    inner = next((scope for scope in event.scopes() if scope.kind in {"loop", "call"}), None)
+    return inner is not None and id(inner) in walk.training_scopes
