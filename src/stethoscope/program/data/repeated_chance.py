@@ -27,7 +27,9 @@ SEEDS_ALL = frozenset({
 RESTORING = frozenset({
     "fork_rng", "get_rng_state", "set_rng_state", "getstate", "setstate", "get_state", "set_state",
 })
-ASIDE = frozenset({"sample", "sampling", "generate", "plot", "visualize", "visualise", "preview", "demo", "log"})
+ASIDE = frozenset({
+    "sample", "sampling", "generate", "plot", "visualize", "visualise", "preview", "demo", "log",
+})
 DRAWING = frozenset({
     "rand", "randn", "randint", "random", "choice", "choices", "sample", "shuffle", "permutation", "uniform",
     "normal", "integers", "randperm", "rand_like", "randn_like", "randrange", "standard_normal",
