@@ -39,6 +39,7 @@ CAUSE = Cause(
     title="A corrupt or extreme batch",
     prior=COMMON,
     evidence=(
+        Evidence("gradients-grow-until-they-overflow", -STRONG, "gradients had grown for many steps before"),
         Evidence("divergence", STRONG, "one step carried the loss away", when=_in_one_step),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),

@@ -14,12 +14,15 @@ Treat the growth: learning rate, loss weights, unbounded activations. Not the sc
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Gradients grow over the run",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "gradients-grow-until-they-overflow", STRONG, "the gradient grows from line to line to the end"
+        ),
         Evidence(
             "loss-scale-collapse",
             MODERATE,

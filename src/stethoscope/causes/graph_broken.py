@@ -13,12 +13,15 @@ Take the network out of `no_grad`; cut off only targets.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The loss has no way back to the weights",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "no-gradient-arrives", STRONG, "the gradient is exactly zero from the first step to the last"
+        ),
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence(

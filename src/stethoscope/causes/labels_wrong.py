@@ -13,7 +13,7 @@ Look at a few samples with their labels as the model receives them, after every 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -25,6 +25,10 @@ def _train_falls(finding: Finding) -> bool:
     return _at_chance(finding) and finding.evidence.get("train_falls") is True
 
 
+def _nothing_is_labelled(finding: Finding) -> bool:
+    return finding.evidence.get("disguised") is True and finding.evidence.get("from_the_start") is True
+
+
 CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
@@ -34,6 +38,12 @@ CAUSE = Cause(
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
+        Evidence(
+            "non-finite-values",
+            STRONG,
+            "from the first step on the loss is the mean over no label at all",
+            when=_nothing_is_labelled,
+        ),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
     ),
     confirm_by="look at a few samples with their labels as the model receives them",

@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
         Evidence("metric-contradicts-its-loss", DECISIVE, "the metric says less than its own loss allows"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),

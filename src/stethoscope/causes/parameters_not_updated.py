@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),
         Evidence(
             "loss-plateau",
             DECISIVE,

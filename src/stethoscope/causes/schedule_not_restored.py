@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The schedule or the average is not restored at a resume",
     prior=COMMON,
     evidence=(
+        Evidence("rate-warms-up-again", STRONG, "the rate warms up once more in the middle of the run"),
         Evidence("schedule-fast-forward", DECISIVE, "the schedule is replayed or begun anew"),
         Evidence("ema-counter-reset", STRONG, "the average or its count begins anew"),
     ),

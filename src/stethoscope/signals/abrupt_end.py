@@ -108,7 +108,7 @@ def _manner(event: Event) -> Manner:
         case EventKind.KILLED:
             return Manner.SCHEDULER if _ASKED_TO_STOP.search(said) else Manner.KILLED
         case EventKind.CRASHED:
-            return Manner.CRASHED
+            return Manner.DEVICE if _DEVICE_FAULT.search(said) else Manner.CRASHED
         case _:
             return _of_an_exception(event)
 

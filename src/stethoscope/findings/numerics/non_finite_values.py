@@ -101,7 +101,7 @@ def examine(
         yield _lasting(fatal, every, bool(disguised), precision, skipped)
     elif disguised is not None:
         yield disguised
-    elif (said := _said(announcements)) is not None:
+    elif (said := _said(announcements, precision)) is not None:
         yield said
     else:
         yield from _lost([one for one in bad if not one.lasting], skipped)
@@ -155,13 +155,23 @@ def _is_fatal(one: Bad, every: EverySeries, total: str) -> bool:
     if not one.lasting:
         return False
     if one.seen.pattern is Pattern.ALL:
-        # A column that never held a number was never measured, unless it is the loss of the run itself.
-        return name == total and not (_finite_losses(every) and not _bad_terms(every))
+        # A column that never held a number was never measured, unless it is the loss of the run itself, or
+        # all there is of it.
+        if name == total:
+            return not (_finite_losses(every) and not _bad_terms(every))
+        return _is_loss(name) and _no_loss_was_ever_a_number(every)
     if _is_error(name):
         return True
     if _is_gradient(name):
         return one.seen.longest >= LONG
     return _is_lost(one, every, total)
+
+
+def _no_loss_was_ever_a_number(every: EverySeries) -> bool:
+    """Whether no loss of any name holds a number, over so many lines that it is no accident."""
+    losses = [name for name in every.series if _is_loss(name) or name.startswith("val/loss/")]
+    long = any(len(every.series[name]) >= FEW for name in losses)
+    return long and all(every.bad(name).pattern is Pattern.ALL for name in losses)
 
 
 def _is_lost(one: Bad, every: EverySeries, total: str) -> bool:
@@ -213,6 +223,7 @@ def _lasting(
             "pattern": "permanent",
             "only_component": lone,
             "first_component": lone or _first_term(fatal),
+            "from_the_start": bool(first.seen.pattern is Pattern.ALL),
             "scaler_logged": precision.scaled,
             "huge_finite": first.seen.huge,
             "disguised": disguised,
@@ -264,12 +275,19 @@ def _disguised(every: EverySeries) -> Finding | None:
         (loss.where(first, int(steps[-1])), grads.where(first, int(steps[-1]))),
         f"loss is exactly 0.0 at {count:,} logged steps from step {first:,} where the gradient norm is NaN: "
         "a NaN loss in disguise",
-        {"series": "loss", "first_bad_step": first, "count": count, "pattern": "sporadic", "disguised": True},
+        {
+            "series": "loss",
+            "first_bad_step": first,
+            "count": count,
+            "pattern": "sporadic",
+            "disguised": True,
+            "from_the_start": count == len(loss),
+        },
         onset=first,
     )
 
 
-def _said(announcements: Announcements | None) -> Finding | None:
+def _said(announcements: Announcements | None, precision: MixedPrecision) -> Finding | None:
     """The trainer's own word that the loss was not finite, where no curve shows it."""
     said = announcements.of(EventKind.NON_FINITE) if announcements else ()
     if not said:
@@ -278,7 +296,13 @@ def _said(announcements: Announcements | None) -> Finding | None:
     return Finding(
         Where(first.file, line=first.line),
         f"the trainer reported a non-finite value: {first.message.strip()[:120]}",
-        {"series": "", "count": len(said), "pattern": "message", "first_bad_step": first.step or 0},
+        {
+            "series": "",
+            "count": len(said),
+            "pattern": "message",
+            "first_bad_step": first.step or 0,
+            "scaler_logged": precision.scaled,
+        },
         onset=first.step,
         strength=0.8,
     )

@@ -85,7 +85,9 @@ _SIGNS = (
     ),
     _sign(
         EventKind.CRASHED,
-        "segmentation fault|core dumped|sigsegv|sigabrt|illegal instruction",
+        "segmentation fault|core dumped|sigsegv|sigabrt|illegal instruction|cuda error|xid",
+        r"\bCUDA [Ee]rror: (?:unspecified launch failure|an illegal|unknown error|misaligned|uncorrectable)",
+        r"\bNVRM: Xid\b",
         r"^\s*(?:Fatal Python error: )?(?:Segmentation fault|Illegal instruction|Aborted)\b",
         r"\(core dumped\)\s*$",
         r"\bSIG(?:SEGV|ABRT)\)? received\b",
