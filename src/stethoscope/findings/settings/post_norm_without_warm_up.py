@@ -32,6 +32,7 @@ RULE = Rule(code="SET133", since="0.3", severity=Severity.WARNING, subject=Subje
 
 FEW = 10  # steps
 SHORT = 0.005  # of the run
+SHORT_OF_FEW = 0.02  # of a run so short that its warm-up has few steps
 HIGH = 1e-3  # what Adam is mostly used with; without a warm-up post-norm networks want a tenth of it
 
 
@@ -44,7 +45,8 @@ def examine(norms: NormOrder, warm_up: WarmUp, plan: TrainingPlan, start: Starti
         raise InsufficientData("the learning rate is not known")
     if not norms.post or not start.from_scratch or rate < HIGH or not _is_adam(plan) or plan.extent.is_trial:
         return
-    if warm_up.share <= SHORT or (warm_up.steps is not None and warm_up.steps <= FEW):
+    few = warm_up.steps is not None and warm_up.steps <= FEW and warm_up.share <= SHORT_OF_FEW
+    if warm_up.share <= SHORT or few:
         yield Finding(
             (*warm_up.where, *norms.where),
             f"{warm_up.said}, the rate goes up to {rate:g}, and the network norms its sums: such a "

@@ -1,0 +1,52 @@
+"""Batch norm takes its statistics from two samples.
+
+## What it checks
+Whether the source makes batch norms whose statistics are neither shared between devices nor frozen, and how
+many samples a device has at a time. Gathered gradients do not help: each batch is normed by itself.
+
+## Why it matters
+The mean and deviation of two samples are mostly noise. In training each sample is normed by its neighbour;
+in evaluation by an average over all of them, which is another network. The training loss looks fine and
+validation is poor and erratic.
+
+## When it is harmless
+Three or four samples are noted: on large pictures each holds many places, and such trainings are common.
+Group, instance and layer norm do not look at other samples. Frozen and synchronised norms are not looked
+at.
+
+## References
+- Wu and He, Group Normalization, 2018: error by batch size
+- Wu and Johnson, Rethinking "Batch" in BatchNorm, 2021
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.signals.batch_norms import BatchNorms
+from stethoscope.signals.training_plan import TrainingPlan
+
+RULE = Rule(code="SET134", since="0.3", severity=Severity.WARNING, subject=Subject.SETTINGS)
+
+TOO_FEW = 2
+FEW = 4
+
+
+def examine(norms: BatchNorms, plan: TrainingPlan) -> Iterator[Finding]:
+    """Fire where a device has so few samples that their statistics are noise."""
+    if not norms.made:
+        return
+    asked = plan["batch per device"].only()
+    number = asked.amount.number if asked is not None else None
+    if asked is None or number is None or number < 1:
+        raise InsufficientData("the settings do not name one batch size")
+    if number <= FEW:
+        yield Finding(
+            (asked.setting.where, *norms.made[:2]),
+            f"{asked.name} is {number:g}, and batch norm takes its mean and deviation "
+            "from each batch by itself",
+            evidence={"batch": number, "layers": len(norms.made)},
+            strength=1.0 if number <= TOO_FEW else 0.0,
+            severity=None if number <= TOO_FEW else Severity.NOTE,
+        )

@@ -1,0 +1,52 @@
+"""The batch norms that the source trains, and whether they see more than one device's batch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.weights.layers import kind_of
+from stethoscope.run import Program, Run, Where
+from stethoscope.signals.missing import NO_SOURCE, Missing
+
+_PLAIN = re.compile(r"^BatchNorm[123]d$")
+# Statistics that are shared between devices, frozen, or not kept.
+_OTHERWISE = re.compile(
+    r"SyncBatchNorm|convert_sync_batchnorm|FrozenBatchNorm|freeze_?bn|bn_?eval|norm_eval|track_running_stats\s*=\s*False"
+    r"|momentum\s*=\s*None|update_bn|BatchRenorm|GhostBatchNorm",
+    re.IGNORECASE,
+)
+_SWITCHES = frozenset(
+    {"sync_bn", "syncbn", "sync_batchnorm", "freeze_bn", "norm_eval", "bn_eval", "frozen_bn"}
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchNorms:
+    """Where plain batch norms are made; none where statistics are shared, frozen or not kept."""
+
+    made: tuple[Where, ...]
+
+
+def measure(run: Run) -> BatchNorms | Missing:
+    """Look for the layers in the source, and for what takes their statistics elsewhere."""
+    if run.program is None or not run.program.sources:
+        return NO_SOURCE
+    switched = any(one.leaf.lower() in _SWITCHES and one.value for one in run.recipe or ())
+    return BatchNorms(() if switched else _made(run.program))
+
+
+@remembered
+def _made(program: Program) -> tuple[Where, ...]:
+    if any(_OTHERWISE.search(source.text) for source in program):
+        return ()
+    return tuple(
+        source.where(call)
+        for source in program
+        if "BatchNorm" in source.text
+        for call in all_nodes(source.tree, ast.Call)
+        if _PLAIN.match(kind_of(call))
+    )
