@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stethoscope.run import Run
+from stethoscope.run import Run, Series
 from stethoscope.signals.missing import Missing
 
 
@@ -26,4 +26,15 @@ def measure(run: Run) -> Epochs | Missing:
     passed = float(np.ptp(finite.values))
     if passed <= 0.0:
         return Missing("less than one epoch was logged")
-    return Epochs(float(finite.steps[-1] - finite.steps[0]) / passed)
+    return Epochs(_between_turns(finite) or float(finite.steps[-1] - finite.steps[0]) / passed)
+
+
+def _between_turns(epochs: Series) -> float | None:
+    """The steps from turn to turn, where epochs are counted in whole numbers and the last one is not over."""
+    if bool(np.any(epochs.values != np.rint(epochs.values))):
+        return None
+    turns = np.flatnonzero(np.diff(epochs.values) > 0.0) + 1
+    if len(turns) < 2:
+        return None
+    first, last = int(turns[0]), int(turns[-1])
+    return float(epochs.steps[last] - epochs.steps[first]) / float(epochs.values[last] - epochs.values[first])

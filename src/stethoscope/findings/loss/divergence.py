@@ -12,7 +12,8 @@ checkpoint from the useless ones, and says which change to look at.
 
 ## When it is harmless
 A curriculum raises the loss because the task becomes harder; a validation metric that improves meanwhile
-says so even where no difficulty was logged. A loss term that is switched on, or a
+says so even where no difficulty was logged. Where the difficulty has come to rest and the loss still rises,
+the difficulty does not explain it. A loss term that is switched on, or a
 regulariser that grows by design, adds to the total. The losses of a generator and a discriminator rise and
 fall against each other, and those of reinforcement learning do not measure progress: both are left alone.
 
@@ -27,6 +28,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.common_axis import on_axis_of
+from stethoscope.detectors.confounding import given_difficulty
 from stethoscope.detectors.divergence import LEAST_POINTS, Rise, blow_up, rise
 from stethoscope.detectors.following import follows
 from stethoscope.detectors.leap import leap
@@ -85,7 +87,7 @@ def _explanation(
             if difficulty is None:
                 return "a curriculum in the settings"
             if follows(loss.series.finite(), difficulty, seen.best_step):
-                return "the difficulty"
+                return "" if _rises_beyond(seen, loss.series.finite(), difficulty) else "the difficulty"
         span = int(loss.series.steps[-1] - loss.series.steps[0])
         reach = max(2 * loss.series.cadence(), int(NEAR * span))
         switched = [point for point in changes.near(seen.onset, reach) if point.kind == "term"]
@@ -96,6 +98,19 @@ def _explanation(
     if rates is not None and rates.still_warming_up and seen.ratio < 2.0:
         return "the warm-up of the learning rate"
     return ""
+
+
+def _rises_beyond(seen: Rise, series: Series, difficulty: Series) -> bool:
+    """Whether the loss goes on rising where the difficulty has come to rest, by as much as matters."""
+    late = series.between(seen.best_step, int(series.steps[-1]))
+    known = given_difficulty(
+        late.steps, late.values, np.interp(late.steps, difficulty.steps, difficulty.values)
+    )
+    if known is None or not known.rises_beyond:
+        return False
+    equal = late.values[-known.equal :]
+    part = max(1, len(equal) // 4)
+    return float(np.median(equal[-part:])) >= LEAST_RATIO * float(np.median(equal[:part]))
 
 
 def _carried_by(seen: Rise, loss: TrainLoss) -> str:

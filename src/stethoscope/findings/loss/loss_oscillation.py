@@ -3,7 +3,9 @@
 ## What it checks
 The periodogram of the detrended loss against that of noise with the same memory. A swing is reported when
 it stands out, at least four periods are seen, and half its height exceeds a quarter of the loss's level.
-The period is compared with that of the learning rate and with the length of an epoch.
+The period is compared with that of the learning rate and with the length of an epoch. Where the length of an
+epoch is known and no period stands out by itself, the loss is folded by epochs: whether every one of them
+repeats one shape.
 
 ## Why it matters
 A large regular swing means that the loss depends on where in the data, or in a cycle of some controller,
@@ -12,7 +14,8 @@ the run is: unshuffled data, a rate at the edge of stability, weights that chase
 ## When it is harmless
 A cyclic learning rate makes the loss swing with it. A period shorter than an epoch is the order of the
 samples (batches grouped by length, for one). Small steps at the start of every epoch are the
-memory of the data seen before. The losses of adversaries swing by nature.
+memory of the data seen before, and so is a staircase that goes down by a step in every epoch. The losses of
+adversaries swing by nature.
 
 ## References
 - Vaughan, "A simple test for periodic signals in red noise", 2005
@@ -26,8 +29,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.periodicity import LEAST_POINTS, Swing, swing
+from stethoscope.detectors.phase_folding import fold
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Series
+from stethoscope.run import Series, Steps, Values
 from stethoscope.signals.epochs import Epochs
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
@@ -39,6 +43,8 @@ LARGE = 0.25  # half the height of the swing, relative to the level
 DOMINANT = 0.25  # share of the detrended variance; below it the swing drowns in other movements
 RATE_CYCLE = "learning-rate cycle"
 WITHIN_EPOCH = "order within the epoch"
+RARE = 0.002  # chance of a shape that epochs repeat without one
+STAIRCASE = 2.0  # times what the level moves within an epoch; a step of a staircase is half of that high
 SAME = 0.15  # relative difference at which two periods are the same
 
 
@@ -53,7 +59,10 @@ def examine(
         return
     late = series.select(slice(len(series) // 10, None))  # the first fall is no swing
     positive = bool(np.all(late.values > 0.0))
-    seen = swing(late.steps, np.log(late.values) if positive else late.values)
+    values = np.log(late.values) if positive else late.values
+    seen = swing(late.steps, values)
+    if (seen is None or seen.share < DOMINANT) and epochs is not None:
+        seen = _by_epochs(late.steps, values, epochs.steps_per_epoch)
     if seen is None or seen.share < DOMINANT:
         return
     # In the logarithm an amplitude is a factor, which holds along a curve that falls by orders of magnitude.
@@ -62,6 +71,15 @@ def examine(
     if relative < LARGE:
         return
     yield _finding(seen, relative, late, _match(seen.period, _known_periods(rates, epochs, validation)))
+
+
+def _by_epochs(steps: Steps, values: Values, epoch: float) -> Swing | None:
+    """The shape that every epoch repeats, unless it is a step of a staircase."""
+    folded = fold(steps, values, epoch)
+    if folded is None or folded.p > RARE or folded.amplitude < STAIRCASE * folded.drift:
+        return None
+    surprise = -math.log(folded.p)
+    return Swing(epoch, folded.periods, folded.amplitude, folded.share, surprise, -math.log(RARE))
 
 
 def _match(period: float, known: dict[str, float]) -> str:
