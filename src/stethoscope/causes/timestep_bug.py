@@ -1,0 +1,44 @@
+"""The network does not know how much noise is in its input.
+
+## How it works
+The level is cast to zero, turned round or drawn for the network alone on its way into the embedding. The
+best that a network can do then is to answer for all levels at once: the loss settles at the level of a
+network that is told nothing.
+
+## How to tell it from its look-alikes
+Shuffle the levels among the samples of a batch: the loss of this network does not change. Where corruption
+and network differ by a factor that moves with training, it does. A learning rate that is too low leaves the
+loss falling.
+
+## What cures it
+Hand the network the level that the corruption used, in the unit that its embedding expects.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _is_foreign(finding: Finding) -> bool:
+    return "used" in finding.evidence
+
+
+CAUSE = Cause(
+    title="The network is told the wrong noise level",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("noise-level-mistold", DECISIVE, "the level is cut or turned round on its way in"),
+        Evidence(
+            "network-told-another-noise-level",
+            STRONG,
+            "the network is told a level that was drawn for it alone",
+            when=_is_foreign,
+        ),
+        Evidence("loss-plateau", WEAK, "the loss settles early"),
+        Evidence(
+            "noise-level-mistold", -STRONG, "the level reaches the network whole", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="shuffle the levels within a batch: the loss does not change",
+)
