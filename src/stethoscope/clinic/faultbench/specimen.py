@@ -93,6 +93,17 @@ def prepared(specimen: Specimen, project: Path) -> Prepared:
     return Prepared(nuisances | needs, steps, tuple(_places(before, files)))
 
 
+def program_of(specimen: Specimen, project: Path) -> None:
+    """Write a specimen's source and settings alone, all that is not planted as its task has it."""
+    task = specimen.task
+    files = {name: (task.project / name).read_bytes() for name in task.sources}
+    for give in (give for one in specimen.planted for give in one.form.needs):
+        _give(files, task.settings, give.key, give.value)
+    for one in specimen.planted:
+        _plant(one, files, task)
+    _write(files, project)
+
+
 def fits(specimen: Specimen) -> bool:
     """Whether everything can be planted together: one fault may take away what another one changes."""
     task = specimen.task
