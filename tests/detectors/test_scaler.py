@@ -90,3 +90,30 @@ def test_nothing_strange_breaks_it(values: list[float]) -> None:
     path = scaler.path(np.arange(len(values)), np.array(values, dtype=np.float64))
     scaler.decline(path)
     scaler.hazard(scaler.after_search(path))
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(1e-3, 19_000), (5e-3, 3200), (1e-2, 1600)])
+def test_a_scale_falls_below_one_after_so_many_steps(rate: float, steps: int) -> None:
+    assert scaler.steps_until_below_one(16, rate, 2000) == pytest.approx(steps, rel=0.03)
+    assert scaler.steps_until_below_one(16, 1e-4, 2000) == float("inf")
+    assert scaler.steps_until_below_one(-3, rate, 2000) == 0.0
+
+
+def test_the_chance_of_a_supercritical_rate_follows_the_counts() -> None:
+    expected = 10_000 / 2886
+    assert scaler.chance_supercritical(0, 10_000, 2000) < 0.02
+    assert 0.2 < scaler.chance_supercritical(round(expected), 10_000, 2000) < 0.8
+    assert scaler.chance_supercritical(40, 10_000, 2000) > 0.999
+
+
+def test_the_scale_tells_the_largest_gradient() -> None:
+    assert scaler.largest_gradient(16) == pytest.approx(65504.0 / 65536.0)
+    assert scaler.largest_gradient(-3) == 65504.0 * 8.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_healthy_scaler_is_in_balance_and_a_falling_one_is_not(seed: int) -> None:
+    healthy = scaler.path(*simulated(40_000, ceiling(15.0), seed))
+    falling = scaler.path(*simulated(10_000, forward(5e-3), seed))
+    assert scaler.in_balance(scaler.after_search(healthy))
+    assert not scaler.in_balance(scaler.after_search(falling))

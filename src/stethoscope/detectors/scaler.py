@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stethoscope.detectors.distributions import chi2_tail, clopper_pearson
+from stethoscope.detectors.distributions import beta_cdf, chi2_tail, clopper_pearson
 from stethoscope.run import Steps, Values
 
 TORCH_GROWTH_INTERVAL = 2000
@@ -24,6 +24,7 @@ SEARCH_STEPS = 64
 SETTLED = 7.0  # where overflows still come, waiting this many usual gaps for one has a chance of 0.1 %
 UNDERFLOW = -14  # at 2^-14 a scale pushes ordinary gradients below the smallest half-precision number
 LEAST_FALL = 4  # octaves; smaller falls are ordinary moves of a healthy scaler
+BAND = 2  # octaves around its usual level within which a scaler in balance moves
 LEAST_SKIPS = 5  # below this the hazard test cannot tell forward overflows from backward ones
 
 
@@ -187,6 +188,33 @@ def rate_interval(skips: int, steps: int) -> tuple[float, float]:
     """The confidence interval of the overflow rate."""
     trials = max(steps, skips, 1)
     return clopper_pearson(skips, trials)
+
+
+def chance_supercritical(skips: int, steps: int, growth_interval: int) -> float:
+    """How likely overflows are to come faster than growth can repair, by nothing but these counts."""
+    trials = max(steps, skips, 1)
+    # Jeffreys' prior: half an overflow and half a clean step.
+    return 1.0 - beta_cdf(critical_rate(growth_interval), skips + 0.5, trials - skips + 0.5)
+
+
+def steps_until_below_one(octave: int, rate: float, growth_interval: int) -> float:
+    """The steps that the scale takes down to 1 at a constant overflow rate; infinity for never."""
+    falling = -drift(rate, growth_interval)
+    return max(octave, 0) / falling if falling > 0.0 else math.inf
+
+
+def largest_gradient(octave: int) -> float:
+    """The largest half-precision gradient that a scale leaves unharmed, about what the model has at most."""
+    return math.ldexp(FP16_MAX, -octave)
+
+
+def in_balance(settled: ScalerPath) -> bool:
+    """Whether a path without its search moves as a healthy one does: around one level, with few overflows."""
+    if len(settled.octaves) == 0:
+        return False
+    usual = int(np.median(settled.octaves))
+    near = bool(np.all(np.abs(settled.octaves - usual) <= BAND))
+    return near and settled.skips <= max(1.0, settled.length / settled.growth_interval)
 
 
 def hazard(whole: ScalerPath) -> Hazard | None:

@@ -23,9 +23,10 @@ opposite of this problem.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from stethoscope.detectors.scaler import Decline, decline, drift
+from stethoscope.detectors.scaler import Decline, chance_supercritical, decline, steps_until_below_one
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.signals.loss_scale import LossScale
 
@@ -66,7 +67,7 @@ def _meaning(fall: Decline) -> str:
 
 
 def _evidence(fall: Decline, growth_interval: int) -> dict[str, object]:
-    falling = -drift(fall.rate, growth_interval)
+    left = steps_until_below_one(fall.to_octave, fall.rate, growth_interval)
     evidence: dict[str, object] = {
         "from_scale": 2.0**fall.from_octave,
         "to_scale": 2.0**fall.to_octave,
@@ -75,11 +76,14 @@ def _evidence(fall: Decline, growth_interval: int) -> dict[str, object]:
         "skip_rate_low": fall.rate_low,
         "critical_rate": fall.critical_rate,
         "supercritical": fall.supercritical,
+        "chance_supercritical": round(
+            chance_supercritical(fall.skips, fall.last_step - fall.first_step, growth_interval), 4
+        ),
         "growth_interval": growth_interval,
         "below_one": fall.to_octave < 0,
     }
-    if falling > 0.0 and fall.to_octave > 0:
-        evidence["steps_until_below_one"] = round(fall.to_octave / falling)
+    if 0.0 < left < math.inf:
+        evidence["steps_until_below_one"] = round(left)
     if fall.hazard is not None:
         evidence["hazard_slope"] = round(fall.hazard.slope, 3)
         evidence["hazard_p"] = fall.hazard.p

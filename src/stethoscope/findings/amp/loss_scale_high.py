@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stethoscope.detectors.scaler import FP16_MAX, TORCH_INITIAL_SCALE, ScalerPath, decline
+from stethoscope.detectors.scaler import TORCH_INITIAL_SCALE, ScalerPath, decline, largest_gradient
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.grad_norm import GradNorm
@@ -60,7 +60,7 @@ def _message(path: ScalerPath, vanish: bool) -> str:
         return f"{level} and grew because gradients are zero: nothing can overflow where nothing flows"
     return (
         f"{level}, which is healthy: it grows when nothing overflows, and means that the largest "
-        f"half-precision gradient is about {_largest_gradient(octave):.2g}"
+        f"half-precision gradient is about {largest_gradient(octave):.2g}"
     )
 
 
@@ -73,13 +73,9 @@ def _evidence(path: ScalerPath, vanish: bool) -> dict[str, object]:
         "doublings_net": last - first,
         "skips": path.skips,
         "growth_interval": path.growth_interval,
-        "largest_gradient": _largest_gradient(last),
+        "largest_gradient": largest_gradient(last),
         "gradients_vanish": vanish,
     }
-
-
-def _largest_gradient(octave: int) -> float:
-    return float(FP16_MAX / 2.0**octave)
 
 
 def _vanish(loss: Series | None, grads: Series | None) -> bool:

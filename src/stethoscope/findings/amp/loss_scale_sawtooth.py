@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.detectors.scaler import after_search, decline, hazard
+from stethoscope.detectors.scaler import after_search, decline, hazard, in_balance
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.signals.loss_scale import LossScale
 
@@ -47,6 +47,7 @@ def examine(scale: LossScale) -> Iterator[Finding]:
             "growths": path.growths,
             "skip_rate": rate,
             "growth_interval": path.growth_interval,
+            "in_balance": in_balance(path),
             "lowest_scale": 2.0**low,
             "highest_scale": 2.0**high,
             "hazard_slope": round(slope.slope, 3) if slope else 0.0,
