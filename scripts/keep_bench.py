@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from stethoscope.clinic.faultbench import bench, packing, plan
+from stethoscope.clinic.faultbench.making import LABELS, TIMED_OUT
 from stethoscope.clinic.faultbench.task import tasks
 
 
@@ -28,7 +29,13 @@ def main() -> None:
     begun = time.monotonic()
     labels = bench.make_all(wanted, asked.folder, asked.jobs, _tell)
     print(f"{len(labels)} runs in {time.monotonic() - begun:.0f} s")
+    if late := [label.name for label in labels if label.ended == TIMED_OUT]:
+        for name in late:
+            (asked.folder / LABELS / f"{name}.json").unlink()
+        raise SystemExit(f"{len(late)} runs took too long on this machine; call again to make them anew.")
     if not asked.only:
+        for label in labels:
+            packing.without_weights(asked.folder / label.name)
         packing.pack(asked.folder, [specimen.name for specimen in chosen], packing.KEPT)
         print(f"wrote {packing.KEPT} ({packing.KEPT.stat().st_size / 1e6:.1f} MB)")
 

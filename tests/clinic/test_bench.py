@@ -177,7 +177,15 @@ def test_the_table_has_a_row_for_each_part_and_evidence(tmp_path: Path) -> None:
     found = bench.results(labels, said, Measured({("gratings", "labels-wrong", 0): True}))
     table = bench_text.markdown(found)
     assert table.count("| held out, all |") == 2
-    assert all(goal.startswith("Goal") for goal in bench_text.goals())
+    assert all(goal.startswith("Goal") for goal in bench_text.goals(found))
+
+
+def test_a_table_says_where_harm_was_not_measured() -> None:
+    labels = [label(2 * n, fault()) for n in range(3)]
+    said = {evidence: {one.name: Opinion("sick") for one in labels} for evidence in Evidence}
+    found = bench.results(labels, said, Measured())
+    assert "| 1.00 (3/3) * |" in bench_text.markdown(found)
+    assert bench_text.NOTE in list(bench_text.goals(found))
 
 
 def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:

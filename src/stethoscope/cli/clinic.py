@@ -237,8 +237,9 @@ def _bench(
             said[evidence] = where.ask(labels, folder, evidence, told)
     bench.keep_opinions(said, folder / "opinions.jsonl")
     known = measured.joined(measured.recorded(), measured.measured_in(labels))
-    _print(_table(bench_text.HEADINGS, bench_text.rows(bench.results(labels, said, known))))
-    _put("\n".join(bench_text.goals()) + "\n")
+    results = bench.results(labels, said, known)
+    _print(_table(bench_text.HEADINGS, bench_text.rows(results)))
+    _put("\n".join(bench_text.goals(results)) + "\n")
     asked = _compare(labels, folder, Path(peers), slots, said, known) if peers else []
     if record:
         from stethoscope.clinic.faultbench.record import record_of, write
@@ -272,7 +273,8 @@ def _compare(
         click.echo(f"stethoscope: {how}", err=True)
     with _counted("peers") as told:
         asked = asking_peers.ask_peers(labels, folder, peers, slots, told)
-    _print(_table(comparing.HEADINGS, comparing.rows(comparing.compared(labels, said, asked, known))))
+    found = comparing.compared(labels, said, asked, known)
+    _print(_table(comparing.HEADINGS, comparing.rows(found, counts=False)))
     _put(comparing.LEGEND + "\n")
     return asked
 

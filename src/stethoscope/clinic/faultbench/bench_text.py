@@ -22,6 +22,8 @@ HEADINGS = (
     "ECE",
     "checkpoint",
 )
+NOT_MEASURED = " *"
+NOTE = "* of all that was planted: which of it does harm takes 5 runs of each and 20 healthy ones to know."
 GOALS = (
     (
         HELD_OUT,
@@ -41,14 +43,13 @@ def rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 
 def _figures(found: Figures) -> Iterator[str]:
-    for share in (
-        found.flagged,
-        found.first,
-        found.first_three,
-        found.latent_first_three,
-        found.false_alarms,
-    ):
-        yield _share(share)
+    if found.flagged.of:
+        yield from map(_share, (found.flagged, found.first, found.first_three))
+    else:
+        planted = (found.planted_flagged, found.planted_first, found.planted_first_three)
+        yield from (_share(share) + NOT_MEASURED * bool(share.of) for share in planted)
+    yield _share(found.latent_first_three)
+    yield _share(found.false_alarms)
     yield "-" if math.isnan(found.calibration_error) else f"{found.calibration_error:.3f}"
     yield _share(found.checkpoint)
 
@@ -64,7 +65,9 @@ def markdown(results: Sequence[Result]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def goals() -> Iterator[str]:
-    """What is to be reached."""
+def goals(results: Sequence[Result]) -> Iterator[str]:
+    """What is to be reached, below the table."""
+    if any(cell.endswith(NOT_MEASURED) for row in rows(results) for cell in row):
+        yield NOTE
     for part, evidence, goal in GOALS:
         yield f"Goal, {part}, {evidence.value}: {goal}."

@@ -19,18 +19,19 @@ HEADINGS = (
     "tool",
     "reads",
     "flagged",
-    "false alarms",
-    "gravest: flagged",
-    "gravest: false",
-    "right first",
-    "in first three",
-    "ours flags",
-    "ours alarms falsely",
-    "ours names first",
+    "false",
+    "grave",
+    "grave, false",
+    "first",
+    "in three",
+    "ours: flagged",
+    "ours: false",
+    "ours: first",
 )
 LEGEND = (
-    "Flagged and named: faults that do harm, or all where that was not measured. A tool's gravest verdict is "
-    "sick, critical, error or fail; an alarm is a warning as well. The last three columns are ours with logs "
+    "Flagged, first, in three: of the faults that do harm, or of all where that was not measured. False: "
+    "alarms on runs in which nothing is wrong. An alarm is a warning or worse; grave counts the gravest "
+    "verdict of each tool alone (sick, critical, error, fail). The last three columns are ours with logs "
     "alone, less theirs."
 )
 
@@ -92,13 +93,14 @@ def counted(runs: Sequence[Judged]) -> list[Judged]:
     return [run for run in runs if run.consequential] or [run for run in runs if run.label.is_sick]
 
 
-def rows(every: Sequence[Compared]) -> Iterator[tuple[str, ...]]:
+def rows(every: Sequence[Compared], counts: bool = True) -> Iterator[tuple[str, ...]]:
     """The table: what each tool reaches, and by how much ours is ahead of it with logs alone."""
     ours = next((one for one in every if (one.tool, one.reads) == (OURS, Evidence.LOGS.value)), None)
     for one in every:
-        shares = (one.flagged, one.false_alarms, one.gravely_flagged, one.gravely_false)
+        alarms = (one.flagged, one.false_alarms, one.gravely_flagged, one.gravely_false)
         said = f"{one.tool} {one.version}".strip()
-        yield (said, one.reads, *map(_shown, (*shares, one.first, one.first_three)), *_ahead(one, ours))
+        shares = (_shown(share, counts) for share in (*alarms, one.first, one.first_three))
+        yield (said, one.reads, *shares, *_ahead(one, ours))
 
 
 def _ahead(one: Compared, ours: Compared | None) -> tuple[str, str, str]:
@@ -116,5 +118,7 @@ def _more(ours: Share, theirs: Share) -> str:
     return "-" if math.isnan(apart) else f"{apart:+.2f}"
 
 
-def _shown(one: Share) -> str:
-    return f"{one.value:.2f} ({one.right}/{one.of})" if one.of else "-"
+def _shown(one: Share, counts: bool) -> str:
+    if not one.of:
+        return "-"
+    return f"{one.value:.2f} ({one.right}/{one.of})" if counts else f"{one.value:.2f}"

@@ -27,6 +27,7 @@ from stethoscope.read import read
 
 LABELS = "labels"
 CONSOLE = "console.log"
+TIMED_OUT = "timed out"
 PATIENCE = 120.0  # seconds for one run; each takes 1 to 10
 PRELOADED = ["torch", "numpy", "yaml", "torch.utils.data", "torch.utils.tensorboard"]
 
@@ -87,7 +88,7 @@ def _started(
     if any(process.is_alive() for process in every):
         for process in every:
             process.kill()
-        return "timed out"
+        return TIMED_OUT
     codes = {process.exitcode for process in every}
     return "finished" if codes == {0} else f"exit status {max(codes, key=lambda code: abs(code or 0))}"
 
