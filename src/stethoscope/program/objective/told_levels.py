@@ -24,8 +24,8 @@ LEVELS = frozenset({
     "level", "levels", "sigma", "sigmas", "t", "ts", "time", "times", "timestep", "timesteps", "tau",
 })
 CORRUPTING = frozenset({
-    "corrupt", "corrupted", "add_noise", "q_sample", "perturb", "diffuse", "noise", "noised", "mask", "marginal",
-    "forward_process", "interpolate_path", "sample_xt", "perturbed",
+    "corrupt", "corrupted", "add_noise", "q_sample", "perturb", "diffuse", "noise", "noised", "mask",
+    "marginal", "forward_process", "interpolate_path", "sample_xt", "perturbed",
 })
 NETWORKS = MODEL_WORDS | {"denoiser", "score", "eps", "ema", "ddpm", "velocity", "predictor"}
 WHOLE = frozenset({"long", "int", "short"})

@@ -76,8 +76,10 @@ def never_synchronised(ranks: Ranks) -> Iterator[tuple[Site, Scope]]:
 
 
 def _is_no_sync(scope: Scope) -> bool:
-    """`with model.no_sync():`, and not one that is chosen round by round."""
-    return scope.kind == "with" and _bare(scope.node) == "no_sync" and not _is_chosen(scope.value)
+    """`with model.no_sync():`, and not one that is told or chosen round by round whether to act."""
+    if scope.kind != "with" or _bare(scope.node) != "no_sync" or not isinstance(scope.node, ast.Call):
+        return False
+    return not (scope.node.args or scope.node.keywords) and not _is_chosen(scope.value)
 
 
 def _is_chosen(value: Value | None) -> bool:
