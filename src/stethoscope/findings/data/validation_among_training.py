@@ -1,0 +1,44 @@
+"""What is held out is among the training data.
+
+## What it checks
+Loaders that are called held-out and made of the training set; slices of one array, or parts of one data set
+of the hub, that overlap; random splits that nothing seeds, in a program that resumes from checkpoints.
+
+## Why it matters
+The score says how well the data were learned by heart. It follows the training loss, never turns, and
+promises what no new data will give. A split that is drawn anew at each start moves samples over with every
+resume.
+
+## When it is harmless
+A loader that measures the training set and is called so. A split with a generator, a `random_state` or a seed
+that the program sets at its start is the same every time.
+
+## References
+- Kapoor and Narayanan, Leakage and the reproducibility crisis in machine-learning-based science, 2023
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data.leaks import leaks, redrawn_splits
+from stethoscope.signals.evaluations import Evaluations
+
+RULE = Rule(code="DAT142", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(evaluations: Evaluations) -> Iterator[Finding]:
+    """Report held-out data that training sees."""
+    for leak in leaks(evaluations.index):
+        yield Finding(
+            (leak.source.where(leak.held_out), leak.source.where(leak.training)),
+            leak.why,
+            evidence={"kind": "overlap"},
+        )
+    for source, split in redrawn_splits(evaluations.index):
+        yield Finding(
+            source.where(split),
+            "nothing seeds this split: a resumed run validates on what it was trained on before",
+            evidence={"kind": "redrawn"},
+        )

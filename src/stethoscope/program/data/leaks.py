@@ -1,0 +1,245 @@
+"""Held-out data that are training data too: by a name, by slices that overlap, by a split drawn anew."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.index import External, Index, Module, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.loop.roles import Role, role_by_name
+from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+# fmt: off
+HELD_OUT = frozenset({
+    "val", "valid", "validation", "test", "eval", "evaluation", "dev", "holdout", "heldout", "testing",
+})
+TRAINING = frozenset({"train", "training", "trn", "tr", "fit"})
+SPLITTING = frozenset({"torch.utils.data.random_split", "sklearn.model_selection.train_test_split"})
+SEEDING = frozenset({
+    "manual_seed", "seed", "set_seed", "seed_everything", "set_random_seed", "fix_seed", "setup_seed",
+})
+# fmt: on
+PART = re.compile(r"^(?P<name>[\w-]+)(?:\[(?P<low>-?\d+%?)?:(?P<high>-?\d+%?)?\])?$")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leak:
+    """Held-out data and the training data that they are among, with the reason."""
+
+    source: Source
+    held_out: ast.AST
+    training: ast.AST
+    why: str
+
+
+def leaks(index: Index) -> Iterator[Leak]:
+    """Every held-out set of the repository that training draws from as well."""
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in _bodies(module.source):
+            assigned = list(_assignments(body))
+            yield from _loaders_of_training_data(module.source, assigned)
+            yield from _overlapping(module.source, assigned)
+            yield from _overlapping_parts(index, module, assigned)
+
+
+def _bodies(source: Source) -> Iterator[Sequence[ast.stmt]]:
+    yield source.tree.body
+    yield from (node.body for node in all_nodes(source.tree) if isinstance(node, FunctionNode))
+
+
+def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """What the names and attributes of a body are given, pairs of tuples one by one."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop(0)
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                pairs = zip(targets, values, strict=False)
+                yield from ((_last(target), value) for target, value in pairs if _last(target))
+            case ast.Assign(targets=[target], value=value) if _last(target):
+                yield _last(target), value
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
+                continue
+            case _:
+                waiting.extend(ast.iter_child_nodes(node))
+
+
+def _last(target: ast.expr) -> str:
+    return (
+        target.id
+        if isinstance(target, ast.Name)
+        else target.attr
+        if isinstance(target, ast.Attribute)
+        else ""
+    )
+
+
+def _is_held_out(name: str) -> bool:
+    return bool(HELD_OUT & set(words(name))) and not TRAINING & set(words(name))
+
+
+def _is_training(name: str) -> bool:
+    return bool(TRAINING & set(words(name))) and not HELD_OUT & set(words(name))
+
+
+# --- by a name
+
+
+def _loaders_of_training_data(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterator[Leak]:
+    """`val_loader = DataLoader(train_set)` beside `train_loader = DataLoader(train_set)`."""
+    loaded = [(name, value, _loaded(value)) for name, value in assigned if _loaded(value)]
+    for name, value, data in loaded:
+        if not _is_held_out(name) or not _is_training(data.rpartition(".")[2]):
+            continue
+        twin = next((one for other, one, same in loaded if _is_training(other) and same == data), None)
+        if twin is not None:
+            yield Leak(source, value, twin, f"{name} is loaded from {data}, which training is loaded from")
+
+
+def _loaded(value: ast.expr) -> str:
+    """The data set that a loader is made of, by its name."""
+    if not isinstance(value, ast.Call) or not bare_name(value).endswith("DataLoader"):
+        return ""
+    given = (
+        value.args[0] if value.args else next((k.value for k in value.keywords if k.arg == "dataset"), None)
+    )
+    return dotted(given) or "" if given is not None else ""
+
+
+# --- by slices
+
+
+def _overlapping(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterator[Leak]:
+    """`train = rows[:900]` and `val = rows[800:]`."""
+    cut = [(name, value, _slice(value)) for name, value in assigned]
+    for name, value, held in cut:
+        if held is None or not _is_held_out(name):
+            continue
+        for other, twin, trained in cut:
+            if trained is None or not _is_training(other) or trained[0] != held[0]:
+                continue
+            if _overlap(held[1:], trained[1:]):
+                why = f"{name} and {other} overlap: `{ast.unparse(value)}`, `{ast.unparse(twin)}`"
+                yield Leak(source, value, twin, why)
+
+
+def _slice(value: ast.expr) -> tuple[str, float, float] | None:
+    """What is cut, from where and to where; None where that is not written down as numbers."""
+    match value:
+        case ast.Subscript(value=whole, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+            low, high = _number(lower, 0.0), _number(upper, math.inf)
+            return (ast.unparse(whole), low, high) if low is not None and high is not None else None
+    return None
+
+
+def _number(node: ast.expr | None, default: float) -> float | None:
+    match node:
+        case None:
+            return default
+        case ast.Constant(value=int() as number):
+            return float(number)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -float(number)
+    return None
+
+
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two ranges share a place, whatever the length is.
+
+    Of one that is counted from the end and one from the start that is not known.
+    """
+    signs = {math.copysign(1.0, edge) for edge in (*one, *other) if edge not in (0.0, math.inf)}
+    if len(signs) > 1:
+        return False
+    if signs == {-1.0}:  # counted from the end, where "from the start" is as far away as it gets
+        one, other = (
+            (-math.inf if low == 0.0 else low, 0.0 if high == math.inf else high)
+            for low, high in (one, other)
+        )
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+# --- by parts of a data set of the hub
+
+
+def _overlapping_parts(index: Index, module: Module, assigned: list[tuple[str, ast.expr]]) -> Iterator[Leak]:
+    """`load_dataset(name, split="train")` for training and `split="train[:5%]"` for validation."""
+    parts = [(name, value, _part(index, module, value)) for name, value in assigned]
+    for name, value, held in parts:
+        if held is None or not _is_held_out(name):
+            continue
+        for other, twin, trained in parts:
+            if trained is None or not _is_training(other) or trained[:2] != held[:2]:
+                continue
+            if _overlap(held[2:], trained[2:]):
+                why = f"{name} and {other} overlap: both are parts of {held[1]!r} that share samples"
+                yield Leak(module.source, value, twin, why)
+
+
+def _part(index: Index, module: Module, value: ast.expr) -> tuple[str, str, float, float] | None:
+    if not isinstance(value, ast.Call) or bare_name(value) != "load_dataset":
+        return None
+    target = index.resolve(module, dotted(value.func) or "")
+    split = next((one.value for one in value.keywords if one.arg == "split"), None)
+    if (
+        not isinstance(target, External)
+        or not isinstance(split, ast.Constant)
+        or not isinstance(split.value, str)
+    ):
+        return None
+    found = PART.match(split.value)
+    if found is None:
+        return None
+    low, high = found["low"] or "0", found["high"] or "inf"
+    units = {edge.endswith("%") for edge in (low, high) if edge not in {"0", "inf"}}
+    if len(units) > 1:
+        return None
+    others = [ast.unparse(one) for one in value.args] + [
+        ast.unparse(k) for k in value.keywords if k.arg != "split"
+    ]
+    return ", ".join(others), found["name"], float(low.rstrip("%")), float(high.rstrip("%"))
+
+
+# --- by a split that is drawn anew
+
+
+def redrawn_splits(index: Index) -> Iterator[tuple[Source, ast.Call]]:
+    """Random splits that nothing seeds, in programs that are resumed: each start draws another one."""
+    sources = [module for module in index.modules.values() if not is_test(module.source)]
+    calls = [
+        node for module in sources for node in all_nodes(module.source.tree) if isinstance(node, ast.Call)
+    ]
+    if SEEDING & set(map(bare_name, calls)) or not any(map(_resumes, calls)):
+        return
+    for module in sources:
+        for node in all_nodes(module.source.tree):
+            if isinstance(node, ast.Call) and _is_unseeded_split(index, module, node):
+                yield module.source, node
+
+
+def _resumes(call: ast.Call) -> bool:
+    """`optimizer.load_state_dict(...)`: who only loads the best weights at the end goes on with nothing."""
+    match call.func:
+        case ast.Attribute(value=holder, attr="load_state_dict"):
+            return role_by_name((dotted(holder) or "").rpartition(".")[2]) is Role.OPTIMIZER
+    return bare_name(call) == "load_state"
+
+
+def _is_unseeded_split(index: Index, module: Module, call: ast.Call) -> bool:
+    target = index.resolve(module, dotted(call.func) or "")
+    if not isinstance(target, External) or target.name not in SPLITTING:
+        return False
+    given = {one.arg for one in call.keywords}
+    is_kept = any(
+        one.arg == "shuffle" and getattr(one.value, "value", None) is False for one in call.keywords
+    )
+    return not given & {"generator", "random_state", None} and not is_kept and len(call.args) < 3
