@@ -16,7 +16,7 @@ Divide by the root of the head's width, norm queries and keys, cap the scores, o
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -35,8 +35,8 @@ CAUSE = Cause(
         Evidence("attention-not-scaled", DECISIVE, "scores are multiplied up", when=_wrong_way),
         Evidence("attention-not-scaled", WEAK, "nothing scales the scores", when=_missing),
         Evidence("attention-scores-grow", STRONG, "the logged scores or their entropy show it"),
-        Evidence("loss-spike", MODERATE, "the loss leaps"),
-        Evidence("divergence", MODERATE, "the loss runs away"),
+        Evidence("loss-spike", WEAK, "the loss leaps"),
+        Evidence("divergence", WEAK, "the loss runs away"),
         Evidence("attention-scores-grow", -STRONG, "scores come to rest", outcome=Outcome.CLEAR),
         Evidence("attention-not-scaled", -WEAK, "the source scales its attention", outcome=Outcome.CLEAR),
     ),

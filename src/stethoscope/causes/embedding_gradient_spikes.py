@@ -16,13 +16,20 @@ lower beta2.
 from __future__ import annotations
 
 from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _again(finding: Finding) -> bool:
+    times = finding.evidence.get("spikes")
+    return isinstance(times, int) and times > 1
+
 
 CAUSE = Cause(
     title="The gradients of the embedding leap",
     prior=OCCASIONAL,
     evidence=(
         Evidence("embedding-gradient-leaps", STRONG, "its logged gradients leap alone"),
-        Evidence("loss-spike", MODERATE, "the loss leaps too"),
+        Evidence("loss-spike", MODERATE, "the loss leaps again and again", when=_again),
         Evidence("embedding-gradient-leaps", -STRONG, "it does not leap alone", outcome=Outcome.CLEAR),
     ),
     confirm_by="go on from before a leap with a tenth of the embedding's gradient: the leaps end",

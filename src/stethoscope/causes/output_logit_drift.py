@@ -15,14 +15,15 @@ precision.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The output logits drift away as a whole",
     prior=OCCASIONAL,
     evidence=(
         Evidence("output-logits-drift", STRONG, "the logged logits drift and do not rest"),
-        Evidence("loss-spike", MODERATE, "the loss leaps"),
+        Evidence("loss-spike", WEAK, "the loss leaps"),
+        Evidence("divergence", WEAK, "the loss runs away"),
         Evidence("output-logits-drift", -STRONG, "the logged logits rest", outcome=Outcome.CLEAR),
         Evidence("attention-scores-grow", -WEAK, "attention scores grow already"),
     ),

@@ -15,6 +15,13 @@ A beta2 of 0.95 to 0.98, updates clipped to a size of one (StableAdamW), gradien
 from __future__ import annotations
 
 from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _again(finding: Finding) -> bool:
+    times = finding.evidence.get("spikes")
+    return isinstance(times, int) and times > 1
+
 
 CAUSE = Cause(
     title="Adam's second moment is out of date",
@@ -23,7 +30,7 @@ CAUSE = Cause(
         Evidence(
             "update-size-leaps", STRONG, "the logged updates leap past what Adam makes in steady training"
         ),
-        Evidence("loss-spike", MODERATE, "the loss leaps too"),
+        Evidence("loss-spike", MODERATE, "the loss leaps again and again", when=_again),
         Evidence("update-size-leaps", -STRONG, "the logged updates keep their size", outcome=Outcome.CLEAR),
     ),
     confirm_by="go on from before a leap, optimizer state included, with beta2 at 0.95: the leaps end",

@@ -8,12 +8,13 @@ epsilon.
 
 ## Why it matters
 Weights of a layer have a norm of several units and training moves them by about as much. A run that can
-move them by a hundredth of a unit ends where it began; nothing fails, and the loss just does not fall.
+move them by a tenth of a unit ends where it began; nothing fails, and the loss just does not fall.
 
 ## When it is harmless
 With Adam any ordinary limit is harmless, 0.1 as well as 5, however many steps it cuts. With SGD a low limit
 and a high rate make up for each other: it is their product that counts. Nothing is said where the rate, the
-optimizer or the length of the run is not known. A clip of single values is another setting.
+optimizer or the length of the run is not known. Weights that are already trained need not go far. A clip of
+single values is another setting.
 
 ## References
 - Google's deep learning tuning playbook: gradient clipping
@@ -26,17 +27,19 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.signals.clip_limit import ClipLimit
+from stethoscope.signals.starting_point import StartingPoint
 
 RULE = Rule(code="SET131", since="0.3", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 # Over ten thousand weights, a norm of a hundred epsilons leaves one epsilon to each: Adam's step halves.
 EPSILONS = 100.0
 # The furthest that all updates together may move weights for nothing to be learned, in units of their norm.
-TRAVEL = 0.05
+TRAVEL = 0.3
+ENOUGH = 1.0  # with gradients of a norm of one; a rate that goes less far is at fault itself
 LEAST_UPDATES = 50
 
 
-def examine(clip: ClipLimit) -> Iterator[Finding]:
+def examine(clip: ClipLimit, start: StartingPoint) -> Iterator[Finding]:
     """Fire where the limit keeps the weights where they are."""
     if not (clip.adaptive or clip.by_size):
         raise InsufficientData("which optimizer gets the clipped gradients is not known")
@@ -51,8 +54,9 @@ def examine(clip: ClipLimit) -> Iterator[Finding]:
         return
     if clip.rate is None or clip.updates is None or clip.updates < LEAST_UPDATES:
         raise InsufficientData("the learning rate or the length of the run is not known")
-    travel = clip.limit * clip.rate * clip.updates / max(1.0 - clip.momentum, 0.01)
-    if travel <= TRAVEL:
+    by_rate = clip.rate * clip.updates / max(1.0 - clip.momentum, 0.01)
+    travel = clip.limit * by_rate
+    if travel <= TRAVEL and by_rate >= ENOUGH and start.from_scratch:
         yield Finding(
             clip.where,
             f"{clip.name} is {clip.limit:g}: at a rate of {clip.rate:g}, all {clip.updates:,.0f} updates "
