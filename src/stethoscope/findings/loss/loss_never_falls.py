@@ -42,6 +42,7 @@ BETTER = 0.97  # of the first level: less is a fall
 ABOVE = 1.3  # times the first level: worse than doing nothing
 EARLY = 0.1  # of the steps: a log that begins later does not show the start
 QUIET = 0.05  # relative noise of single values, from which on the first of them says little
+FEW = 16  # values: of fewer, a few alike make the noise of single batches look small
 NOISES = 4.0  # so many of them above the first value is no accident
 TUNING_RATE = 6e-5  # rates below this usually tune a trained model
 IMPROVES = 0.05
@@ -83,7 +84,10 @@ def examine(
 
 def _noise(values: Values) -> float:
     """How far single values lie from each other, relative to their size."""
-    return median_deviation(np.log(values[values > 0.0])) if bool((values > 0.0).any()) else math.inf
+    logs = np.log(values[values > 0.0])
+    if len(logs) == 0:
+        return math.inf
+    return max(median_deviation(logs), float(np.std(logs)) if len(logs) < FEW else 0.0)
 
 
 def _from_scratch(series: Series, start: StartingPoint, rates: LearningRate | None) -> bool:
