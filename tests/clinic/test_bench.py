@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -208,3 +210,27 @@ def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert [one.figures.checkpoint for one in again.tasks] == [one.figures.checkpoint for one in made.tasks]
     write(again, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text("utf-8") == (tmp_path / "record.json").read_text("utf-8")
+
+
+def test_the_command_scores_compares_and_records(tmp_path: Path) -> None:
+    run = tmp_path / "bench" / "run-0-0" / tasks()["gratings"].run
+    run.mkdir(parents=True)
+    lines = [f"{step},{2.0 * 0.97**step + 0.1}" for step in range(100)]
+    (run / "log.csv").write_text("step,loss\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    written(label(0), tmp_path / "bench" / "labels" / "run-0-0.json")
+    (tmp_path / "peers").mkdir()
+    asked = ["--score-only", "--into", "bench", "--peers", "peers", "--record", "record.json", "--jobs", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "stethoscope", "clinic", "bench", *asked],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "(0/1)" in done.stdout
+    assert "prior-only" in done.stdout
+    assert "runmedic is left out; python -m venv" in done.stderr
+    record = read_record(tmp_path / "record.json")
+    assert record.runs == 1
+    assert {one.tool for one in record.tools} == {"stethoscope", "prior-only", "random-ranking"}
