@@ -18,7 +18,7 @@ LOG_THIS = (
 _JUDGE = frozenset({"d", "disc", "discriminator", "critic", "discrim"})
 _PLAYER = frozenset({"g", "gan", "adv", "adversarial", "gen", "generator"})
 _NOT_THE_GAME = frozenset(
-    {"gp", "r1", "r2", "penalty", "fm", "feat", "feature", "rec", "recon", "l1", "pix", "lr"}
+    {"gp", "r1", "r2", "reg", "penalty", "fm", "feat", "feature", "rec", "recon", "l1", "pix", "lr"}
 )
 _SCORE = re.compile(
     r"(?:^|[_/.])(?:out|score|scores|pred|logit|logits|prob|d)[_/.](?:d[_/.])?(real|fake)s?(?:$|[_/.])", re.I

@@ -35,7 +35,7 @@ RULE = Rule(code="LOS132", since="0.3", severity=Severity.WARNING)
 
 FEWEST = 16
 LAST = 0.25  # of the game: what is judged
-CERTAIN = 0.1  # of a loss whose even game costs 0.25 (squares), 0.69 (logistic) or 1 (hinge)
+CERTAIN = 0.05  # of a loss whose even game costs 0.25 (squares), 0.69 (logistic) or 1 (hinge)
 NO_FLOOR = -0.05  # below it the loss is a critic's
 LOST = 3.0  # -log D of a generated sample: one in twenty is taken for real
 RISEN = 1.5  # times what the term was when the game began
@@ -54,7 +54,7 @@ def examine(sides: Adversaries, validation: Validation | None) -> Iterator[Findi
     if level > CERTAIN or float(np.percentile(late, 90)) > 3.0 * CERTAIN:
         return
     signs = [said for said in (_of_player(sides), _of_scores(sides)) if said]
-    if not signs:
+    if not signs or (sides.player is not None and not _of_player(sides)):
         return
     onset = _onset(judge)
     improves = _improving(validation, onset)
