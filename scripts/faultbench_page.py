@@ -35,6 +35,7 @@ columns that they know, once with every step and once with a row for each evalua
 where any of the causes that it lists or proposes to check is one
 ([the tables](../../src/stethoscope/clinic/faultbench/peers)). *prior-only* always says what is planted most
 often, *random-ranking* throws a coin."""
+GRAVE = " *Grave* counts the gravest verdict of each tool alone: sick, critical, error, fail."
 FITTED = """The temperature is fitted on the tuning part only, by the log loss of the first cause
 (`scripts/calibrate.py`)."""
 COMMANDS = """    stethoscope clinic bench --tier full --into bench --peers peers \\
@@ -154,7 +155,7 @@ def _peers(record: Record) -> Iterator[str]:
         yield "No other tool was asked."
         return
     yield BESIDE
-    yield comparing.LEGEND
+    yield comparing.LEGEND + GRAVE
     yield "### All runs"
     yield _compared(record.tools)
     yield "### What is held out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -223,6 +224,7 @@ def test_the_command_scores_compares_and_records(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "stethoscope", "clinic", "bench", *asked],
         cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "100"},
         capture_output=True,
         text=True,
         check=False,

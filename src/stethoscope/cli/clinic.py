@@ -274,7 +274,7 @@ def _compare(
     with _counted("peers") as told:
         asked = asking_peers.ask_peers(labels, folder, peers, slots, told)
     found = comparing.compared(labels, said, asked, known)
-    _print(_table(comparing.HEADINGS, comparing.rows(found, counts=False)))
+    _print(_table(comparing.SHORT, comparing.short_rows(found)))
     _put(comparing.LEGEND + "\n")
     return asked
 
@@ -282,7 +282,9 @@ def _compare(
 def _table(headings: Sequence[str], rows: Iterator[tuple[str, ...]]) -> object:
     from rich.table import Table
 
-    table = Table(*headings, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table

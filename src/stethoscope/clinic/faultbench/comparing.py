@@ -28,11 +28,21 @@ HEADINGS = (
     "ours: false",
     "ours: first",
 )
+SHORT = (
+    "tool",
+    "reads",
+    "flagged",
+    "false",
+    "first",
+    "in three",
+    "ours: flagged",
+    "ours: false",
+    "ours: first",
+)
 LEGEND = (
     "Flagged, first, in three: of the faults that do harm, or of all where that was not measured. False: "
-    "alarms on runs in which nothing is wrong. An alarm is a warning or worse; grave counts the gravest "
-    "verdict of each tool alone (sick, critical, error, fail). The last three columns are ours with logs "
-    "alone, less theirs."
+    "alarms on runs in which nothing is wrong. An alarm is a warning or worse. The last three columns are "
+    "ours with logs alone, less theirs."
 )
 
 
@@ -93,17 +103,24 @@ def counted(runs: Sequence[Judged]) -> list[Judged]:
     return [run for run in runs if run.consequential] or [run for run in runs if run.label.is_sick]
 
 
-def rows(every: Sequence[Compared], counts: bool = True) -> Iterator[tuple[str, ...]]:
-    """The table: what each tool reaches, and by how much ours is ahead of it with logs alone."""
-    ours = next((one for one in every if (one.tool, one.reads) == (OURS, Evidence.LOGS.value)), None)
+def rows(every: Sequence[Compared]) -> Iterator[tuple[str, ...]]:
+    """What each tool reaches, and by how much ours is ahead of it with logs alone."""
     for one in every:
         alarms = (one.flagged, one.false_alarms, one.gravely_flagged, one.gravely_false)
-        said = f"{one.tool} {one.version}".strip()
-        shares = (_shown(share, counts) for share in (*alarms, one.first, one.first_three))
-        yield (said, one.reads, *shares, *_ahead(one, ours))
+        shares = map(_shown, (*alarms, one.first, one.first_three))
+        yield (f"{one.tool} {one.version}".strip(), one.reads, *shares, *_ahead(one, every))
 
 
-def _ahead(one: Compared, ours: Compared | None) -> tuple[str, str, str]:
+def short_rows(every: Sequence[Compared]) -> Iterator[tuple[str, ...]]:
+    """The same without counts and versions, for a terminal."""
+    for one in every:
+        shares = (one.flagged, one.false_alarms, one.first, one.first_three)
+        shown = (f"{share.value:.2f}" if share.of else "-" for share in shares)
+        yield (one.tool, one.reads, *shown, *_ahead(one, every))
+
+
+def _ahead(one: Compared, every: Sequence[Compared]) -> tuple[str, str, str]:
+    ours = next((row for row in every if (row.tool, row.reads) == (OURS, Evidence.LOGS.value)), None)
     if ours is None or one.tool == OURS:
         return "", "", ""
     return (
@@ -118,7 +135,5 @@ def _more(ours: Share, theirs: Share) -> str:
     return "-" if math.isnan(apart) else f"{apart:+.2f}"
 
 
-def _shown(one: Share, counts: bool) -> str:
-    if not one.of:
-        return "-"
-    return f"{one.value:.2f} ({one.right}/{one.of})" if counts else f"{one.value:.2f}"
+def _shown(one: Share) -> str:
+    return f"{one.value:.2f} ({one.right}/{one.of})" if one.of else "-"
