@@ -33,6 +33,11 @@ HEIGHT = WIDTH = 1024  # square, so that a cap reads as it is written
 DEPTH = 60
 UNKNOWN_SCALE = 2  # an upscaling factor that is not known
 UNKNOWN_CAP = 128  # a limit that is not known; any limit shrinks a picture that is large enough
+FILTERS = frozenset(
+    {"conv2d", "filter2d", "filter2D", "sobel", "spatial_gradient", "Sobel", "Laplacian", "laplace"}
+)
+SQUARES = frozenset({"square", "pow", "**", "var"})
+MAGNITUDES = frozenset({"abs", "absolute", "sqrt", "fabs"})
 CROP_CALLS = ("center_crop", "CenterCrop", "functional.crop", "five_crop", "ImageOps.crop")
 
 
@@ -108,12 +113,24 @@ class Ruler:
             return self._boxed(value, depth)
         if callee in {"slice", "range", "len"}:
             return None
-        return self._first((*args, *value.keywords.values()), depth)
+        first = self._first((*args, *value.keywords.values()), depth)
+        return first and self._felt(value, first, depth)
+
+    def _felt(self, value: Applied, picture: Picture, depth: int) -> Picture:
+        """The picture after a call that keeps its size: filtered, or made the strength of what it was."""
+        name = value.callee.removesuffix("()").rpartition(".")[2]
+        if name in FILTERS or (name == "-" and all(self.picture(arg, depth) for arg in value.args)):
+            return replace(picture, detail=True)
+        if name in SQUARES or (name == "*" and value.args[0] is value.args[-1]):
+            return replace(picture, energy=True)
+        if name in MAGNITUDES:
+            return replace(picture, energy=picture.detail)  # of a complex picture it is a picture
+        return picture
 
     def _resized(self, value: Applied, depth: int) -> Picture | None:
         before = self._first(value.args, depth)
-        if before is None:
-            return None
+        if before is None or before.energy:
+            return before
         size = self._size_asked(value, before, depth)
         if size is None:
             return before

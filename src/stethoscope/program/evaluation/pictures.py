@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.program.walk.values import Site
 
@@ -22,13 +22,19 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The size of a picture and what made it smaller."""
+    """The size of a picture and what made it smaller.
+
+    `detail` says that it is what a filter left of a picture, `energy` that it is the strength of something at
+    each place: to average that over cells is a statistic of the whole picture, and makes no picture smaller.
+    """
 
     height: float
     width: float
     share: float = 1.0  # of the area that is left
     marks: tuple[Mark, ...] = ()
     conditional: bool = False
+    detail: bool = False
+    energy: bool = False
 
     @property
     def longest(self) -> int:
@@ -39,7 +45,7 @@ class Picture:
         """The picture at another size."""
         area = self.height * self.width
         share = self.share * height * width / area if area else 0.0
-        return Picture(height, width, share, (*self.marks, mark), self.conditional)
+        return replace(self, height=height, width=width, share=share, marks=(*self.marks, mark))
 
 
 def scaled(
