@@ -3,7 +3,8 @@
 ## What it checks
 In each loop that updates weights, whether anything clears the gradients: `optimizer.zero_grad()`,
 `model.zero_grad()`, `p.grad = None`, or a helper that does it. The loop is followed through the functions and
-methods it calls, and through the conditions in it.
+methods it calls, and through the conditions in it. A clearing that one round alone meets (`if step == 0`, a
+flag that is turned once) clears nothing for the others.
 
 ## Why it matters
 `backward()` adds to what is already in `.grad`. Without clearing, each update repeats all earlier gradients:
@@ -29,6 +30,7 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.statements import blocks_around, put_after
 from stethoscope.program.loop.loop_order import may_clear
 from stethoscope.program.loop.moves import Kind, Move, same_object
+from stethoscope.program.loop.one_round_only import asked_once
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Scope
@@ -45,19 +47,38 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         if not loop.is_whole or any(move.by_engine and move.updates for move in loop.moves):
             continue
         zeros = loop.of(Kind.ZERO_GRAD)
-        backward = loop.of(Kind.BACKWARD)[0]
         for step in _updates(loop):
-            if any(may_clear(loop, zero, step) for zero in zeros) or _is_fresh(loop, step):
+            clearing = [zero for zero in zeros if may_clear(loop, zero, step)]
+            asked = [asked_once(loop, zero.event, step.event) for zero in clearing]
+            if not all(asked) or _is_fresh(loop, step):
                 continue
-            what = "the weights are" if not zeros else f"{_optimizer(step)} is"
-            yield Finding(
-                where=(step.event.site.where, backward.event.site.where),
-                message=f"{what} updated in a loop that never clears the gradients"
-                if not zeros
-                else f"{what} stepped in a loop that clears other gradients and never its own",
-                evidence={"step": step.event.site.text, "backward": backward.event.site.text},
-                fix=_fix(step),
-            )
+            yield _cleared_once(step, clearing[0], asked[0]) if clearing else _never_cleared(loop, step)
+
+
+def _never_cleared(loop: TrainingLoop, step: Move) -> Finding:
+    backward = loop.of(Kind.BACKWARD)[0]
+    message = (
+        f"{_optimizer(step)} is stepped in a loop that clears other gradients and never its own"
+        if loop.of(Kind.ZERO_GRAD)
+        else "the weights are updated in a loop that never clears the gradients"
+    )
+    return Finding(
+        where=(step.event.site.where, backward.event.site.where),
+        message=message,
+        evidence={"step": step.event.site.text, "backward": backward.event.site.text},
+        fix=_fix(step),
+    )
+
+
+def _cleared_once(step: Move, zero: Move, asked: str) -> Finding:
+    return Finding(
+        where=(zero.event.site.where, step.event.site.where),
+        message=f"{zero.event.site.text} is reached only where {asked}, and {step.event.site.text} goes on "
+        "without it: every later step adds up all batches since",
+        evidence={"step": step.event.site.text, "question": asked},
+        proof="the loop meets the condition in one round and clears the gradients nowhere else",
+        fix=_fix(step),
+    )
 
 
 def _updates(loop: TrainingLoop) -> list[Move]:

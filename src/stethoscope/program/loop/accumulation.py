@@ -18,7 +18,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.declared_options import declared_options
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
-from stethoscope.program.walk.events import Assignment, Call, Scope
+from stethoscope.program.walk.events import Assignment, Call, Jump, Scope
 from stethoscope.program.walk.values import Applied, Constant, Delayed, Site, Value
 
 ACCUMULATION_WORDS = frozenset(
@@ -205,8 +205,42 @@ def _empties_micro_batches(loop: TrainingLoop, zero: Move, update: Move) -> bool
     micro = loop.micro
     if micro is None or micro in update.event.scopes() or micro not in zero.event.scopes():
         return False
+    if _inside_condition(zero, micro):
+        return False
     spoken = {word for name in _names(micro.node) for word in words(name)}
-    return bool(spoken & ACCUMULATION_WORDS) and not _inside_condition(zero, micro)
+    return bool(spoken & ACCUMULATION_WORDS) or _only_gathers(loop, micro, zero, update)
+
+
+def _only_gathers(loop: TrainingLoop, micro: Scope, zero: Move, update: Move) -> bool:
+    """Whether the gradients of an inner loop are for the update behind it, and for nothing in between."""
+    inside = [move for move in loop.moves if micro in move.event.scopes()]
+    order = [move.kind for move in inside if move.kind in {Kind.ZERO_GRAD, Kind.BACKWARD}]
+    if not isinstance(micro.node, ast.For) or order != [Kind.ZERO_GRAD, Kind.BACKWARD]:
+        return False
+    if any(move.kind in {Kind.CLIP, Kind.UNSCALE} or _leaves(move, micro) for move in inside):
+        return False  # per sample, or until one of several attempts succeeds
+    behind = loop.moves[loop.moves.index(inside[-1]) + 1 : loop.moves.index(update) + 1]
+    is_next = update in behind and not any(move.kind is Kind.BACKWARD for move in behind)
+    return is_next and not _looks_at_gradients(loop, micro)
+
+
+def _leaves(move: Move, micro: Scope) -> bool:
+    """Whether a jump ends a round of the loop, and not only a function that it calls."""
+    if not isinstance(move.event, Jump):
+        return False
+    left = move.event.leaves
+    return left is None or left is micro or micro not in left.outwards()
+
+
+def _looks_at_gradients(loop: TrainingLoop, micro: Scope) -> bool:
+    """Whether something in a loop, or in what it calls, takes gradients for a purpose of its own."""
+    called = {one for event in loop.events if micro in event.scopes() for one in event.within}
+    nodes = [micro.node, *(one.node for one in called if not _holds(one.node, micro.node))]
+    return any(getattr(inner, "attr", "") == "grad" for node in nodes for inner in all_nodes(node))
+
+
+def _holds(outer: ast.AST, node: ast.AST) -> bool:
+    return any(inner is node for inner in all_nodes(outer))
 
 
 def _inside_condition(move: Move, scope: Scope) -> bool:
