@@ -14,8 +14,8 @@ may score worse and worse while it improves: the metric peaks early and declines
 Making the network's input from the target (the task itself) leaves the target alone, as does enlarging a
 prediction to the target's size. Cropping to a multiple of the scale, cutting a border, padding, tiling,
 resizing for pictures that are only saved, metrics that need a fixed input (LPIPS, FID), a usual fixed
-resolution, a resize that training applies to its targets too, and the strength of detail averaged over cells (a
-statistic that a metric takes of whole pictures) are not reported.
+resolution, a resize that training applies to its targets too, and the strength of detail averaged over cells
+(a statistic that a metric takes of whole pictures) are not reported.
 
 ## References
 - Zhang et al., Aliasing in downsampling: Making Convolutional Networks Shift-Invariant Again, 2019
