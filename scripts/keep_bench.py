@@ -2,8 +2,9 @@
 
     .venv/bin/python scripts/keep_bench.py FOLDER [--jobs 2] [--only 12]
 
-What is made stays in FOLDER, so that a call goes on where the last one ended. `--only` makes that many of
-the runs and keeps nothing: to see how long all of them will take.
+The runs are scored, and what is reached on them is written beside the file: the floors of the test in CI.
+What is made stays in FOLDER, so that a call goes on where the last one ended. `--only` makes that many of the
+runs and keeps nothing: to see how long all of them will take.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import time
 from pathlib import Path
 
-from stethoscope.clinic.faultbench import bench, packing, plan
+from stethoscope.clinic.faultbench import bench, kept, packing, plan
 from stethoscope.clinic.faultbench.making import LABELS, TIMED_OUT
 from stethoscope.clinic.faultbench.task import tasks
 
@@ -38,6 +39,9 @@ def main() -> None:
             packing.without_weights(asked.folder / label.name)
         packing.pack(asked.folder, [specimen.name for specimen in chosen], packing.KEPT)
         print(f"wrote {packing.KEPT} ({packing.KEPT.stat().st_size / 1e6:.1f} MB)")
+        begun = time.monotonic()
+        kept.write(kept.reach(asked.jobs))
+        print(f"wrote {kept.REACHED}; scored in {time.monotonic() - begun:.0f} s")
 
 
 def _tell(done: int, of: int, name: str) -> None:
