@@ -26,6 +26,7 @@ CAUSE = Cause(
     title="The average of the weights is never updated",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("average-without-statistics", DECISIVE, "the statistics of the average stay as they began"),
         Evidence(
             "update-thrown-away", DECISIVE, "what should move the average is thrown away", when=_of_average
         ),

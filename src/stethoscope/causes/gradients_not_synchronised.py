@@ -23,6 +23,9 @@ CAUSE = Cause(
     title="Gradients are not exchanged between processes",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "parameter-replaced-after-wrapping", DECISIVE, "a parameter was replaced after the hooks were set"
+        ),
         Evidence("gradients-not-averaged", DECISIVE, "training goes past the wrapper that exchanges them"),
         Evidence(
             "gradients-not-averaged",

@@ -23,6 +23,7 @@ CAUSE = Cause(
     title="The weights start too large",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("parameter-from-empty-memory", DECISIVE, "a parameter begins as whatever memory held"),
         Evidence("weights-start-large", DECISIVE, "the source starts the weights far too large"),
         Evidence("first-loss-above-chance", STRONG, "the first loss is far above that of a guess"),
         Evidence("loss-spike", WEAK, "the loss is thrown about"),

@@ -12,7 +12,14 @@ Clamp or use the stable form (log_softmax, logsigmoid, eps inside the root); com
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _no_term_tells(finding: Finding) -> bool:
+    told = finding.evidence.get("only_component") or finding.evidence.get("first_component")
+    return finding.evidence.get("pattern") == "permanent" and not told
+
 
 CAUSE = Cause(
     title="One loss term is numerically unsafe",
@@ -25,6 +32,9 @@ CAUSE = Cause(
             when=lambda finding: bool(
                 finding.evidence.get("only_component") or finding.evidence.get("first_component")
             ),
+        ),
+        Evidence(
+            "non-finite-values", WEAK, "the loss is not finite, and no term says which", when=_no_term_tells
         ),
         Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
     ),

@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="Padding dilutes the loss",
     prior=COMMON,
     evidence=(
+        Evidence("end-of-text-not-learnt", MODERATE, "the end of a text is masked with the padding"),
         Evidence("padding-in-loss", STRONG, "pad tokens count in the loss"),
         Evidence("empty-channels-in-loss", STRONG, "empty channels count in the loss"),
         Evidence("empty-channels-in-samples", MODERATE, "samples are filled up with empty channels"),

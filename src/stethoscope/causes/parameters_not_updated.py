@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),
         Evidence(
             "loss-plateau",

@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="The schedule is stepped in the wrong units",
     prior=COMMON,
     evidence=(
+        Evidence("rate-rises-from-zero", STRONG, "the rate comes back after the end of its schedule"),
         Evidence(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),

@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="A setting has no effect",
     prior=COMMON,
     evidence=(
+        Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),
         Evidence("unknown-argument", MODERATE, "the class does not take the keyword"),

@@ -31,6 +31,7 @@ CAUSE = Cause(
     title="A resume did not restore the weights",
     prior=COMMON,
     evidence=(
+        Evidence("checkpoint-without-buffers", DECISIVE, "the checkpoint has no running statistics"),
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
         Evidence("resume-without-weights", DECISIVE, "the resume restores the optimizer and not the weights"),
         Evidence("resume-flag-unused", STRONG, "the option for resuming loads no checkpoint"),

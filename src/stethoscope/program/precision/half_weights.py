@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from stethoscope.program.index import Index
 from stethoscope.program.precision.autocast import HALVES, DType, dtypes_of, named_dtype
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -24,12 +26,21 @@ def sharded_weights(index: Index, settings: SettingsTree, event: Call) -> DType 
 
 def weights_cast(event: Call, run: Execution) -> DType | None:
     """The half type that a call `model.half()` or `model.to(torch.bfloat16)` gives a network's weights."""
+    if _is_of_gradient(event):
+        return None
     if event.name == "half" and not event.args:
         return DType.FLOAT16
     if event.name == "bfloat16" and not event.args:
         return DType.BFLOAT16
     found = _asked_of(event, run) & HALVES
     return DType.BFLOAT16 if len(found) > 1 else next(iter(found), None)
+
+
+def _is_of_gradient(event: Call) -> bool:
+    """`p.grad.half()` gives a copy of a gradient and leaves the weights as they are."""
+    func = event.site.node.func if isinstance(event.site.node, ast.Call) else None
+    of = func.value if isinstance(func, ast.Attribute) else None
+    return isinstance(of, ast.Attribute) and of.attr == "grad"
 
 
 def may_stay_single(event: Call, run: Execution) -> bool:

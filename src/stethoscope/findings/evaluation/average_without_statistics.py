@@ -1,0 +1,108 @@
+"""The average of the weights is evaluated with the normalisation statistics it began with.
+
+## What it checks
+A copy of a network (`deepcopy`) that is put into evaluation mode, and a loop over the parameters of both
+that moves the copy; neither the function nor the class around the loop speaks of buffers or of a state
+dict, and the network has batch normalisation.
+
+## Why it matters
+The running means and variances are buffers, not parameters. The copy keeps those of an untrained network,
+so its scores are far below those of the weights it averages, or nonsense.
+
+## When it is harmless
+A network without batch normalisation has no such buffers. An average that only gives targets in training
+mode does not use them. Where buffers are copied or averaged elsewhere, nothing is reported.
+
+## References
+- `torch.optim.swa_utils.AveragedModel(use_buffers=True)`, `update_bn`
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.index import dotted
+from stethoscope.program.syntax import all_nodes
+from stethoscope.run import Source
+from stethoscope.signals.sources import Sources
+
+RULE = Rule(code="EVA150", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+_KEEPS_STATISTICS = re.compile(r"buffers|state_dict\(|update_bn|running_mean")
+_MOVES = frozenset({"mul_", "lerp_", "copy_", "add_"})
+
+
+def examine(sources: Sources) -> Iterator[Finding]:
+    """Report each average that leaves the statistics of its copy behind."""
+    if not sources.mention("BatchNorm"):
+        return
+    for source in sources:
+        copies = _copies_in_evaluation(source) if "deepcopy" in source.text else set()
+        for function in all_nodes(source.tree):
+            if copies and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from _in_function(source, function, copies)
+
+
+def _in_function(
+    source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, copies: set[str]
+) -> Iterator[Finding]:
+    if _KEEPS_STATISTICS.search(ast.unparse(_around(source, function))):
+        return
+    for loop in all_nodes(function):
+        average = _averaged(loop)
+        if average and average.rpartition(".")[2] in copies:
+            yield Finding(
+                source.where(loop),
+                f"only the parameters of {average} follow: its batch normalisation keeps the "
+                "statistics of the network it was copied from",
+                {"average": average},
+                strength=0.9,
+            )
+
+
+def _around(source: Source, function: ast.AST) -> ast.AST:
+    """The class that a method belongs to, or the function itself."""
+    for node in all_nodes(source.tree):
+        if isinstance(node, ast.ClassDef) and function in node.body:
+            return node
+    return function
+
+
+def _averaged(loop: ast.AST) -> str:
+    """The first of two networks whose parameters a loop goes through in pairs, where the loop moves them."""
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.iter, ast.Call)
+        or dotted(loop.iter.func) != "zip"
+    ):
+        return ""
+    owners = [dotted(one.func.value) or "" for one in loop.iter.args if _gives_parameters(one)]  # type: ignore[attr-defined]
+    moves = {
+        node.func.attr
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    return owners[0] if len(owners) == 2 and moves & _MOVES else ""
+
+
+def _gives_parameters(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parameters"
+    )
+
+
+def _copies_in_evaluation(source: Source) -> set[str]:
+    """The names of deep copies that are switched to evaluation, where they are made or later."""
+    copied: set[str] = set()
+    switched: set[str] = set()
+    for node in all_nodes(source.tree):
+        if isinstance(node, ast.Assign) and "deepcopy(" in (text := ast.unparse(node.value)):
+            names = {(dotted(target) or "").rpartition(".")[2] for target in node.targets}
+            copied |= names
+            switched |= names if text.endswith(".eval()") else set()
+        elif isinstance(node, ast.Call) and (name := dotted(node.func) or "").endswith(".eval"):
+            switched.add(name.rsplit(".", 2)[-2])
+    return copied & switched
