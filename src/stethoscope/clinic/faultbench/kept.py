@@ -56,8 +56,12 @@ def reach(jobs: int, source: Path = packing.KEPT) -> dict[Evidence, Reached]:
 def _reached(labels: list[Label], folder: Path, evidence: Evidence, jobs: int) -> Reached:
     runs = bench.joined(labels, bench.ask(labels, folder, evidence, jobs), Measured())
     found = figures(runs, {name: task.metric for name, task in tasks().items()}, {})
-    shares = (found.planted_flagged, found.planted_first, found.planted_first_three)
-    return Reached(*(round(share.value, 4) for share in shares), found.false_alarms.right)
+    return Reached(
+        round(found.planted_flagged.value, 4),
+        round(found.planted_first.value, 4),
+        round(found.planted_first_three.value, 4),
+        found.false_alarms.right,
+    )
 
 
 def write(reached: dict[Evidence, Reached], file: Path = REACHED) -> None:
