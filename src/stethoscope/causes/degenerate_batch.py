@@ -1,0 +1,36 @@
+"""Some batches hold nothing to learn from.
+
+## How it works
+No positives, all labels ignored, only padding. The loss of such a batch is exactly zero or, where a mean over
+nothing is taken, NaN.
+
+## How to tell it from its look-alikes
+A corrupt batch holds values that are not finite or absurd; here the values are fine and the count is zero.
+Print how many elements count in the batch of a bad step.
+
+## What cures it
+Leave such batches out when they are made, and divide by at least one. With several processes every rank must
+still go backward: give a zero that hangs on the graph.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _sporadic(finding: Finding) -> bool:
+    return finding.evidence.get("pattern") == "sporadic"
+
+
+CAUSE = Cause(
+    title="Batches without anything to learn from",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence("mean-over-nothing", STRONG, "the loss is a mean over a mask that may be empty"),
+        Evidence("loss-exactly-zero", STRONG, "the loss is exactly zero on single steps"),
+        Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
+        Evidence("loss-exactly-zero", -WEAK, "no batch has a loss of zero", outcome=Outcome.CLEAR),
+    ),
+    confirm_by="print how many elements count in the batch of a bad step",
+)
