@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import click
+from casebook_page import casebook_pages
 from clinic_pages import clinic_pages
 from faultbench_page import faultbench_pages
 
@@ -67,6 +68,7 @@ def written() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "log-formats.md", page("Log formats", log_formats())
     yield from block_pages()
     yield from clinic_pages()
+    yield from casebook_pages()
     yield from faultbench_pages()
 
 
