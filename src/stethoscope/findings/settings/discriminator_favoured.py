@@ -67,7 +67,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 def _rate(settings: Iterable[Setting], whose: re.Pattern[str]) -> Setting | None:
     """The one learning rate of a network: `lr_d`, `optim_d.lr`, `discriminator.learning_rate`."""
-    found = {}
+    found: dict[float, Setting] = {}
     for one in settings:
         key = one.dotted.lower()
         bare = whose.sub("_", key.rpartition(".")[2]).strip("_")

@@ -56,8 +56,8 @@ def _made(call: ast.Call) -> tuple[ast.Call | None, str]:
         if call.func.attr in EXACT:
             return call.func.value, call.func.attr
         if call.func.attr == "to":
-            given = [*call.args, *(one.value for one in call.keywords if one.arg == "dtype")]
-            return call.func.value, next((name for one in given if (name := _type(one)) in EXACT), "")
+            types = [*call.args, *(one.value for one in call.keywords if one.arg == "dtype")]
+            return call.func.value, next((name for one in types if (name := _type(one)) in EXACT), "")
     return None, ""
 
 

@@ -110,7 +110,7 @@ def _is_method(source: Source, function: FunctionNode) -> bool:
 def _of_function(source: Source, function: FunctionNode, owner: ast.ClassDef | None) -> Iterator[Attention]:
     seen = _Reading(function, owner)
     for call in all_nodes(function, ast.Call):
-        name = (dotted(call.func) or getattr(call.func, "attr", "")).rpartition(".")[2].lower()
+        name = _called(call).lower()
         if name == "scaled_dot_product_attention":
             given = next((one.value for one in call.keywords if one.arg == "scale"), None)
             if given is not None:
@@ -120,6 +120,12 @@ def _of_function(source: Source, function: FunctionNode, owner: ast.ClassDef | N
             found = seen.factors(scores, call.lineno) if scores is not None else None
             if found is not None:
                 yield _judged(source, call, found, seen)
+
+
+def _called(call: ast.Call) -> str:
+    """The last name of what is called: `softmax` for `F.softmax(x)` and for `(a @ b).softmax(-1)`."""
+    named = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func) or ""
+    return named.rpartition(".")[2]
 
 
 def _is_axis(node: ast.expr) -> bool:
@@ -194,12 +200,12 @@ class _Reading:
         return None
 
     def _call(self, node: ast.Call, line: int, depth: int) -> list[tuple[ast.expr, bool] | None] | None:
-        name = (dotted(node.func) or getattr(node.func, "attr", "")).rpartition(".")[2]
+        name = _called(node)
         if name in _PRODUCTS:
             operands = node.args[1:3] if name == "einsum" else list(node.args[:2])
             if len(operands) == 1 and isinstance(node.func, ast.Attribute):
                 operands = [node.func.value, operands[0]]  # q.matmul(k)
-            return self._product(*operands, line, depth) if len(operands) == 2 else None
+            return self._product(operands[0], operands[1], line, depth) if len(operands) == 2 else None
         inside = [*([node.func.value] if isinstance(node.func, ast.Attribute) else []), *node.args]
         for part in inside:
             found = self.factors(part, line, depth - 1)
@@ -238,7 +244,7 @@ class _Reading:
                 inner = self._on_side(left, line, depth - 1)
                 return [*inner, (right, isinstance(operator, ast.Div))]
             case ast.Call(func=func, args=args):
-                name = (dotted(func) or getattr(func, "attr", "")).rpartition(".")[2]
+                name = _called(node)
                 if _BOUNDS.search(name):
                     return [None]
                 inside = func.value if isinstance(func, ast.Attribute) and name in _KEEPS else None
