@@ -175,3 +175,19 @@ def test_two_faults_of_the_source_stand_beside_each_other(only) -> None:
     one = cause(Evidence("one", DECISIVE, ""), shows=("runs-away",))
     two = cause(Evidence("two", DECISIVE, ""), Evidence("runs-away", MODERATE, ""))
     assert all(ranked.probability > 0.9 for ranked in only({"one": one, "two": two}, seen).causes)
+
+
+def test_a_temperature_makes_probabilities_modest_and_changes_no_verdict(
+    only, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = examination(found("in-code", "code"), found("runs-away"))
+    causes = {
+        "code": cause(Evidence("in-code", DECISIVE, "")),
+        "curve": cause(Evidence("runs-away", STRONG, "")),
+    }
+    before = only(causes, seen)
+    monkeypatch.setattr("stethoscope.causes.weighing.TEMPERATURE", 2.0)
+    after = only(causes, seen)
+    assert [ranked.name for ranked in after.causes] == [ranked.name for ranked in before.causes]
+    assert [ranked.standing for ranked in after.causes] == [ranked.standing for ranked in before.causes]
+    assert 0.5 < after.causes[0].probability < before.causes[0].probability

@@ -31,7 +31,7 @@ from stethoscope.causes.cause import (
 )
 from stethoscope.causes.residual import accounted_for, residual
 from stethoscope.causes.tried import tried
-from stethoscope.causes.weighing import SUPPORTED_FROM, chance, standing_of, total
+from stethoscope.causes.weighing import SUPPORTED_FROM, chance, standing_of, stated, total
 from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.findings import Examination, Found, Severity
 from stethoscope.run import Proof
@@ -65,7 +65,9 @@ def explain(examination: Examination, proofs: tuple[Proof, ...] = ()) -> Explana
     remaining = replace(examination, found=tuple(f for f in examination.found if f not in excused))
     ranked = [_ranked(entry, remaining, proofs) for entry in catalogue() if not entry.cause.benign]
     causes = _roots_first(residual(ranked))
-    named = tuple(cause for cause in causes if _worth_naming(cause))
+    named = tuple(
+        replace(cause, probability=stated(cause.probability)) for cause in causes if _worth_naming(cause)
+    )
     symptoms = tuple(found for found in remaining.found if found.severity is not Severity.NOTE)
     ask = to_ask(named, remaining)
     return Explanation(named, benign, _healthy(symptoms), _unknown(symptoms, named), symptoms, ask)

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
+from stethoscope.causes.calibration import TEMPERATURE
 from stethoscope.causes.cause import CURVE_FAMILIES, DECISIVE, STRONG, Argument, Standing
 
 FAMILY_CAP = 3.0  # what one family of curves can add or take away, in log-odds
@@ -50,3 +51,9 @@ def standing_of(
         return Standing.SUPPORTED
     outweighed = total(speaking_for) + total(speaking_against) < 0
     return Standing.CONTRADICTED if speaking_against and outweighed else Standing.PLAUSIBLE
+
+
+def stated(probability: float) -> float:
+    """A probability as it is told to people: less sure of itself by the temperature that was fitted."""
+    p = _capped(probability, 1 - 1e-13)
+    return chance(math.log(p / (1 - p)) / TEMPERATURE) if p > 0 else 0.0
