@@ -14,12 +14,13 @@ Hand the averaged network to the evaluation, or swap its weights in around it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
 
 CAUSE = Cause(
     title="The weights that are evaluated are not those meant to be used",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("frozen-copy-evaluated", DECISIVE, "the evaluation runs a copy from before training"),
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
     ),

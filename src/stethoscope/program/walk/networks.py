@@ -149,11 +149,18 @@ def are_related(one: Value | None, other: Value | None) -> bool:
 
 def trained_by(optimizer: Value | None, network: Value | None) -> bool | None:
     """Whether an optimizer was made with parameters of a network; None where that cannot be told."""
-    if optimizer is None:
-        return None
+    answer: bool | None = None
+    for owner in parameter_owners(optimizer) if optimizer is not None else ():
+        if are_related(owner, network):
+            return True
+        answer = False
+    return answer
+
+
+def parameter_owners(optimizer: Value) -> Iterator[Value]:
+    """The networks whose parameters an optimizer was made with."""
     seen: set[int] = set()
     waiting = [optimizer]
-    answer: bool | None = None
     while waiting and len(seen) < MOST_LOOKED:
         value = waiting.pop()
         if id(value) in seen:
@@ -161,12 +168,9 @@ def trained_by(optimizer: Value | None, network: Value | None) -> bool | None:
         seen.add(id(value))
         owner = _owner_of_parameters(value)
         if owner is not None:
-            if are_related(owner, network):
-                return True
-            answer = False
+            yield owner
             continue
         waiting.extend(value.attributes.values() if isinstance(value, Instance) else inputs(value))
-    return answer
 
 
 def _owner_of_parameters(value: Value) -> Value | None:
