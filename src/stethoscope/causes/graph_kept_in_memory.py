@@ -24,4 +24,5 @@ CAUSE = Cause(
         Evidence("loss-kept-with-graph", -STRONG, "what is kept is detached", outcome=Outcome.CLEAR),
     ),
     confirm_by="print torch.cuda.memory_allocated() every hundred batches",
+    leads_to=("out-of-memory",),
 )

@@ -30,5 +30,6 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="give one of two processes a NaN and see whether the other goes on",
+    leads_to=("collective-timeout",),
     shows=("divergence", "loss-spike"),
 )
