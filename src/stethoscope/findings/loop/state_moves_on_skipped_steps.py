@@ -91,14 +91,10 @@ def _finding(
     share, of = _share(lost, state, plan)
     evidence = {"skipped": lost.count, "of": lost.steps, "share": share}
     if lost.count < FEWEST or share < (OF_RUN if of == "the run" else OF_WARM_UP):
-        message = f"{said}; the scaler skipped {lost.count:,} of {lost.steps:,} steps, which is no matter"
+        message = f"{said}; {lost.said}, which is no matter"
         return Finding(places, message, evidence, strength=0.0, severity=Severity.NOTE)
-    return Finding(
-        (*places, lost.series.where()),
-        f"{said}; the scaler skipped {lost.count:,} of {lost.steps:,} steps, {min(share, 1.0):.0%} of {of}",
-        evidence,
-        onset=lost.first,
-    )
+    message = f"{said}; {lost.said}, {min(share, 1.0):.0%} of {of}"
+    return Finding((*places, lost.where), message, evidence, onset=lost.first)
 
 
 def _share(lost: LostUpdates, state: Move, plan: TrainingPlan | None) -> tuple[float, str]:
