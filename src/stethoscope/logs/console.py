@@ -32,6 +32,7 @@ _ENDS = frozenset(
         ),
         *(EventKind.DISK_FULL, EventKind.TRACEBACK, EventKind.FINISHED),
         *(EventKind.STOPPED_BY_USER, EventKind.STOPPED_BY_GUARD),
+        *(EventKind.DEVICE_ASSERT, EventKind.CRASHED),
     }
 )
 

@@ -46,6 +46,7 @@ _SIGNALLED = frozenset({137, 143, -9, -15})
 _FAILURES = frozenset(
     {
         *(EventKind.TRACEBACK, EventKind.OUT_OF_MEMORY, EventKind.KILLED, EventKind.STOPPED_BY_USER),
+        *(EventKind.DEVICE_ASSERT, EventKind.CRASHED),
         *(EventKind.COLLECTIVE_TIMEOUT, EventKind.DATA_WORKER_DIED, EventKind.DISK_FULL),
         EventKind.STOPPED_BY_GUARD,
     }
