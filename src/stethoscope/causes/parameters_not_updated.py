@@ -28,6 +28,7 @@ CAUSE = Cause(
             when=lambda finding: finding.evidence.get("frozen") is True,
         ),
         Evidence("parameters-not-in-optimizer", DECISIVE, "no optimizer has the parameters of a network"),
+        Evidence("part-stays-at-random", DECISIVE, "a part was never taught and cannot learn"),
         Evidence(
             "optimizer-before-model-change", DECISIVE, "a layer was replaced behind the optimizer's back"
         ),

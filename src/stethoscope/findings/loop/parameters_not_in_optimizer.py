@@ -32,16 +32,13 @@ from stethoscope.program.edits.optimizer_edits import given_too, owner_of_parts,
 from stethoscope.program.evaluation.evaluations import Walk
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
-from stethoscope.program.loop.framework_optimizers import trainer_optimizers
 from stethoscope.program.loop.gradient_modes import without_gradients
 from stethoscope.program.loop.left_out_beside import left_out_beside
 from stethoscope.program.loop.left_out_parts import left_out_behind
-from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.loop_holders import known_holders, losses_of
 from stethoscope.program.loop.parameter_owners import (
     Holder,
     has_weights,
-    holder_of,
-    holders,
     is_inside,
     name_of,
     networks_in,
@@ -90,7 +87,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             examined = True
             yield from _left_out_of_module(loop, configured)
             continue
-        held = _known_holders(loop)
+        held = known_holders(loop)
         if not held:
             continue
         examined = True
@@ -99,25 +96,13 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         raise InsufficientData("what the optimizers were given could not be followed")
 
 
-def _known_holders(loop: TrainingLoop) -> list[Holder]:
-    """All optimizers of the walk, where each is known and those that the loop steps are among them; of a
-    trainer's hook, those of the trainer."""
-    if loop.hook is not None and not loop.trace.by_hand:
-        return list(trainer_optimizers(loop.trace))
-    updates = [move for move in loop.moves if move.updates]
-    if not updates or not all(holder_of(loop.trace, move.subject) for move in updates):
-        return []
-    found = list(holders(loop.trace))
-    return found if all(holder.is_known for holder in found) else []
-
-
 def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
     told: list[Value] = []
     added = [
         event for event in loop.trace.events if isinstance(event, Call) and event.name == "add_param_group"
     ]
     extra = [owner for event in added for owner in owners_of(loop.run, event.argument(0, "param_group"))[0]]
-    for loss in _losses(loop):
+    for loss in losses_of(loop):
         for module, _ in networks_in(loop.run, loss, cuts_gradient):
             if any(module is one for one in told) or not has_weights(loop.run, module):
                 continue
@@ -143,12 +128,6 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 evidence={"network": name_of(module), "optimizer": first.site.text},
                 fix=_given(held, _named(loop, module, first)),
             )
-
-
-def _losses(loop: TrainingLoop) -> list[Value | None]:
-    """What is minimised: by the loop, or by the framework that calls a hook."""
-    found = [backward.subject for backward in loop.of(Kind.BACKWARD)]
-    return found or ([loop.trace.loss] if loop.trace.loss is not None else [])
 
 
 def _unregistered(held: list[Holder], loop: TrainingLoop, module: Value) -> Iterator[Finding]:
@@ -241,7 +220,7 @@ def _place(loop: TrainingLoop, module: Value) -> Call | None:
         if any(_is_same(loop, called, module) for called in _called(event)):
             return event
     inside = {id(event) for event in loop.events}
-    for loss in _losses(loop):
+    for loss in losses_of(loop):
         for given, calls in met_passes(loop.trace, loss):
             ran = [one for one, _ in networks_in(loop.run, given, lambda _: True)]
             here = [call for call in calls if id(call) in inside]

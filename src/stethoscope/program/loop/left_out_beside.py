@@ -32,11 +32,11 @@ def left_out_beside(
     own = own_parameters(run.index, network.cls)
     parts = {name: value for name, value in network.attributes.items() if name in own or _learns(run, value)}
     held = {name for name, value in parts.items() if is_held(value)}
-    methods = _reached(run, network, start)
+    methods = methods_reached(run, network, start)
     sinks = held | _using(methods, held)
     for name in parts.keys() - held if held else ():
         sources = {name} | _using(methods, {name})
-        used = _first_use(methods, name)
+        used = first_use(methods, name)
         if used is None:
             continue
         if also_before or not any(_feeds(one.node, sources, sinks) for one in methods.values()):
@@ -62,7 +62,7 @@ def _learns(run: Execution, value: Value) -> bool:
     return is_parameter or has_weights(run, value)
 
 
-def _reached(run: Execution, network: Instance, start: Function) -> dict[str, Function]:
+def methods_reached(run: Execution, network: Instance, start: Function) -> dict[str, Function]:
     """The methods that a method calls, and those they call."""
     found = {start.name: start}
     waiting = [start]
@@ -113,7 +113,8 @@ def _mentioned(node: ast.AST) -> Iterator[str]:
             yield name
 
 
-def _first_use(methods: dict[str, Function], name: str) -> Where | None:
+def first_use(methods: dict[str, Function], name: str) -> Where | None:
+    """Where one of the methods first uses an attribute."""
     for method in methods.values():
         for node in all_nodes(method.node):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _own(node) == name:

@@ -240,7 +240,8 @@ def is_forward(run: Execution, call: Call) -> bool:
     """Whether a call runs a network or an average of one."""
     if call.receiver is not None and call.name != "forward":
         found = call.receiver
-        attribute = found.attributes.get(call.name) if isinstance(found, Instance) else None
+        known = found.attributes.get(call.name) if isinstance(found, Instance) else None
+        attribute = known if known is not None else run.stored_in(found, call.name)
         if attribute is not None:
             return _is_network(run, attribute, call.name)
         named = role_by_name(call.name) is Role.MODEL

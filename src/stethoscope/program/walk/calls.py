@@ -160,13 +160,16 @@ def call_method(
                 run, receiver, [*args, *(keywords[k] for k in ("name", "tensor") if k in keywords)]
             )
         if isinstance(receiver, SuperValue) and name == "__init__" and isinstance(found, Outside):
-            kept = {
+            handed = {
                 **given_to_base(run.index, receiver.cls, args, keywords),
                 **kept_by_chain(run.index, receiver.cls, args, keywords),
             }
-            for own, value in kept.items():
+            for own, value in handed.items():
                 run.store(receiver.instance, own, value)
         return call_value(run, found, args, keywords, site, complete)
+    kept = run.stored_in(receiver, name)
+    if kept is not None:  # `state.network(x)` of a namespace that was given one
+        return call_value(run, kept, args, keywords, site, complete)
     if isinstance(receiver, Constant) and not isinstance(receiver.value, np.ndarray):
         return text_method(receiver, name, args) or Leaf(name)
     if run.eager:

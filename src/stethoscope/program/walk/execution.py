@@ -414,6 +414,10 @@ class Execution:
                 self._kept.append(base)
                 self.write(self._stored, (id(base), name), value)
 
+    def stored_in(self, base: Value, name: str) -> Value | None:
+        """What `base.name = value` kept in an object that is not of the program: a namespace, a record."""
+        return self._stored.get((id(base), name))
+
     # Expressions
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:

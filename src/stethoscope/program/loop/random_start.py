@@ -1,0 +1,89 @@
+"""Whether the weights of a network are those that its layers were made with: nothing loads others.
+
+Who fine-tunes says so somewhere: in a name, in a comment, in a setting, or by loading weights without the
+optimizer's state. Only where the program has none of it is a part that does not learn a part left at random.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stethoscope.program.index import Index
+from stethoscope.program.loop.moves import receiver_role
+from stethoscope.program.loop.roles import Role
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.events import Call, Event
+from stethoscope.program.walk.values import Applied, Instance, Items, Value
+
+# Words of programs that start from weights of another training, or leave weights as they are on purpose.
+SPOKEN = re.compile(
+    r"pre.?trained|fine.?tun|from_checkpoint|transfer.?learning|linear.?prob|probing|lora\b|adapter|"
+    r"\bhub\b|torchvision\.models|\btimm\b|transformers|open_clip|diffusers|safetensors|load_weights|"
+    r"freez|frozen|reservoir|random.?feature|random.?projection|extreme.?learning|echo.?state|"
+    r"init_from|warm.?start|starting.?point|distil|teacher|initial_weights|init_weights_from",
+    re.IGNORECASE,
+)
+LOADING = frozenset(
+    {"load_state_dict", "load_weights", "load_network", "load_file", "load_model", "load_from"}
+)
+# In the class of a network: it keeps or gets weights by a plan of its own.
+KEEPING = re.compile(r"requires_grad|no_grad|detach|(?<!data)load|inference_mode|\.copy_\(|\.data( =|\[)")
+
+
+def starts_at_random(loop: TrainingLoop, network: Instance, part: Value, name: str) -> bool:
+    """Whether a part of a network has the weights that it was made with, and nobody says otherwise."""
+    index = loop.run.index
+    if _speaks_of_given_weights(index) or not _only_resumes(loop) or _is_given_by_hand(index, name):
+        return False
+    layers = part.items if isinstance(part, Items) else (part,)
+    classes = dict.fromkeys(one.cls for one in (network, *layers) if isinstance(one, Instance))
+    texts = [ast.unparse(above.node) for cls in classes for above in index.lineage(cls)]
+    return not any(map(KEEPING.search, texts)) and not any(map(_comes_from_outside, layers))
+
+
+@remembered
+def _speaks_of_given_weights(index: Index) -> bool:
+    return any(SPOKEN.search(source.text) for source in index.program if not is_test(source))
+
+
+def _only_resumes(loop: TrainingLoop) -> bool:
+    """Whether all that the walk loads is loaded by functions that load the state of an optimizer as well."""
+    calls = [event for event in loop.trace.events if isinstance(event, Call) and event.name in LOADING]
+    loads = [event for event in calls if not _is_followed(loop, event)]
+    resuming = {_function(event) for event in loads if receiver_role(loop.run, event) is Role.OPTIMIZER}
+    return all(_function(event) in resuming or _is_of_resumed(event, resuming) for event in loads)
+
+
+def _is_followed(loop: TrainingLoop, call: Call) -> bool:
+    """Whether a call leads into a method of the program, inside of which the loading is met."""
+    holder = call.receiver
+    return isinstance(holder, Instance) and loop.run.index.method(holder.cls, call.name) is not None
+
+
+def _is_of_resumed(event: Event, resuming: set[int]) -> bool:
+    """Whether a function that resumes calls the one that loads: `load_state_dict` of a class."""
+    return any(id(one.node) in resuming for one in event.within)
+
+
+def _function(event: Event) -> int:
+    return id(event.within[-1].node) if event.within else 0
+
+
+def _is_given_by_hand(index: Index, name: str) -> bool:
+    """Whether a line loads or writes something into a part of this name."""
+    written = re.compile(rf"\b{re.escape(name)}\b.*(load|copy_|\.data\s*[=\[]|weight\s*=[^=])")
+    return any(written.search(line) for one in index.program for line in one.text.splitlines())
+
+
+def _comes_from_outside(part: Value) -> bool:
+    """Whether a layer was made by something that may bring weights along."""
+    if isinstance(part, Applied):
+        return not part.callee.startswith("torch.nn.")
+    if not isinstance(part, Instance):
+        return True
+    made = (node for node in all_nodes(part.cls.node) if isinstance(node, ast.keyword))
+    return any(keyword.arg in {"pretrained", "weights", "checkpoint"} for keyword in made)
