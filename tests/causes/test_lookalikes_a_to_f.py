@@ -308,7 +308,16 @@ def test_a_loss_that_breaks_first_did_not(tmp_path: Path) -> None:
 # --- validation that is poor: batch norm, or overfitting
 
 
-BATCH_NORM = "from torch import nn\n\nnet = nn.Sequential(nn.Conv2d(3, 8, 3), nn.{norm}, nn.ReLU())\n"
+BATCH_NORM = """
+from torch import nn
+
+net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.{norm}, nn.Flatten(), nn.LazyLinear(9))
+"""
+DENSE = """
+from torch import nn
+
+net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Conv2d(8, 1, 1))
+"""
 
 
 def _erratic(step: int) -> Row:
@@ -328,6 +337,11 @@ def test_group_norm_of_two_samples_is_not_at_fault(tmp_path: Path) -> None:
     net = BATCH_NORM.format(norm="GroupNorm(2, 8)")
     found = diagnosis(tmp_path, curve(2000, 10, _erratic), config="batch_size: 2\n", net=net)
     assert "batchnorm-tiny-batch" not in standing(found)
+
+
+def test_a_network_that_answers_for_each_place_trains_with_one_picture(tmp_path: Path) -> None:
+    rows = curve(2000, 10, lambda step: {"loss": falling(step), "val_dice": 0.9 - falling(step, 0.7, 0.05)})
+    assert diagnosis(tmp_path, rows, config="batch_size: 1\n", net=DENSE).verdict is Verdict.HEALTHY
 
 
 # --- a loss that rises by a curriculum

@@ -16,7 +16,9 @@ _PLAIN = re.compile(r"^BatchNorm[123]d$")
 # Statistics that are shared between devices, frozen, or not kept.
 _OTHERWISE = re.compile(
     r"SyncBatchNorm|convert_sync_batchnorm|FrozenBatchNorm|freeze_?bn|bn_?eval|norm_eval|track_running_stats\s*=\s*False"
-    r"|momentum\s*=\s*None|update_bn|BatchRenorm|GhostBatchNorm",
+    r"|momentum\s*=\s*None|update_bn|BatchRenorm|GhostBatchNorm"
+    # A batch of one graph or cloud has thousands of points, each of which counts.
+    r"|torch_geometric|\bdgl\b|MinkowskiEngine|spconv|torchsparse",
     re.IGNORECASE,
 )
 _SWITCHES = frozenset(
@@ -26,9 +28,14 @@ _SWITCHES = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchNorms:
-    """Where plain batch norms are made; none where statistics are shared, frozen or not kept."""
+    """Where plain batch norms are made; none where statistics are shared, frozen or not kept.
+
+    `dense` says that the network has an answer for each place of a picture and none for the whole: then the
+    places of one sample are many samples to a batch norm.
+    """
 
     made: tuple[Where, ...]
+    dense: bool
 
 
 def measure(run: Run) -> BatchNorms | Missing:
@@ -36,17 +43,15 @@ def measure(run: Run) -> BatchNorms | Missing:
     if run.program is None or not run.program.sources:
         return NO_SOURCE
     switched = any(one.leaf.lower() in _SWITCHES and one.value for one in run.recipe or ())
-    return BatchNorms(() if switched else _made(run.program))
+    made, dense = _made(run.program)
+    return BatchNorms(() if switched else made, dense)
 
 
 @remembered
-def _made(program: Program) -> tuple[Where, ...]:
+def _made(program: Program) -> tuple[tuple[Where, ...], bool]:
     if any(_OTHERWISE.search(source.text) for source in program):
-        return ()
-    return tuple(
-        source.where(call)
-        for source in program
-        if "BatchNorm" in source.text
-        for call in all_nodes(source.tree, ast.Call)
-        if _PLAIN.match(kind_of(call))
-    )
+        return (), False
+    calls = [(source, call) for source in program for call in all_nodes(source.tree, ast.Call)]
+    kinds = {kind_of(call) for _, call in calls}
+    made = tuple(source.where(call) for source, call in calls if _PLAIN.match(kind_of(call)))
+    return made, not kinds & {"Linear", "LazyLinear", "BatchNorm1d"}

@@ -10,9 +10,9 @@ in evaluation by an average over all of them, which is another network. The trai
 validation is poor and erratic.
 
 ## When it is harmless
-Three or four samples are noted: on large pictures each holds many places, and such trainings are common.
-Group, instance and layer norm do not look at other samples. Frozen and synchronised norms are not looked
-at.
+Three or four samples are only noted, and so is any number where the network answers for each place of a
+picture: there each sample holds many. Graphs and clouds of points are not looked at. Group, instance and
+layer norm do not look at other samples. Frozen and synchronised norms are not looked at.
 
 ## References
 - Wu and He, Group Normalization, 2018: error by batch size
@@ -41,12 +41,13 @@ def examine(norms: BatchNorms, plan: TrainingPlan) -> Iterator[Finding]:
     number = asked.amount.number if asked is not None else None
     if asked is None or number is None or number < 1:
         raise InsufficientData("the settings do not name one batch size")
+    is_bad = number <= TOO_FEW and not norms.dense
     if number <= FEW:
         yield Finding(
             (asked.setting.where, *norms.made[:2]),
             f"{asked.name} is {number:g}, and batch norm takes its mean and deviation "
             "from each batch by itself",
             evidence={"batch": number, "layers": len(norms.made)},
-            strength=1.0 if number <= TOO_FEW else 0.0,
-            severity=None if number <= TOO_FEW else Severity.NOTE,
+            strength=1.0 if is_bad else 0.0,
+            severity=None if is_bad else Severity.NOTE,
         )
