@@ -10,9 +10,9 @@ starts at twice that is sure of wrong answers: its first outputs are large. That
 start too large, or inputs that do.
 
 ## When it is harmless
-Losses with further terms, of several outputs or of a teacher have another level, and so has a loss that is
-summed up; nothing is said where terms are logged, where settings speak of them, or where the loss ends
-above a guess as well. A run from trained weights starts below.
+Losses with further terms, of several outputs, of a teacher or with a margin between classes have another
+level, and so has a loss that is summed up; nothing is said where terms are logged, where settings speak of
+them, or where the loss ends above a guess as well. A run from trained weights starts below.
 
 ## References
 - Karpathy, "A recipe for training neural networks", 2019: verify the loss at the start
@@ -21,6 +21,7 @@ above a guess as well. A run from trained weights starts below.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,7 +42,10 @@ _WORDS = frozenset({"vocab_size", "n_vocab", "vocabulary_size", "padded_vocab_si
 _CLASSES = frozenset(
     {"num_classes", "n_classes", "nb_classes", "classes", "num_labels", "n_class", "num_class"}
 )
-_MORE_THAN_ONE_LOSS = ("distill", "teacher", "aux", "loss_weight", "multi_task", "bbox", "detect", "segment")
+# Losses with more to them, and margins between classes, which make the scores larger on purpose.
+_ANOTHER_LEVEL = re.compile(
+    r"distill|teacher|aux|loss_weight|multi_?task|bbox|detect|segment|margin|arcface|cosface|sphere|am_?softmax"
+)
 
 
 def examine(
@@ -73,7 +77,7 @@ def examine(
 
 def _outcomes(settings: Settings, every: EverySeries) -> tuple[Setting, int] | None:
     """The setting with the number of classes or words, where the loss is over them alone."""
-    if any(word in one.dotted.lower() for one in settings for word in _MORE_THAN_ONE_LOSS if one.value):
+    if any(one.value and _ANOTHER_LEVEL.search(f"{one.dotted} {one.value}".lower()) for one in settings):
         return None
     told = any(name.rpartition("/")[2] in {"accuracy", "perplexity", "bpb"} for name in every.series)
     names = _WORDS | _CLASSES if told else _WORDS
