@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from stethoscope.program.evaluation.comparisons import comparisons_in
 from stethoscope.program.evaluation.evaluation_entries import evaluation_entries
 from stethoscope.program.evaluation.followed_progress import Following, followed_in
+from stethoscope.program.evaluation.measured_against_input import (
+    AgainstInput,
+    against_input,
+    asks_for_something_else,
+)
 from stethoscope.program.evaluation.shrinking import (
     Rulers,
     Shrinking,
@@ -35,6 +40,7 @@ class ValidationPath:
     compared: int
     shrinkings: tuple[Shrinking, ...]
     followings: tuple[Following, ...]
+    against_input: tuple[AgainstInput, ...] = ()
 
 
 @remembered
@@ -42,10 +48,12 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
     """Follow every function that validates."""
     names = index(program)
     settings = settings_tree(recipe)
-    trained = trained_sites(minimised(names, settings))
+    trains_for = minimised(names, settings)
+    trained = trained_sites(trains_for)
     shrinkings: dict[Where, Shrinking] = {}
     followings: dict[Where, Following] = {}
     entries = evaluation_entries(names)[:MOST_ENTRIES]
+    against: dict[Where, AgainstInput] = {}
     compared = 0
     left = budget(names, ALL_STEPS)
     for entry in entries:
@@ -63,6 +71,11 @@ def validation_path(program: Program, recipe: Recipe | None = None) -> Validatio
                 shrinkings[shrinking.where] = shrinking
         for following in followed_in(run, comparisons, entry):
             followings.setdefault(following.where, following)
+        against.update({one.measured.where: one for one in against_input(run, comparisons)})
         left -= min(STEPS, left) - max(run.steps, 0)
+    if against and not asks_for_something_else(trains_for):
+        against = {}
     spoken = tuple(e.start.spoken if isinstance(e.start, Function) else e.start.name for e in entries)
-    return ValidationPath(spoken, compared, tuple(shrinkings.values()), tuple(followings.values()))
+    return ValidationPath(
+        spoken, compared, tuple(shrinkings.values()), tuple(followings.values()), tuple(against.values())
+    )
