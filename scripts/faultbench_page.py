@@ -125,7 +125,8 @@ def _goals(record: Record) -> Iterator[tuple[str, ...]]:
     found = {(one.part, one.evidence): one.figures for one in record.parts}
     for name, goal, part, evidence, measure in GOALS:
         figures = found.get((part, evidence))
-        yield name, goal, _shown(measure(figures)) if figures else "not measured"
+        shown = _shown(measure(figures)) if figures else "-"
+        yield name, goal, "not measured" if shown == "-" else shown
 
 
 def _figures(heading: str, results: Sequence[Result], evidence: bool = False) -> str:

@@ -283,8 +283,8 @@ def _table(headings: Sequence[str], rows: Iterator[tuple[str, ...]]) -> object:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", no_wrap=number == 0)
     for row in rows:
         table.add_row(*row)
     return table
