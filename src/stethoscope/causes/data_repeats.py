@@ -18,6 +18,15 @@ once, before training.
 from __future__ import annotations
 
 from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+MEMORISED = 0.01  # of the first training loss
+
+
+def _by_heart(finding: Finding) -> bool:
+    first, last = finding.evidence.get("train_first"), finding.evidence.get("train_last")
+    return isinstance(first, float) and isinstance(last, float) and last <= MEMORISED * first
+
 
 CAUSE = Cause(
     title="The same data come again and again",
@@ -25,8 +34,14 @@ CAUSE = Cause(
     evidence=(
         Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
         Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
+        Evidence(
+            "validation-gains-nothing",
+            STRONG,
+            "training is learned by heart and held-out data gain nothing",
+            when=_by_heart,
+        ),
         Evidence("overfit-gap", WEAK, "training learns by heart"),
-        Evidence("workers-repeat-each-other", -STRONG, "the workers are told apart", outcome=Outcome.CLEAR),
+        Evidence("workers-repeat-each-other", -WEAK, "the workers are told apart", outcome=Outcome.CLEAR),
         Evidence("chance-comes-again", -WEAK, "no round begins its chance anew", outcome=Outcome.CLEAR),
     ),
     confirm_by="print a sum over each of the first batches of two epochs and compare",

@@ -1,0 +1,56 @@
+"""What is validated, or trained on later, comes from elsewhere.
+
+## How it works
+The held-out data, or a new part of the training data, were made in another way: another scanner, another
+language, another difficulty. What is learned on the one does not carry over to the other.
+
+## How to tell it from its look-alikes
+Validate on a part that is split off the training data: there the gap is gone. Overfitting shows on such a
+part too, after a while in which it improves. A different scaling or normalisation is seen in the mean and
+spread of the two sets; a restart or a change of the rate has its step in the log.
+
+## What cures it
+Draw the validation from where the model will be used and train on such data too; look at each source by
+itself.
+"""
+
+from __future__ import annotations
+
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+MEMORISED = 0.01  # of the first training loss
+
+
+def _by_heart(finding: Finding) -> bool:
+    first, last = finding.evidence.get("train_first"), finding.evidence.get("train_last")
+    return isinstance(first, float) and isinstance(last, float) and last <= MEMORISED * first
+
+
+CAUSE = Cause(
+    title="Training and validation data differ",
+    prior=OCCASIONAL,
+    evidence=(
+        Evidence(
+            "validation-gains-nothing",
+            STRONG,
+            "what is learned never reaches the held-out data",
+            when=lambda finding: not _by_heart(finding),
+        ),
+        Evidence(
+            "validation-gains-nothing",
+            MODERATE,
+            "held-out data gain nothing, of training that is learned by heart",
+            when=_by_heart,
+        ),
+        Evidence("below-trivial-baseline", WEAK, "the score is no better than doing nothing"),
+        Evidence("evaluation-scaled-differently", -MODERATE, "the two sets are scaled differently"),
+        Evidence("evaluation-normalised-differently", -MODERATE, "the two sets are normalised differently"),
+        Evidence("raw-weights-instead-of-ema", -WEAK, "other weights are evaluated than those that learn"),
+        Evidence("divergence", -MODERATE, "the training loss itself runs away"),
+        Evidence(
+            "validation-gains-nothing", -MODERATE, "held-out data gain by training", outcome=Outcome.CLEAR
+        ),
+    ),
+    confirm_by="hold part of the training data out and validate on it: the gap is gone",
+)
