@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.findings.cut_short_by import cut_short_by
+from stethoscope.findings._cut_short_by import cut_short_by
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.signals.abrupt_end import AbruptEnd, Manner
 
