@@ -47,8 +47,8 @@ def _puts_in(walk: Walk, event: Call) -> bool:
     if owner is not None and class_role(walk.trace.run.index, owner) is Role.AVERAGE:
         return False  # how an average does it
     if event.name in PUTTING_IN and receiver_role(walk.trace.run, event) is Role.AVERAGE:
-        given = (*event.args, *event.keywords.values())
-        return not given or any(_is_trained(walk, one) for one in given)
+        handed = (*event.args, *event.keywords.values())
+        return not handed or any(_is_trained(walk, one) for one in handed)
     if event.name != "load_state_dict" or not isinstance(event.site.node, ast.Call):
         return False
     given = {name for arg in event.site.node.args for name in names_in(arg)}

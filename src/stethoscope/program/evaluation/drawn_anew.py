@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.data.batches import is_loader
@@ -177,7 +177,7 @@ def _keyword(call: ast.Call, *names: str) -> int | None:
     return _whole(given) if given is not None else None
 
 
-def _shape(sizes: list[ast.expr]) -> int | None:
+def _shape(sizes: Sequence[ast.expr]) -> int | None:
     """The number of elements of a shape that is written down: `(4,)`, `1`, `()`."""
     flat = [
         inner for one in sizes for inner in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])
@@ -283,5 +283,5 @@ def _shuffled_batch(loader: Applied) -> int | None:
     options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
     shuffle, batch = options.get("shuffle"), options.get("batch_size", Constant(1))
     is_shuffled = isinstance(shuffle, Constant) and shuffle.value is True and "generator" not in options
-    is_known = isinstance(batch, Constant) and isinstance(batch.value, int)
-    return batch.value if is_shuffled and is_known and isinstance(batch, Constant) else None
+    size = batch.value if isinstance(batch, Constant) else None
+    return size if is_shuffled and isinstance(size, int) else None

@@ -73,8 +73,8 @@ def _pairs(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     match node:
         case ast.Dict(keys=keys, values=values):
             pairs = list(zip(keys, values, strict=True))
-        case ast.Assign(targets=[ast.Subscript(slice=key)], value=value):
-            pairs = [(key, value)]
+        case ast.Assign(targets=[ast.Subscript(slice=place)], value=stored):
+            pairs = [(place, stored)]
         case ast.Call(func=ast.Name(id="dict"), keywords=given):
             pairs = [(ast.Constant(one.arg), one.value) for one in given if one.arg]
     for key, value in pairs:
