@@ -114,6 +114,8 @@ def test_a_program_that_breaks_or_hangs_has_no_opinion(
 
 
 def test_a_peer_that_is_not_installed_is_told_and_left_out(tmp_path: Path) -> None:
+    (tmp_path / "losslint" / "bin").mkdir(parents=True)
+    (tmp_path / "losslint" / "bin" / "python").symlink_to(sys.executable)  # and no package
     told = list(missing(tmp_path))
     assert len(told) == len(WITH_PACKAGE)
     assert any("runmedic" in line and "pip install runmedic==" in line for line in told)
@@ -151,7 +153,7 @@ def test_an_installed_peer_flags_a_loss_that_becomes_nan(
     entry: asking_peers.PeerEntry, tmp_path: Path
 ) -> None:
     interpreter = INSTALLED / entry.name / "bin" / "python"
-    if not interpreter.exists():
+    if entry.name in " ".join(missing(INSTALLED)):
         pytest.skip(f"{entry.name} is not installed: set STETHOSCOPE_PEERS to a folder of environments")
     falling = [2.0 * 0.98**step + 0.1 for step in range(200)]
     scores = {step: 10.0 + step / 20 for step in range(20, 201, 20)}

@@ -42,7 +42,7 @@ def missing(folder: Path) -> Iterator[str]:
     """How to install each peer that is not there."""
     for entry in peers():
         home = folder / entry.name
-        if entry.peer.package and not _interpreter(folder, entry).exists():
+        if not _is_there(folder, entry):
             wanted = f"{entry.peer.package}=={entry.peer.version}"
             yield f"{entry.name} is left out; python -m venv {home} && {home}/bin/pip install {wanted}"
 
@@ -56,13 +56,20 @@ def ask_peers(
     with TemporaryDirectory(prefix="stethoscope-peers-") as scratch:
         _write_all(labels, runs, Path(scratch), jobs, told)
         for entry in peers():
-            if entry.peer.package and not _interpreter(folder, entry).exists():
+            if not _is_there(folder, entry):
                 continue
             for grain in entry.peer.grains:
                 version, said = _ask(entry, names, folder, Path(scratch), grain, jobs)
                 asked.append(Asked(entry.name, version, grain, said))
                 told(len(names), len(names), f"{entry.name}, {grain.value}")
     return asked
+
+
+def _is_there(folder: Path, entry: PeerEntry) -> bool:
+    """Whether a peer has its package in an environment of its name, or needs none."""
+    package = entry.peer.package.replace("-", "_")
+    known = (folder / entry.name).glob(f"lib/python*/site-packages/{package}-*.dist-info")
+    return not package or (_interpreter(folder, entry).exists() and any(known))
 
 
 def _interpreter(folder: Path, entry: PeerEntry) -> Path:
