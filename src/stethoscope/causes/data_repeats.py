@@ -46,4 +46,8 @@ CAUSE = Cause(
     ),
     confirm_by="print a sum over each of the first batches of two epochs and compare",
     leads_to=("overfitting",),
+    shows=(
+        "peak-then-decline",
+        "loss-oscillation",
+    ),
 )

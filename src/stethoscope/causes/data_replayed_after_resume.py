@@ -30,4 +30,9 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="print the indices of the first batches before and after a resume: they are the same",
+    shows=(
+        "peak-then-decline",
+        "overfit-gap",
+        "loss-oscillation",
+    ),
 )

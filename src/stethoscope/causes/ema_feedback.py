@@ -31,4 +31,8 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="train on from a checkpoint without the swap: the teeth in the loss are gone",
+    shows=(
+        "loss-spike",
+        "peak-then-decline",
+    ),
 )

@@ -36,4 +36,10 @@ CAUSE = Cause(
     ),
     confirm_by="print the sum of all weights on every rank after ten steps: they differ",
     shows=("divergence", "loss-plateau", "validation-left-behind", "overfit-gap"),
+    shows=(
+        "peak-then-decline",
+        "overfit-gap",
+        "loss-oscillation",
+        "loss-spike",
+    ),
 )

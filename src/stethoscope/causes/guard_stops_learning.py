@@ -36,4 +36,8 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="log the count of skipped steps, or raise the limit: the loss falls again",
+    shows=(
+        "loss-never-falls",
+        "below-trivial-baseline",
+    ),
 )

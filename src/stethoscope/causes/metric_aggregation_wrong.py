@@ -32,4 +32,13 @@ CAUSE = Cause(
     ),
     confirm_by="compute the average anew from a checkpoint and compare it with the log",
     leads_to=("learning-rate-too-high", "overfitting"),
+    shows=(
+        "divergence",
+        "loss-never-falls",
+        "loss-plateau",
+        "peak-then-decline",
+        "overfit-gap",
+        "metric-contradicts-its-loss",
+        "below-trivial-baseline",
+    ),
 )

@@ -44,4 +44,8 @@ CAUSE = Cause(
     ),
     confirm_by="run five steps with the key changed: losses stay bit-identical",
     leads_to=("setting-ignored",),
+    shows=(
+        "peak-then-decline",
+        "below-trivial-baseline",
+    ),
 )

@@ -32,4 +32,11 @@ CAUSE = Cause(
     ),
     confirm_by="compare data_ptr() of both: the same address is the same tensor",
     leads_to=("checkpoint-chosen-wrongly",),
+    shows=(
+        "loss-plateau",
+        "loss-never-falls",
+        "below-trivial-baseline",
+        "validation-left-behind",
+        "peak-then-decline",
+    ),
 )

@@ -41,4 +41,9 @@ CAUSE = Cause(
         ),
     ),
     confirm_by="shuffle the levels within a batch: the loss does not change",
+    shows=(
+        "loss-never-falls",
+        "peak-then-decline",
+        "below-trivial-baseline",
+    ),
 )

@@ -32,4 +32,8 @@ CAUSE = Cause(
     ),
     confirm_by="print the indices of the first batch on every rank: they are the same",
     leads_to=("collective-timeout",),
+    shows=(
+        "peak-then-decline",
+        "overfit-gap",
+    ),
 )

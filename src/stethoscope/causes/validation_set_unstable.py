@@ -31,4 +31,10 @@ CAUSE = Cause(
     ),
     confirm_by="evaluate one checkpoint twice and compare the scores",
     leads_to=("early-peak-is-noise",),
+    shows=(
+        "peak-then-decline",
+        "overfit-gap",
+        "metric-contradicts-its-loss",
+        "below-trivial-baseline",
+    ),
 )
