@@ -34,12 +34,11 @@ CAUSE = Cause(
     ),
     confirm_by="train on one process with the same batch: it is stable at the rate of the settings",
     leads_to=("learning-rate-too-high",),
-    shows=("loss-spike", "non-finite-values"),
     shows=(
         "loss-spike",
+        "non-finite-values",
         "loss-never-falls",
         "loss-plateau",
-        "non-finite-values",
         "peak-then-decline",
     ),
 )
