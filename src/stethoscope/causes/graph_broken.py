@@ -13,7 +13,7 @@ Take the network out of `no_grad`; cut off only targets.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The loss has no way back to the weights",
@@ -24,6 +24,7 @@ CAUSE = Cause(
         ),
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
+        Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence(
             "backward-without-gradients",
             -DECISIVE,

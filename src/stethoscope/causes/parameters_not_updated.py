@@ -40,6 +40,7 @@ CAUSE = Cause(
         ),
         Evidence("gradients-cleared-before-step", STRONG, "every update finds its gradients cleared"),
         Evidence("loss-scale-at-zero", MODERATE, "every step is skipped"),
+        Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
     ),
     confirm_by="compare the parameters before and after one step",

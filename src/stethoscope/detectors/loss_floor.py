@@ -14,7 +14,7 @@ import numpy as np
 
 from stethoscope.run import Values
 
-LEAST_POINTS = 20
+LEAST_POINTS = 40  # a long stay: fewer losses may stand anywhere by chance
 LEAST_CLASSES = 3
 EDGE = 0.002  # relative: losses are printed with three or four digits
 LATE = 4  # the last part of the curve, one in so many

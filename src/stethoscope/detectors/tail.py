@@ -40,11 +40,17 @@ def fit(values: Values) -> Tail | None:
     """The upper tail of finite values; None where there are too few."""
     if len(values) < LEAST_POINTS:
         return None
-    q96, q98, q99 = np.quantile(values, [0.96, 0.98, 0.99]).tolist()
+    q90, q95, q96, q975, q98, q99 = np.quantile(values, [0.9, 0.95, 0.96, 0.975, 0.98, 0.99]).tolist()
     inner, outer = q98 - q96, q99 - q98
-    if inner <= 0.0 or outer <= 0.0:
+    if min(inner, outer, q95 - q90, q975 - q95) <= 0.0:
         return None
-    # Quantiles at exceedance rates 1, 1/2 and 1/4 of the threshold's give Pickands' estimate.
-    shape = float(np.clip(np.log2(outer / inner), -0.5, 1.0))
+    # Quantiles at exceedance rates 1, 1/2 and 1/4 of the threshold's give Pickands' estimate. It strays far
+    # on a few thousand points, so the heavier of two tails counts.
+    shape = float(np.clip(max(_shape(q96, q98, q99), _shape(q90, q95, q975)), -0.5, 1.0))
     scale = inner * shape / (2.0**shape - 1.0) if abs(shape) > 1e-9 else inner / np.log(2.0)
     return Tail(q96, 1.0 - THRESHOLD, shape, float(scale))
+
+
+def _shape(low: float, middle: float, high: float) -> float:
+    """The shape of the tail beyond the first of three quantiles."""
+    return float(np.log2((high - middle) / (middle - low)))

@@ -31,7 +31,8 @@ def measure(run: Run) -> Epochs | Missing:
 
 def _between_turns(epochs: Series) -> float | None:
     """The steps from turn to turn, where epochs are counted in whole numbers and the last one is not over."""
-    if bool(np.any(epochs.values != np.rint(epochs.values))):
+    counted = bool(np.all(epochs.values == np.rint(epochs.values)) and np.all(np.diff(epochs.values) >= 0.0))
+    if not counted:
         return None
     turns = np.flatnonzero(np.diff(epochs.values) > 0.0) + 1
     if len(turns) < 2:

@@ -1,0 +1,1 @@
+"""The parts of the study of detectors: curves, faults, and one judge for each detector."""

@@ -1,0 +1,121 @@
+"""The page about the detectors, from the record of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
+
+MANY = 12  # rows of healthy data, above which only the worst are shown
+SHOWN = 8
+
+HEAD = """# What the detectors get wrong
+
+<!-- Written by benchmarks/detector_size_and_power.py from benchmarks/recorded/; change these instead. -->
+
+A detector is a pure function on a curve (`src/stethoscope/detectors/`). Here is how often each of them speaks
+on healthy data, its *size*, and how often it finds what it is meant for, its *power*. All of it is simulated:
+the shapes and the noise are ours, so what is measured is whether a detector does what it claims, not how
+often real runs look like this. On real runs, see `benchmarks/false_alarms.py` and the tests on the corpus.
+
+    python benchmarks/detector_size_and_power.py            every figure below, {seconds} s of one core
+    python benchmarks/detector_size_and_power.py --quick    a twentieth of the draws
+
+Noise is white, AR(1) with a memory of 0.5 to 0.95, Student's t with three degrees of freedom, log-normal, or
+fading to a fifth. A number behind it is its deviation relative to the level of a loss; without one it is 1,
+and shapes are in units of it. `n` is the number of points. Cells have 60 to 4,000 draws: of 300, a share of
+1 % is known to within about one per cent.
+
+What is left above its nominal level is noise that remembers for as long as the curve is: sixteen values of
+AR(0.95) noise *are* a trend, as far as they show. The rules ask for more than a detector: a size that
+matters, a second signal, a comparison.
+
+Python {python}, numpy {numpy}.
+
+## All of them
+
+| detector | it asks | nominal | healthy: mean | worst | where |
+|---|---|---|---|---|---|
+"""
+
+CHANGED = """
+## What the study changed
+
+Measured with the same cells, before and after.
+
+| detector | change | cells | before | after | what it cost |
+|---|---|---|---|---|---|
+"""
+
+
+def page(record: Mapping[str, Any]) -> str:
+    """The whole page."""
+    head = HEAD.format(seconds=record["cpu_seconds"], python=record["python"], numpy=record["numpy"])
+    rows = "\n".join(_summary(study) for study in record["studies"])
+    changed = _changed(record.get("changed", []))
+    return head + rows + "\n" + changed + "\n" + "\n".join(_section(study) for study in record["studies"])
+
+
+def _summary(study: Mapping[str, Any]) -> str:
+    healthy = [cell for cell in study["cells"] if cell["kind"] == "healthy"]
+    worst = max(healthy, key=_rate)
+    mean = sum(map(_rate, healthy)) / len(healthy)
+    where = f"{worst['label']}, n = {worst['count']}" if _rate(worst) else ""
+    return (
+        f"| {study['detector']} | {study['question']} | {_nominal(study)} | {mean:.2%} | {_rate(worst):.1%} "
+        f"| {where} |"
+    )
+
+
+def _nominal(study: Mapping[str, Any]) -> str:
+    return "" if study["nominal"] is None else f"{study['nominal']:.1%}"
+
+
+def _changed(rows: Iterable[Mapping[str, str]]) -> str:
+    keys = ("detector", "change", "cells", "before", "after", "cost")
+    lines = ["| " + " | ".join(row[key] for key in keys) + " |" for row in rows]
+    return CHANGED + "\n".join(lines) + "\n" if lines else ""
+
+
+def _section(study: Mapping[str, Any]) -> str:
+    healthy, faults = (_rows(study["cells"], kind) for kind in ("healthy", "fault"))
+    parts = [f"## {study['detector'].capitalize()}\n", f"{study['question'].capitalize()}?\n"]
+    shown = dict(sorted(healthy.items(), key=lambda row: -max(row[1].values()))[:SHOWN])
+    if len(healthy) > MANY:
+        rest = [rate for label, row in healthy.items() if label not in shown for rate in row.values()]
+        parts.append(_table("healthy, the worst", shown))
+        parts.append(f"The other {len(healthy) - len(shown)} kinds: at most {max(rest):.1%}.\n")
+    else:
+        parts.append(_table("healthy", healthy))
+    if faults:
+        parts.append(_table("fault", faults))
+    return "\n".join(parts)
+
+
+def _rows(cells: Iterable[Mapping[str, Any]], kind: str) -> dict[str, dict[int, float]]:
+    rows: dict[str, dict[int, float]] = {}
+    for cell in cells:
+        if cell["kind"] == kind:
+            rows.setdefault(cell["label"], {})[cell["count"]] = _rate(cell)
+    return rows
+
+
+def _table(name: str, rows: Mapping[str, Mapping[int, float]]) -> str:
+    counts = sorted(set(chain.from_iterable(rows.values())))
+    lines = [
+        f"| {name} | " + " | ".join(f"n = {count:,}" for count in counts) + " |",
+        "|---" * (len(counts) + 1) + "|",
+    ]
+    lines += [
+        f"| {label} | " + " | ".join(_cell(row, count) for count in counts) + " |"
+        for label, row in rows.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(row: Mapping[int, float], count: int) -> str:
+    return f"{row[count]:.1%}" if count in row else ""
+
+
+def _rate(cell: Mapping[str, Any]) -> float:
+    return float(cell["spoke"]) / float(cell["repeats"])
