@@ -12,6 +12,7 @@ from stethoscope.signals.ending import measure as how_it_ended
 from stethoscope.signals.missing import Missing
 
 LONGEST_QUOTE = 160  # characters of what was printed
+STOPPED_IN_MLFLOW = "MLflow status KILLED"  # its word for a run that somebody stopped
 
 
 class Manner(StrEnum):
@@ -87,8 +88,9 @@ def measure(run: Run) -> AbruptEnd | Missing:
 
 
 def _cut_short(event: Event, others: tuple[Event, ...]) -> CutShort | None:
-    if event.kind in (EventKind.STOPPED_BY_USER, EventKind.STOPPED_BY_GUARD):
-        return None  # somebody decided
+    decided = event.kind in (EventKind.STOPPED_BY_USER, EventKind.STOPPED_BY_GUARD)
+    if decided or event.message == STOPPED_IN_MLFLOW:
+        return None
     return CutShort(_manner(event), event, others)
 
 
