@@ -10,18 +10,27 @@ import ast
 import re
 
 from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import receiver_role
+from stethoscope.program.loop.parameter_owners import unwrapped
 from stethoscope.program.loop.roles import Role
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.builtin_calls import BUILTINS
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.events import Call, Event
-from stethoscope.program.walk.values import Applied, Instance, Items, Value
+from stethoscope.program.walk.values import Applied, Instance, Items, Leaf, Outside, Part, Value
+
+# What is there to be used as it is, by what people call it.
+KEPT = frozenset(
+    {"vgg", "lpips", "clip", "vae", "perceptual", "target", "reference", "extractor", "inception", "dino"}
+    | {"fixed", "momentum", "sobel", "gaussian", "blur", "kernel", "filter", "filters", "dct", "stft", "mel"}
+)
 
 # Words of programs that start from weights of another training, or leave weights as they are on purpose.
 SPOKEN = re.compile(
-    r"pre.?trained|fine.?tun|from_checkpoint|transfer.?learning|linear.?prob|probing|lora\b|adapter|"
+    r"pre.?trained|fine.?tun|from_checkpoint|transfer.?learning|linear.?prob|\bprob(e|es|ing)\b|lora\b|adapter|"
     r"\bhub\b|torchvision\.models|\btimm\b|transformers|open_clip|diffusers|safetensors|load_weights|"
     r"freez|frozen|reservoir|random.?feature|random.?projection|extreme.?learning|echo.?state|"
     r"init_from|warm.?start|starting.?point|distil|teacher|initial_weights|init_weights_from",
@@ -40,9 +49,34 @@ def starts_at_random(loop: TrainingLoop, network: Instance, part: Value, name: s
     if _speaks_of_given_weights(index) or not _only_resumes(loop) or _is_given_by_hand(index, name):
         return False
     layers = part.items if isinstance(part, Items) else (part,)
+    if KEPT.intersection(words(name)) or any(_is_handed_on(loop, one) for one in (network, *layers)):
+        return False
+    if any(_is_evaluated(loop, layer) for layer in layers if layer is not network):
+        return False
     classes = dict.fromkeys(one.cls for one in (network, *layers) if isinstance(one, Instance))
     texts = [ast.unparse(above.node) for cls in classes for above in index.lineage(cls)]
     return not any(map(KEEPING.search, texts)) and not any(map(_comes_from_outside, layers))
+
+
+def _is_evaluated(loop: TrainingLoop, part: Value) -> bool:
+    """Whether a part is put into evaluation for itself, as one that is to stay what it is."""
+    calls = (event for event in loop.trace.events if isinstance(event, Call) and event.name == "eval")
+    return any(call.receiver is part for call in calls)
+
+
+def _is_handed_on(loop: TrainingLoop, network: Value) -> bool:
+    """Whether code that is not here gets a network, and may give it weights."""
+    calls = (event for event in loop.trace.events if isinstance(event, Call) and _is_elsewhere(event))
+    given = (value for call in calls for value in (*call.args, *call.keywords.values()))
+    return any(part is network for value in given for part in unwrapped(value))
+
+
+def _is_elsewhere(call: Call) -> bool:
+    """Whether a call leads to what was not read; what torch and Python bring with them loads nothing."""
+    called = call.callee if call.receiver is None else call.receiver
+    if isinstance(called, Outside):
+        return called.name.partition(".")[0] not in {"torch", "copy", "itertools", *BUILTINS}
+    return call.receiver is None and isinstance(called, Leaf | Part)
 
 
 @remembered

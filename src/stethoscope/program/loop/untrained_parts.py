@@ -7,7 +7,7 @@ body that learnt before; `random_start` says where that cannot be.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
@@ -90,12 +90,13 @@ def _left_out(
     if forward is None or depth == 0:
         return
     methods = methods_reached(loop.run, network, forward)
+    frozen = _frozen_before(loop)
     for name, part in network.attributes.items():
         where = first_use(methods, name) if _learns(loop, part) else None
         if where is None:
             continue
         if not is_held(part):
-            if starts_at_random(loop, network, part, name):
+            if id(part) not in frozen and starts_at_random(loop, network, part, name):
                 yield UntrainedPart(network, name, made, where)
         elif isinstance(part, Instance):
             yield from _left_out(loop, part, is_held, made, depth - 1)
@@ -113,16 +114,28 @@ def _learns(loop: TrainingLoop, part: Value) -> bool:
 def frozen_parts(loop: TrainingLoop) -> Iterator[UntrainedPart]:
     """The parts of a network whose gradients are switched off before the loop, and never on again."""
     networks = list(_networks(loop))
-    inside = {id(event) for event in loop.events}
-    for event in loop.trace.events if networks and not _unfreezes(loop) else ():
-        if id(event) in inside or not _is_certain(loop, event) or _is_of_network(loop, event):
+    frozen = _frozen_before(loop) if networks and not _unfreezes(loop) else {}
+    for part, event in frozen.values():
+        if not _is_certain(loop, event) or _is_of_network(loop, event):
             continue
-        for part in _frozen(loop, event):
-            for network in networks:
-                yield from _of_network(loop, event, part, network)
+        for network in networks:
+            yield from _of_network(loop, event, part, network, frozen.keys())
 
 
-def _of_network(loop: TrainingLoop, event: Event, part: Value, network: Instance) -> Iterator[UntrainedPart]:
+def _frozen_before(loop: TrainingLoop) -> dict[int, tuple[Value, Event]]:
+    """What is frozen before the loop, by the identity of it."""
+    inside = {id(event) for event in loop.events}
+    found: dict[int, tuple[Value, Event]] = {}
+    for event in loop.trace.events:
+        if id(event) not in inside:
+            for part in _frozen(loop, event):
+                found.setdefault(id(part), (part, event))
+    return found
+
+
+def _of_network(
+    loop: TrainingLoop, event: Event, part: Value, network: Instance, frozen: Container[int]
+) -> Iterator[UntrainedPart]:
     condition = _choice(event)
     if condition and part is network:
         if starts_at_random(loop, network, network, network.cls.name):
@@ -131,8 +144,29 @@ def _of_network(loop: TrainingLoop, event: Event, part: Value, network: Instance
     if condition or part is network or not is_inside(loop.run, part, network):
         return
     name = next((name for name, value in network.attributes.items() if value is part), "")
-    if name and _learns(loop, part) and starts_at_random(loop, network, part, name):
+    if not name or not _learns(loop, part) or not _feeds_learning(loop, network, name, frozen):
+        return
+    if starts_at_random(loop, network, part, name):
         yield UntrainedPart(network, name, event, event.site.where)
+
+
+def _feeds_learning(loop: TrainingLoop, network: Instance, name: str, frozen: Container[int]) -> bool:
+    """Whether a part that learns runs behind this one: a last layer may be kept as it is on purpose."""
+    forward = loop.run.index.method(network.cls, "forward")
+    order = _order_of_use(forward.node) if forward is not None else []
+    behind = order[order.index(name) + 1 :] if name in order else []
+    parts = (network.attributes.get(other) for other in behind)
+    return any(one is not None and id(one) not in frozen and _learns(loop, one) for one in parts)
+
+
+def _order_of_use(forward: ast.AST) -> list[str]:
+    """The attributes that a forward pass uses, in the order of the lines."""
+    used = [
+        (node.lineno, -node.col_offset, node.attr)
+        for node in all_nodes(forward)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    ]
+    return [name for _, _, name in sorted(used)]
 
 
 def _frozen(loop: TrainingLoop, event: Event) -> Iterator[Value]:
