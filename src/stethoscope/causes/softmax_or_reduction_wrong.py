@@ -1,14 +1,17 @@
-"""The loss is given what it did not ask for: probabilities where it expects logits.
+"""The loss is given what it did not ask for: probabilities instead of logits, or means instead of errors.
 
 ## How it works
 The loss applies its own softmax or sigmoid to values that already went through one. Predictions can never be
-certain, gradients shrink, and the loss stays far above zero.
+certain, gradients shrink, and the loss stays far above zero. Or it averages errors before it takes their
+size: those of opposite signs cancel, and the loss is small for predictions that are wrong everywhere.
 
 ## How to tell it from its look-alikes
-A rate that is too low falls slowly without end; here the loss stops at the bound of a double softmax.
+A rate that is too low falls slowly without end; here the loss stops at the bound of a double softmax, or
+falls to nothing while the metric stays poor.
 
 ## What cures it
-Give the loss the logits, and apply softmax or sigmoid only where probabilities are shown.
+Give the loss the logits, and apply softmax or sigmoid only where probabilities are shown. Take the absolute
+value or the square of every single error, and average then.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from __future__ import annotations
 from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
 
 CAUSE = Cause(
-    title="The loss gets probabilities where it expects logits",
+    title="The loss gets probabilities where it expects logits, or averages errors too early",
     prior=OCCASIONAL,
     evidence=(
         Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
+        Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),
         Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",

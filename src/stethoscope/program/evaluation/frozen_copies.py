@@ -80,8 +80,9 @@ def _is_copy(network: Value, trained: tuple[Value, ...]) -> bool:
         return False
     if isinstance(network, Instance):
         return any(isinstance(one, Instance) and one.cls is network.cls for one in trained)
-    is_copied = isinstance(network, Applied) and network.callee == "copy.deepcopy"
-    return is_copied and any(one is inner for one in trained for inner in networks(network.args[0]))
+    if not isinstance(network, Applied) or network.callee != "copy.deepcopy":
+        return False
+    return any(one is inner for one in trained for inner in networks(network.args[0]))
 
 
 def _may_write(walk: Walk, event: Event, network: Value) -> bool:

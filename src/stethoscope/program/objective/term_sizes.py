@@ -89,7 +89,7 @@ def sized(
     """The addends that could be computed, each with its size on small and large pictures, or sounds."""
     shared = shared_values([addend.value for addend in addends])
     ways = {
-        addend: list(_formulas(one.run, index, settings, addend.value, shared))
+        addend: list(formulas(one.run, index, settings, addend.value, shared))
         for addend in addends
         if isinstance(addend.value, Applied | Delayed) and not _is_of_distributions(one.run, addend.value)
     }
@@ -119,7 +119,7 @@ def _shapes(spectra: Sequence[Applied | None]) -> tuple[Shape, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Formula:
+class Formula:
     """A term with what is put in place of its parts: two sides, masks of ones, and known numbers."""
 
     value: Value
@@ -130,9 +130,9 @@ class _Formula:
     is_of_features: bool
 
 
-def _formulas(
+def formulas(
     run: Execution, index: Index, settings: SettingsTree, value: Value, shared: frozenset[int]
-) -> Iterator[_Formula]:
+) -> Iterator[Formula]:
     """The ways to compute a term: from what it is made of in the end, from what several terms are made of,
     and from where what a network gave meets something else."""
     chosen = chosen_numbers(index, settings, value)
@@ -143,14 +143,14 @@ def _formulas(
         sides = [o for o in operands if o not in numbers and o not in masks]
         if len(sides) == 2:
             is_of_features = all(comes_from_model(run, side) for side in sides)
-            yield _Formula(value, sides, masks, _known(numbers), dict(numbers.values()), is_of_features)
+            yield Formula(value, sides, masks, _known(numbers), dict(numbers.values()), is_of_features)
             break
     for way in compared(run, value, lambda one: bool(declared_numbers(index, settings, [one]))):
         operands = [o for o in operands_of(index, way.value, chosen) if not _is_layer(o)]
         numbers = declared_numbers(index, settings, [o for o in operands if not _is_among(o, way)])
         ones = dict.fromkeys(way.weights, 1.0)
         known, assumed = _known(numbers) | ones, dict(numbers.values())
-        yield _Formula(way.value, way.sides, way.masks, known, assumed, way.is_of_networks)
+        yield Formula(way.value, way.sides, way.masks, known, assumed, way.is_of_networks)
 
 
 def _known(numbers: Mapping[Value, tuple[str, float]]) -> dict[Value, float]:
@@ -162,7 +162,7 @@ def _is_among(operand: Value, way: Compared) -> bool:
 
 
 def _term(
-    one: Minimised, index: Index, addend: Addend, formulas: Sequence[_Formula], shape: Shape
+    one: Minimised, index: Index, addend: Addend, formulas: Sequence[Formula], shape: Shape
 ) -> TermSize | None:
     """The size of a term by the first of its formulas that can be computed."""
     known = ((formula, _sizes(index, formula, shape)) for formula in formulas)
@@ -229,7 +229,7 @@ def series(count: int, side: int) -> tuple[int, ...]:
     return count, SAMPLES * side, 4
 
 
-def _sizes(index: Index, formula: _Formula, shape: Shape) -> dict[tuple[int, float], float] | None:
+def _sizes(index: Index, formula: Formula, shape: Shape) -> dict[tuple[int, float], float] | None:
     sizes: dict[tuple[int, float], float] = {}
     for side in (SMALL, LARGE):
         for error in ERRORS:
@@ -240,21 +240,19 @@ def _sizes(index: Index, formula: _Formula, shape: Shape) -> dict[tuple[int, flo
     return sizes
 
 
-def _compares(
-    index: Index, formula: _Formula, shape: Shape, sizes: Mapping[tuple[int, float], float]
-) -> bool:
+def _compares(index: Index, formula: Formula, shape: Shape, sizes: Mapping[tuple[int, float], float]) -> bool:
     """Whether a term is small where its two sides agree: the divergence of a code from its prior is not."""
     agreeing = _size(index, formula, shape(1, SMALL), 0.0)
     return agreeing is not None and agreeing <= AGREEING * sizes[SMALL, ERRORS[-1]]
 
 
-def _in_batch(index: Index, formula: _Formula, shape: Shape) -> float:
+def _in_batch(index: Index, formula: Formula, shape: Shape) -> float:
     """The factor by which a term changes from one picture to a batch."""
     one, many = (_size(index, formula, shape(count, SMALL), ERRORS[0]) for count in (1, BATCH))
     return many / one if one and many else 1.0
 
 
-def _size(index: Index, formula: _Formula, shape: tuple[int, ...], error: float) -> float | None:
+def _size(index: Index, formula: Formula, shape: tuple[int, ...], error: float) -> float | None:
     rng = np.random.default_rng(shape[-1])
     target = rng.uniform(0.2, 0.8, shape)
     noise = rng.normal(size=shape)

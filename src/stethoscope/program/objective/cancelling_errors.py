@@ -1,0 +1,220 @@
+"""Terms of a loss in which errors cancel before they are counted, tried on numbers.
+
+A comparison of prediction and target is computed by its own formula. Where it stays the same when every
+sample gets another one's prediction, it averages over the samples before it compares; where errors that are
+zero on average in each sample cost nothing, it averages over the places; where it falls by as much for an
+error as it rises for the opposite one, it never takes their size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from stethoscope.program.index import Function, Index
+from stethoscope.program.objective.addends import DEPTH, Addend, addends_of, applied_in, made_at
+from stethoscope.program.objective.probe import score
+from stethoscope.program.objective.shared_values import shared_values
+from stethoscope.program.objective.term_sizes import Formula, formulas
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.execution import STEPS, Exhausted
+from stethoscope.program.walk.minimised import Minimised, minimised
+from stethoscope.program.walk.values import Applied, Delayed, Site
+
+Array = npt.NDArray[np.float64]
+
+# Shapes of prediction and target, the usual ones first; where they differ, people drop a channel.
+SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((4, 1, 20, 20), (4, 1, 20, 20)),
+    ((4, 3, 20, 20), (4, 3, 20, 20)),
+    ((4, 1, 20, 20), (4, 20, 20)),
+    ((4, 20, 20), (4, 1, 20, 20)),
+    ((8, 6), (8, 6)),
+    ((8, 1), (8,)),
+    ((8,), (8, 1)),
+    ((8,), (8,)),
+)
+EXACT = 1e-9  # of the size of a term: what is equal but for rounding
+ERROR = 0.1
+MOST_TERMS = 12
+# What compares sets rather than pairs, on purpose.
+OF_SETS = frozenset({
+    "sort", "argsort", "topk", "cdist", "pdist", "histc", "histogram", "bincount", "kthvalue", "quantile",
+    "median", "matmul", "mm", "bmm", "einsum", "@", "exp", "cov", "corrcoef", "svd", "softmax", "log_softmax",
+    "linear_sum_assignment", "logsumexp", "cumsum", "var", "std", "multi_head_attention_forward",
+})  # fmt: skip
+SET_WORDS = re.compile(
+    r"moment|match|mmd|hist|style|gram|coral|swd|wasser|distrib|statist|prior|divers|marginal|parity|fair|calib|"
+    r"budget|balanc|critic|gan_|adv|sinkhorn|cycle_mean|unpaired|entrop|polic|reward|domain",
+    re.IGNORECASE,
+)
+# What compares what is left of a sample on average, on purpose.
+MEAN_WORDS = re.compile(
+    r"bright|colou?r|count|mass|total|energy|avg|average|global|bias|expos|flux|power|volume|gap|mean_|_mean|"
+    r"level|conserv|integral|pool",
+    re.IGNORECASE,
+)
+ELEMENTWISE_WORDS = re.compile(
+    r"pixel|pix_|_pix|(?<![a-z0-9])(?:l1|l2|mse|mae)(?![a-z0-9])|charbonnier|huber|recon", re.IGNORECASE
+)
+
+
+class Cancels(StrEnum):
+    """What errors cancel over."""
+
+    SAMPLES = "samples"
+    PLACES = "places"
+    SIGNS = "signs"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CancellingTerm:
+    """A term of a loss in which errors cancel; `is_alone` where no other term compares pair by pair."""
+
+    site: Site
+    sink: Site
+    over: Cancels
+    is_alone: bool
+
+
+@remembered
+def cancelling_errors(index: Index, settings: SettingsTree) -> tuple[CancellingTerm, ...]:
+    """The terms of everything that is minimised in which errors cancel."""
+    found: dict[int, CancellingTerm] = {}
+    for one in minimised(index, settings):
+        one.run.steps = max(one.run.steps, STEPS // 2)
+        try:
+            terms = list(_terms(one, index, settings))
+        except (Exhausted, RecursionError):
+            continue
+        found.update({id(term.site.node): term for term in terms})
+    return tuple(found.values())
+
+
+def _terms(one: Minimised, index: Index, settings: SettingsTree) -> Iterator[CancellingTerm]:
+    addends = list(addends_of(one.run, one.sink.value, DEPTH))[:MOST_TERMS]
+    shared = shared_values([addend.value for addend in addends])
+    tried = [_tried(one, index, settings, addend, shared) for addend in addends]
+    for addend, (computed, over) in zip(addends, tried, strict=True):
+        if over is None or not isinstance(addend.value, Applied | Delayed):
+            continue
+        others = [
+            (known, kind) for other, (known, kind) in zip(addends, tried, strict=True) if other is not addend
+        ]
+        is_alone = not any(kind is None for known, kind in others)
+        site = made_at(one.run, addend.value) or addend.value.site
+        if computed and _is_meant(index, one, addend, site, over, is_alone):
+            yield CancellingTerm(site, one.sink.site, over, is_alone)
+
+
+def _tried(
+    one: Minimised, index: Index, settings: SettingsTree, addend: Addend, shared: frozenset[int]
+) -> tuple[bool, Cancels | None]:
+    """Whether a term could be computed as a comparison, and what its errors cancel over."""
+    if not isinstance(addend.value, Applied | Delayed) or _is_of_sets(one, addend):
+        return False, None
+    found: set[str] = set()
+    for formula in formulas(one.run, index, settings, addend.value, shared):
+        if not formula.is_of_features:
+            over = _over_all(index, formula, _needs_pictures(one, addend))
+            found |= {over} if over is not None else set()
+    # Each way to see the term as a comparison must say the same: none knows the shapes of the data.
+    is_agreed = len(found) == 1 and NOTHING not in found
+    return bool(found), Cancels(found.pop()) if is_agreed else None
+
+
+NOTHING = "nothing"
+
+
+def _over_all(index: Index, formula: Formula, is_of_pictures: bool) -> str | None:
+    """What errors cancel over whatever the data are; None where nothing can be computed."""
+    found: set[str] = set()
+    for shape, wanted in SHAPES:
+        if is_of_pictures and len(shape) < 4:
+            continue
+        if shape != wanted and found != {Cancels.SAMPLES}:
+            continue  # one that lost a channel looks at every sample with every other
+        kind = _over(index, formula, shape, wanted)
+        found |= {kind} - {""}
+        if NOTHING in found or len(found) > 1:
+            return NOTHING
+    return found.pop() if found else None
+
+
+def _needs_pictures(one: Minimised, addend: Addend) -> bool:
+    return any(re.search(r"2d|fft2|fftn", value.callee) for value in applied_in(one.run, addend.value))
+
+
+def _over(index: Index, formula: Formula, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """What errors cancel over for data of these shapes; "" where the term cannot be computed for them."""
+    rng = np.random.default_rng(len(shape))
+    target = rng.uniform(0.2, 0.8, shape)
+    noise = ERROR * rng.normal(size=shape)
+    inner = (2, 3) if len(shape) == 4 else tuple(range(1, len(shape)))  # as a loss over places is written
+    centred = noise - noise.mean(axis=inner, keepdims=True) if inner else noise
+    tries = (target, target + noise, target - noise, np.roll(target, 1, axis=0), target + centred)
+    known = [_computed(index, formula, shown, target.reshape(wanted)) for shown in tries]
+    scores = [number for number in known if number is not None and np.isfinite(number)]
+    if len(scores) < len(tries):
+        return ""
+    alike, more, less, others, balanced = scores
+    size = max(abs(more), abs(less), abs(others), 1e-12)
+    if abs(more - alike) <= EXACT * size:
+        return ""  # the prediction has no say in it
+    if abs(others - alike) <= EXACT * size:
+        return Cancels.SAMPLES if abs(more + less - 2 * alike) > EXACT * size else Cancels.SIGNS
+    is_difference = abs(alike) <= EXACT * size
+    if is_difference and abs(more + less) <= EXACT * size and abs(others) <= EXACT * size:
+        return Cancels.SIGNS
+    if shape[1:] not in {(), (1,)} and abs(balanced - alike) <= EXACT * size:
+        return Cancels.PLACES
+    return NOTHING
+
+
+def _computed(index: Index, formula: Formula, prediction: Array, target: Array) -> float | None:
+    given = (
+        *(np.ones(target.shape, dtype=bool) for _ in formula.masks),
+        *map(np.float64, formula.numbers.values()),
+    )
+    operands: Sequence[object] = (*formula.compared, *formula.masks, *formula.numbers)
+    return score(index, formula.value, operands, (prediction, target, *given))  # type: ignore[arg-type]
+
+
+def _is_of_sets(one: Minimised, addend: Addend) -> bool:
+    names = (
+        value.callee.removesuffix("()").rpartition(".")[2] for value in applied_in(one.run, addend.value)
+    )
+    return any(name in OF_SETS for name in names)
+
+
+def _is_meant(
+    index: Index, one: Minimised, addend: Addend, site: Site, over: Cancels, is_alone: bool
+) -> bool:
+    """Whether a term is meant to compare element by element, as far as names and the other terms tell."""
+    about = " ".join(_said(index, one, addend, site))
+    if SET_WORDS.search(about):
+        return False
+    if over is not Cancels.PLACES:
+        return True
+    if MEAN_WORDS.search(about):
+        return False
+    return is_alone or bool(ELEMENTWISE_WORDS.search(about))
+
+
+def _said(index: Index, one: Minimised, addend: Addend, site: Site) -> Iterator[str]:
+    yield site.text[:300]
+    if isinstance(addend.value, Applied | Delayed):
+        yield addend.value.site.text[:300]
+    inside = [function for function in index.functions if _is_around(function, site)]
+    yield from (function.spoken for function in inside)
+
+
+def _is_around(function: Function, site: Site) -> bool:
+    line = getattr(site.node, "lineno", 0)
+    return function.source is site.source and function.node.lineno <= line <= (function.node.end_lineno or 0)
