@@ -10,14 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stethoscope.detectors import (
+    confounding,
     divergence,
+    loss_floor,
     lr_jump,
     non_finite,
     peak,
     periodicity,
+    phase_folding,
     plateau,
+    replay,
     rising_run,
     scaler,
+    schedule_shape,
     spike,
     tail,
     trend,
@@ -34,12 +39,17 @@ RAW: dict[str, Callable[[Steps, Values], object]] = {
 }
 # These are given the finite values.
 FINITE: dict[str, Callable[[Steps, Values], object]] = {
+    "confounding": lambda steps, values: confounding.given_difficulty(steps, values, np.sqrt(1.0 * steps)),
     "divergence": divergence.rise,
+    "loss_floor": lambda steps, values: loss_floor.double_softmax(values, 10, 0.9),
     "lr_jump": lr_jump.jumps,
     "peak": peak.peak,
     "periodicity": periodicity.swing,
+    "phase_folding": lambda steps, values: phase_folding.fold(steps, values, 16.0),
     "plateau": plateau.flatness,
+    "replay": lambda steps, values: replay.replay((steps, values), (steps, values[::-1])),
     "rising_run": lambda steps, values: rising_run.rising_run(values),
+    "schedule_shape": schedule_shape.shape,
     "tail": lambda steps, values: tail.fit(np.tile(values, 20)),
     "trend": trend.trend,
 }

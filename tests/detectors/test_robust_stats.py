@@ -37,3 +37,14 @@ def test_blocks_keep_the_mean_and_the_number(count: int, most: int) -> None:
     x, y = robust_stats.block_medians(steps, values, most)
     assert len(x) == len(y) <= most + 1
     assert np.all(np.diff(y) > 0) or len(y) == 1
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+def test_memory_around_a_line_is_rather_too_much_than_too_little(rho: float) -> None:
+    time = np.arange(64) - 31.5
+    found = []
+    for seed in range(200):
+        values = noise(64, seed, rho)
+        values = values - values.mean()
+        found.append(robust_stats.memory_around_a_line(values - time * (time @ values) / (time @ time)))
+    assert rho <= float(np.mean(found)) <= rho + 0.12

@@ -18,6 +18,12 @@ def test_noise_is_rarely_a_trend(rho: float) -> None:
     assert rejected <= 8  # 1 % two-sided of 200, with room for chance
 
 
+@pytest.mark.parametrize(("count", "most"), [(16, 26), (64, 10), (256, 8)])
+def test_noise_that_remembers_long_is_rarely_a_trend(count: int, most: int) -> None:
+    lines = [trend(np.arange(count), noise(count, seed, 0.95)) for seed in range(200)]
+    assert sum(min(line.p_rising, line.p_falling) < 0.005 for line in lines if line) <= most
+
+
 def test_a_trend_of_three_deviations_is_found() -> None:
     found = 0
     for seed in range(50):

@@ -195,3 +195,8 @@ def test_warm_restarts_are_read_from_the_settings() -> None:
 def test_the_length_of_an_epoch() -> None:
     measured = epochs.measure(run(series("epoch", [0.0, 0.5, 1.0, 1.5], gap=100)))
     assert measured == epochs.Epochs(200.0)
+
+
+def test_the_length_of_an_epoch_that_is_counted_in_whole_numbers() -> None:
+    counted = [float(step // 1000) for step in range(0, 3500, 50)]
+    assert epochs.measure(run(series("epoch", counted, gap=50))) == epochs.Epochs(1000.0)
