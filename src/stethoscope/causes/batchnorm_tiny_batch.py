@@ -22,6 +22,7 @@ CAUSE = Cause(
     title="Batch norm takes its statistics from too few samples",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("validation-in-another-range", MODERATE, "validation is far away and erratic"),
         Evidence("batch-norm-of-few-samples", DECISIVE, "a device has too few samples for batch norm"),
         Evidence("validation-left-behind", MODERATE, "validation does not follow training"),
         Evidence("overfit-gap", WEAK, "validation stays behind"),

@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("validation-in-another-range", MODERATE, "validation is in another range"),
         Evidence("pictures-scaled-twice", DECISIVE, "pictures are divided by 255 twice"),
         Evidence(
             "evaluation-normalised-differently",
