@@ -23,6 +23,7 @@ fall against each other, and those of reinforcement learning do not measure prog
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -32,6 +33,7 @@ from stethoscope.detectors.confounding import given_difficulty
 from stethoscope.detectors.divergence import LEAST_POINTS, Rise, blow_up, rise
 from stethoscope.detectors.following import follows
 from stethoscope.detectors.leap import leap
+from stethoscope.detectors.robust_stats import noise_sd, tame
 from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
@@ -50,6 +52,9 @@ SETTLING = 4  # a model that has just changed its task may need a quarter of the
 LEAST_BEFORE = 3  # with four after it, so clean a step comes by chance once in 35 times
 IMPROVES = 0.02  # relative; the metric's gain since the loss began to rise
 EXPLAINED = 0.2  # the strength of a rise that something else explains
+FEW = 32  # losses; with more of them, their level is known better than single ones
+LOUD = 0.3  # deviation of the logarithm of single losses: each is that of one batch
+BATCHES = 4.0  # such deviations are not reached by chance
 NEAR = 0.03  # of the run's length
 
 
@@ -67,7 +72,7 @@ def examine(
     if not loss.measures_progress:
         return
     seen = rise(series.steps, series.values) or blown
-    if seen is None or not _matters(seen):
+    if seen is None or not _matters(seen) or _is_noise_of_batches(seen, series.values):
         return
     why = _explanation(seen, loss, changes, rates) or _better_meanwhile(seen, series, validation)
     yield _finding(seen, series, changes, why)
@@ -75,6 +80,14 @@ def examine(
 
 def _matters(seen: Rise) -> bool:
     return seen.severe or (seen.ratio >= LEAST_RATIO and seen.gain_lost >= LEAST_GAIN_LOST)
+
+
+def _is_noise_of_batches(seen: Rise, values: Values) -> bool:
+    """Whether few losses of single batches differ by so much that a rise as large is no level's."""
+    if len(values) >= FEW or seen.exploded or float(values.min()) <= 0.0:
+        return False
+    spread = noise_sd(np.log(tame(values)))
+    return spread > LOUD and seen.ratio < math.exp(min(BATCHES * spread, 100.0))
 
 
 def _explanation(
