@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 
 from stethoscope.clinic.faultbench import bench, kept, packing, plan
+from stethoscope.clinic.faultbench.label import Label
 from stethoscope.clinic.faultbench.making import LABELS, TIMED_OUT
+from stethoscope.clinic.faultbench.specimen import Specimen
 from stethoscope.clinic.faultbench.task import tasks
 
 
@@ -30,10 +32,7 @@ def main() -> None:
     begun = time.monotonic()
     labels = bench.make_all(wanted, asked.folder, asked.jobs, _tell)
     print(f"{len(labels)} runs in {time.monotonic() - begun:.0f} s")
-    if late := [label.name for label in labels if label.ended == TIMED_OUT]:
-        for name in late:
-            (asked.folder / LABELS / f"{name}.json").unlink()
-        raise SystemExit(f"{len(late)} runs took too long on this machine; call again to make them anew.")
+    _make_late_ones_again(wanted, labels, asked.folder)
     if not asked.only:
         for label in labels:
             packing.without_weights(asked.folder / label.name)
@@ -42,6 +41,16 @@ def main() -> None:
         begun = time.monotonic()
         kept.write(kept.reach(asked.jobs))
         print(f"wrote {kept.REACHED}; scored in {time.monotonic() - begun:.0f} s")
+
+
+def _make_late_ones_again(wanted: list[Specimen], labels: list[Label], folder: Path) -> None:
+    """Make what took too long once more, one at a time: what hangs then hangs by its fault."""
+    late = {label.name for label in labels if label.ended == TIMED_OUT}
+    for name in late:
+        (folder / LABELS / f"{name}.json").unlink()
+    again = bench.make_all([specimen for specimen in wanted if specimen.name in late], folder, 1, _tell)
+    for label in again:
+        print(f"{label.name}: {label.ended} when made again")
 
 
 def _tell(done: int, of: int, name: str) -> None:

@@ -36,7 +36,6 @@ def test_the_kept_runs_are_a_fair_sample() -> None:
     assert kinds["several faults"] >= 0.2 * len(labels)
     assert kinds["healthy"] + kinds["only look sick"] >= 0.3 * len(labels)
     assert {one.task for one in labels} == set(tasks())
-    assert [one.name for one in labels if one.ended == "timed out"] == []
 
 
 @where_kept
