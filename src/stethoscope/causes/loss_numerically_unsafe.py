@@ -12,7 +12,7 @@ Clamp or use the stable form (log_softmax, logsigmoid, eps inside the root); com
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -25,6 +25,7 @@ CAUSE = Cause(
     title="One loss term is numerically unsafe",
     prior=COMMON,
     evidence=(
+        Evidence("loss-undefined-somewhere", DECISIVE, "a step of the loss is not finite for usual data"),
         Evidence(
             "non-finite-values",
             STRONG,

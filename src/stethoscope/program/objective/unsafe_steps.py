@@ -1,0 +1,231 @@
+"""Steps of a loss that leave the finite numbers for data or outputs that a training is sure to meet."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stethoscope.program.data.ingredients import LAYOUT, has, ingredients, is_drawn
+from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.objective.addends import applied_in
+from stethoscope.program.objective.loss_masks import is_comparison
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.chained_layers import layers_of
+from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
+from stethoscope.program.walk.minimised import minimised
+from stethoscope.program.walk.network_passes import comes_from_model
+from stethoscope.program.walk.values import Applied, Choice, Constant, Delayed, Items, Leaf, Part, Site, Value
+
+DEPTH = 16
+LOGARITHMS = frozenset({"log", "log2", "log10"})
+ROOTS = frozenset({"sqrt", "rsqrt"})
+TURNS = frozenset({"flip", "rot90", "roll", "fliplr", "flipud", "t", "pin_memory"}) | LAYOUT
+UNBOUNDED_LAYERS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose")
+SQUARES = frozenset({"square", "pow", "**"})
+MASK_WORDS = frozenset({"mask", "masks", "masked", "valid", "keep", "real", "padding"})
+BYTES = (255, 255.0)
+
+
+class Unsafe(StrEnum):
+    """What is not finite, and for what."""
+
+    OUTPUT = "of a network's output that nothing keeps above zero"
+    PICTURE = "of pictures between 0 and 1, in which black is zero"
+    DIVISION = "a division by pictures between 0 and 1, in which black is zero"
+    MASKED_ROOT = "the root of a square that a mask makes zero, where its gradient is infinite"
+    VARIANCE = "the root of a variance taken as a difference, which is zero or below where a picture is flat"
+    NOTHING_DRAWN = "a division by how many were drawn, which is zero for a sample with none"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnsafeStep:
+    """A step of a loss, why it is unsafe, and the backward pass behind it."""
+
+    site: Site
+    sink: Site
+    why: Unsafe
+
+
+@remembered
+def unsafe_steps(index: Index, settings: SettingsTree) -> tuple[UnsafeStep, ...]:
+    """The unsafe steps in everything that is minimised."""
+    found: dict[int, UnsafeStep] = {}
+    for one in minimised(index, settings):
+        one.run.steps = max(one.run.steps, STEPS // 2)
+        try:
+            for value in applied_in(one.run, one.sink.value):
+                why = _why(one.run, value)
+                if why is not None:
+                    found.setdefault(id(value.site.node), UnsafeStep(value.site, one.sink.site, why))
+        except (Exhausted, RecursionError):
+            continue
+    return tuple(found.values())
+
+
+def _why(run: Execution, value: Applied) -> Unsafe | None:
+    name = _name(value)
+    if name in LOGARITHMS and value.args:
+        return _of_logarithm(run, value.args[0])
+    if name in ROOTS and value.args:
+        return _of_root(run, value.args[0])
+    if value.callee == "/" or name == "div":
+        return _of_quotient(run, *value.args[:2]) if len(value.args) > 1 else None
+    return None
+
+
+def _of_logarithm(run: Execution, inner: Value) -> Unsafe | None:
+    if _is_unbounded(run, inner, DEPTH):
+        return Unsafe.OUTPUT
+    return Unsafe.PICTURE if _is_picture(run, inner, DEPTH) else None
+
+
+def _of_root(run: Execution, inner: Value) -> Unsafe | None:
+    if _is_unbounded(run, inner, DEPTH):
+        return Unsafe.OUTPUT
+    inner = _forced(run, inner)
+    match inner:
+        case Applied(args=[squared, *_]) if _is_square(inner) and _is_masked(run, squared):
+            return Unsafe.MASKED_ROOT
+        case Applied(callee="-", args=[left, right]) if _is_variance(run, left, right):
+            return Unsafe.VARIANCE
+    return None
+
+
+def _of_quotient(run: Execution, top: Value, bottom: Value) -> Unsafe | None:
+    if _is_picture(run, bottom, DEPTH):
+        return Unsafe.DIVISION if comes_from_model(run, top) else None
+    return Unsafe.NOTHING_DRAWN if _is_count_of_drawn(run, bottom) else None
+
+
+# What is unsafe
+
+
+def _is_unbounded(run: Execution, value: Value, depth: int) -> bool:
+    """Whether a value is what a linear layer gave, as it is: it may be below zero."""
+    if depth == 0 or not comes_from_model(run, value):
+        return False
+    match value:
+        case Delayed():
+            return _is_unbounded(run, run.expand(value), depth - 1)
+        case Choice(options=options):
+            return all(_is_unbounded(run, option, depth - 1) for option in options)
+        case Part(base=Delayed() as base, key=int() as key):
+            given = _item(run.expand(base), key)
+            return given is not None and _is_unbounded(run, given, depth - 1)
+        case Applied(callee="+", args=[left, right]):
+            sides = (left, right)
+            return not any(isinstance(side, Constant) for side in sides) and any(
+                _is_unbounded(run, side, depth - 1) for side in sides
+            )
+        case Applied() if _name(value) in LAYOUT and value.args:
+            return _is_unbounded(run, value.args[0], depth - 1)
+        case Applied(callee=callee, maker=maker) if callee.endswith("()") and maker is not None:
+            layers = layers_of(run, maker)
+            last = run.force(layers[-1]) if layers else maker
+            return isinstance(last, Applied) and _name(last).startswith(UNBOUNDED_LAYERS)
+    return False
+
+
+def _is_picture(run: Execution, value: Value, depth: int) -> bool:
+    """Whether a value is data that was divided by 255, as it is."""
+    if depth == 0 or comes_from_model(run, value):
+        return False
+    match value:
+        case Applied(callee="/", args=[_, Constant(value=divisor)]):
+            return divisor in BYTES
+        case Applied(callee="[]", args=[base, *_]):
+            return _is_picture(run, base, depth - 1)
+        case Applied() if _name(value) in TURNS and value.args:
+            return _is_picture(run, value.args[0], depth - 1)
+        case Choice(options=options):
+            return all(_is_picture(run, option, depth - 1) for option in options)
+        case Delayed():
+            return _is_picture(run, run.expand(value), depth - 1)
+        case Part(base=base, key=int() as key):
+            given = _item(_forced(run, base), key)
+            return given is not None and _is_picture(run, given, depth - 1)
+    return False
+
+
+def _item(value: Value, key: int) -> Value | None:
+    items = value.items if isinstance(value, Items) else []
+    return items[key] if -len(items) <= key < len(items) else None
+
+
+def _is_square(value: Applied) -> bool:
+    if _name(value) == "square":
+        return True
+    exponent = value.args[1] if len(value.args) > 1 else None
+    return _name(value) in SQUARES and isinstance(exponent, Constant) and exponent.value in (2, 2.0)
+
+
+def _is_masked(run: Execution, value: Value) -> bool:
+    """`error * mask`."""
+    value = _forced(run, value)
+    if not isinstance(value, Applied) or value.callee != "*" or not comes_from_model(run, value):
+        return False
+    data = [position for position, arg in enumerate(value.args) if not comes_from_model(run, arg)]
+    return any(_is_mask(value.args[position]) or _is_called_mask(value.site, position) for position in data)
+
+
+def _is_called_mask(site: Site, position: int) -> bool:
+    """Whether one side of a product is a name that people give to masks."""
+    node = site.node
+    if not isinstance(node, ast.BinOp):
+        return False
+    side = (node.left, node.right)[position]
+    names = (getattr(one, "id", "") or getattr(one, "attr", "") for one in all_nodes(side))
+    return any(MASK_WORDS.intersection(words(name)) for name in names)
+
+
+def _is_mask(value: Value) -> bool:
+    while isinstance(value, Applied) and _name(value) in LAYOUT | {"[]"} and value.args:
+        value = value.args[0]
+    if isinstance(value, Applied):
+        return is_comparison(value)
+    name = value.key if isinstance(value, Part) else value.name if isinstance(value, Leaf) else ""
+    return isinstance(name, str) and bool(MASK_WORDS.intersection(words(name)))
+
+
+def _is_variance(run: Execution, left: Value, right: Value) -> bool:
+    """`mean(x * x) - mean(x) ** 2`."""
+    right = _forced(run, right)
+    is_squared = isinstance(right, Applied) and (_is_square(right) or _is_product_of_one(right))
+    if not is_squared or not comes_from_model(run, left):
+        return False
+    return any(_is_square(one) or _is_product_of_one(one) for one in applied_in(run, left))
+
+
+def _is_product_of_one(value: Applied) -> bool:
+    return value.callee == "*" and value.args[0] is value.args[-1]
+
+
+def _is_count_of_drawn(run: Execution, value: Value) -> bool:
+    """`mask.sum(1)` of a mask drawn at random: how many of each sample, which may be none."""
+    value = _forced(run, value)
+    if not isinstance(value, Applied) or _name(value) not in {"sum", "count_nonzero"}:
+        return False
+    is_of_each = len(value.args) > 1 or bool(value.keywords.keys() & {"dim", "axis"})
+    if not is_of_each:
+        return False
+    counted = value.args[0]
+    compared = (one for one in ingredients(run, counted) if isinstance(one, Applied) and is_comparison(one))
+    return any(has(run, one, is_drawn) for one in compared)
+
+
+def _forced(run: Execution, value: Value) -> Value:
+    while True:
+        if isinstance(value, Delayed):
+            value = run.expand(value)
+        elif isinstance(value, Applied) and _name(value) in LAYOUT and value.args:
+            value = value.args[0]
+        else:
+            return value
+
+
+def _name(value: Applied) -> str:
+    return value.callee.removesuffix("()").rpartition(".")[2]
