@@ -75,7 +75,7 @@ def _finding(parts: list[UntrainedPart], message: str) -> Finding:
 
 
 def _maker(part: UntrainedPart) -> str:
-    return part.keeping.name if isinstance(part.keeping, Call) else "the optimizer"
+    return (part.keeping.name if isinstance(part.keeping, Call) else "") or "the optimizer"
 
 
 def _listed(parts: list[UntrainedPart]) -> tuple[str, str]:

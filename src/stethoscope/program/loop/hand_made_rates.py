@@ -46,10 +46,21 @@ def factor_lengths(run: Execution, factor: Value | None) -> Iterator[Length]:
     factor = quietly(run, factor) if factor is not None else None
     for one in factor.items if isinstance(factor, Items) else [factor]:
         count = Leaf("round")
-        for division in _divisions(run, _followed(run, one, count)):
+        for division in _divisions(run, followed(run, one, count)):
             above, below = division.args
             if _holds(run, above, count) and not isinstance(quietly(run, below), Constant):
                 yield Length("lr_lambda", below, None)
+
+
+def share_divisions(run: Execution, factor: Value | None) -> Iterator[Applied]:
+    """Where a function of the round divides it by a length: what it gives is a share of the whole course."""
+    factor = quietly(run, factor) if factor is not None else None
+    for one in factor.items if isinstance(factor, Items) else [factor]:
+        count = Leaf("round")
+        for division in _divisions(run, followed(run, one, count)):
+            above, below = division.args
+            if _holds(run, above, count) and not any(value is count for value in ancestry(run, below)):
+                yield division
 
 
 def all_schedules(run: Execution, value: Value | None) -> Iterator[Schedule]:
@@ -122,7 +133,7 @@ def _is_scaled(run: Execution, division: Applied) -> bool:
     return any(value.callee in {"/", "//", "%"} for value in made)
 
 
-def _followed(run: Execution, function: Value | None, count: Leaf) -> Value | None:
+def followed(run: Execution, function: Value | None, count: Leaf) -> Value | None:
     """What a function of one number gives for it, with the walk left as it was."""
     events, scope, steps = len(run.events), run.scope, run.steps
     try:

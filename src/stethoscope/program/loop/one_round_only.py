@@ -127,7 +127,7 @@ def _adds(event: Assignment, number: ast.expr) -> bool:
     if event.operator == "+":
         return isinstance(value, Constant) and isinstance(value.value, int) and value.value > 0
     node = event.site.node
-    written = node.value if isinstance(node, ast.Assign) else None
+    written = node.value if isinstance(node, ast.Assign) else node
     return (
         isinstance(written, ast.BinOp)
         and isinstance(written.op, ast.Add)

@@ -109,7 +109,7 @@ def _function(event: Event) -> int:
 
 def _is_given_by_hand(index: Index, name: str) -> bool:
     """Whether a line loads or writes something into a part of this name."""
-    written = re.compile(rf"\b{re.escape(name)}\b.*(load|copy_|\.data\s*[=\[]|weight\s*=[^=])")
+    written = re.compile(rf"\b{re.escape(name)}\b.*(load|copy_|\.eval\(|\.data\s*[=\[]|weight\s*=[^=])")
     return any(written.search(line) for one in index.program for line in one.text.splitlines())
 
 

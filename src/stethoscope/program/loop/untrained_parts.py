@@ -205,8 +205,8 @@ def _choice(event: Event) -> str:
     given: ast.expr | None = None
     if isinstance(written, ast.Call) and written.args:
         given = written.args[0]
-    elif isinstance(written, ast.Assign):
-        given = written.value
+    elif isinstance(event, Assignment) and isinstance(written, ast.expr):
+        given = written
     if given is not None and not isinstance(given, ast.Constant):
         return ast.unparse(given) if told & _names(given) else ""
     for scope in event.scopes():
