@@ -23,9 +23,9 @@ figures are those of the report, the words and the noise are our own. What would
 down before Stethoscope was asked."""
 HOW_IT_CAME_ABOUT = """\
 When the cases were first shown to Stethoscope it named a right cause in 21 of 63, and in 28 once three slips
-in the cases were mended and the sources held the networks that a repository has. Where a rule was blind, it was
-mended or written, with cases and healthy twins of its own. So this is no measure of what it does on failures
-that nobody here has seen: [the benchmark](../benchmarks.md) is."""
+in the cases were mended and the sources held the networks that a repository has. Where a rule was blind, it
+was mended or written, with cases and healthy twins of its own. So this is no measure of what it does on
+failures that nobody here has seen: [the benchmark](../benchmarks.md) is."""
 WHAT_IS_LEFT_OUT = """\
 Failures whose cause is no more than the version of a library or a bad driver are left out, because nothing
 in a run's directory tells them; so are those that show only in what a model generates."""
