@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 
 from stethoscope.program.index import Class, Function, Index, dotted, index
+from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.mentions import taken_by_name
 from stethoscope.program.settings.option import Option
@@ -83,6 +84,7 @@ _TRAINING_WORDS = frozenset(
         *("temperature", "sigma", "noise", "milestones", "gamma", "curriculum", "regularization", "l1", "l2"),
     }
 )
+_OPTIMIZERS = frozenset({"optimizer", "optim", "optimiser", "scheduler", "sched"})
 # Settings that launchers pass to every program, or whose purpose is to be printed or stored, such as an
 # effective batch.
 _EXEMPT = re.compile(
@@ -132,7 +134,7 @@ def measure(run: Run) -> UnusedSettings | Missing:
             "the training source was not found, so nothing tells which settings it uses",
             log_this="keep a copy of the source with the run, or name it by --code",
         )
-    uses = setting_uses(run.program, _written(run))
+    uses = setting_uses(run.program, written_names(run))
     if uses is None:
         return Missing("the program is too large to follow its settings")
     wanted = list(_wanted(run, uses))
@@ -142,7 +144,7 @@ def measure(run: Run) -> UnusedSettings | Missing:
     grouped = _grouped(wanted)
     judged = {name: _judged(name, places, uses) for name, places in grouped.items()}
     found = (*void, *(one for one in judged.values() if isinstance(one, UnusedSetting)))
-    used = (places for name, places in grouped.items() if judged[name] is None)
+    used = (places for name, places in grouped.items() if not isinstance(judged[name], UnusedSetting))
     found += tuple(one for places in used for one in _outshone(places, uses))
     escapes = [one for one in judged.values() if isinstance(one, Where)]
     if escapes and not void and len(escapes) == sum(one is not None for one in judged.values()):
@@ -164,13 +166,16 @@ def _void(run: Run, known: Index) -> Iterator[UnusedSetting]:
                 yield UnusedSetting(void.name, places, setting.value, (), True, True)
 
 
-def _written(run: Run) -> frozenset[str]:
+def written_names(run: Run) -> frozenset[str]:
+    """The names in the run's settings files."""
     keys = (setting.key for setting in run.recipe or ())
     return frozenset(part for key in keys for part in key if isinstance(part, str))
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class Wanted:
+    """A place that sets or declares a setting."""
+
     name: str
     sections: tuple[str, ...]
     where: Where
@@ -179,7 +184,7 @@ class _Wanted:
     beside: frozenset[str] = frozenset()  # the names in the sections around a line of a file
 
 
-def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
+def _wanted(run: Run, uses: SettingUses) -> Iterator[Wanted]:
     """The settings of the run's files, where the program reads files, and the options it declares."""
     if uses.reads_files and run.recipe is not None:
         unknown = _unknown(run)
@@ -196,7 +201,7 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
             yield _of_option(option)
 
 
-def _typed(run: Run, uses: SettingUses) -> Iterator[_Wanted]:
+def _typed(run: Run, uses: SettingUses) -> Iterator[Wanted]:
     """What a launcher passes to options that the program declares; its other words are for other programs."""
     declared = {option.name for option in uses.options}
     for file in run.recipe.files if run.recipe is not None else ():
@@ -218,9 +223,9 @@ def _unknown(run: Run) -> tuple[str, ...]:
     return () if isinstance(measured, Missing) else tuple(f"{one.name}." for one in measured.settings)
 
 
-def _of_file(setting: Setting, beside: frozenset[str] = frozenset()) -> _Wanted:
+def _of_file(setting: Setting, beside: frozenset[str] = frozenset()) -> Wanted:
     names = [part for part in setting.key if isinstance(part, str)]
-    return _Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, None, beside)
+    return Wanted(setting.leaf, tuple(names[:-1]), setting.where, setting.value, None, beside)
 
 
 def _sections(settings: Iterable[Setting]) -> dict[Key, set[str]]:
@@ -239,33 +244,38 @@ def _beside(key: Key, sections: Mapping[Key, set[str]]) -> frozenset[str]:
     return frozenset(chain.from_iterable(around))
 
 
-def _of_option(option: Option) -> _Wanted:
-    return _Wanted(option.name, option.sections, option.where, option.default, option)
+def wanted_settings(run: Run, uses: SettingUses) -> dict[str, list[Wanted]]:
+    """Every setting that is followed, by its name."""
+    return _grouped(_wanted(run, uses))
 
 
-def _grouped(wanted: list[_Wanted]) -> dict[str, list[_Wanted]]:
+def _of_option(option: Option) -> Wanted:
+    return Wanted(option.name, option.sections, option.where, option.default, option)
+
+
+def _grouped(wanted: Iterable[Wanted]) -> dict[str, list[Wanted]]:
     """All places that set or declare one name: an option with a flag and a line in a file is one setting."""
-    groups: dict[str, list[_Wanted]] = {}
+    groups: dict[str, list[Wanted]] = {}
     for one in wanted:
         if one.name and not (is_exempt(one.name) and not _is_number_of_training(one)):
             groups.setdefault(one.name, []).append(one)
     return groups
 
 
-def _is_number_of_training(one: _Wanted) -> bool:
+def _is_number_of_training(one: Wanted) -> bool:
     """`drop_path: 0.1` is of a network: what a path, a group or a file is called is no fraction."""
     is_thing = not _EXEMPT.search(one.name) and isinstance(one.value, float)
     return is_thing and speaks_of_training(one.name)
 
 
-def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSetting | Where | None:
+def _judged(name: str, places: list[Wanted], uses: SettingUses) -> UnusedSetting | Where | None:
     """The setting if nothing acts on it, the place where it gets lost, or None where it is used."""
     usages: dict[tuple[object, ...], Usage] = {}
     for place in places:
         # The entries of a list have all of this in common.
         asked = (id(place.option), place.sections, place.beside)
         if asked not in usages:
-            usages[asked] = _usage(place, places, uses)
+            usages[asked] = usage_of(place, places, uses)
             if usages[asked].use is Use.USED:
                 return None
     lost = next((usage.where for usage in usages.values() if usage.use is Use.ESCAPED), None)
@@ -280,8 +290,14 @@ def _judged(name: str, places: list[_Wanted], uses: SettingUses) -> UnusedSettin
     is_set = bool(in_file) or asks_for_something(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
     left_at_default = _is_number(first.value) and _has_a_default(name, uses)
-    matters = speaks_of_training(name) or is_dropped or left_at_default
+    matters = speaks_of_training(name) or is_dropped or left_at_default or _is_of_optimizer(first)
     return UnusedSetting(name, where, first.value, mentions, matters, is_set)
+
+
+def _is_of_optimizer(place: Wanted) -> bool:
+    """`optimizer.rate: 0.01`: a number in the section of the optimizer or of its schedule."""
+    around = place.sections[-1:] if _is_number(place.value) else ()
+    return any(_OPTIMIZERS.intersection(words(section)) for section in around)
 
 
 def _is_handed_on(name: str, mentions: Iterable[Where], uses: SettingUses) -> bool:
@@ -326,22 +342,23 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _outshone(places: list[_Wanted], uses: SettingUses) -> Iterator[UnusedSetting]:
+def _outshone(places: list[Wanted], uses: SettingUses) -> Iterator[UnusedSetting]:
     """The settings of a name that is used, but in other sections than theirs."""
     paths = {(*place.sections, place.name): place for place in places if place.sections}
     if len(paths) < 2 or len(paths) > MOST_SECTIONS or any(place.option is not None for place in places):
         return
     for path, place in paths.items():
+        if not (speaks_of_training(place.name) or _is_of_optimizer(place)):
+            continue
         rivals = frozenset(other.sections[-1] for other in paths.values()) - {place.sections[-1]}
         usage = uses.of(place.name, place.sections, place.beside, rivals) if rivals else None
-        if usage is None or usage.use is not Use.UNUSED or usage.mentions:
-            continue
-        if speaks_of_training(place.name) and asks_for_something(place.name, place.value):
+        is_unused = usage is not None and usage.use is Use.UNUSED and not usage.mentions
+        if (is_unused or uses.is_left_lying(path)) and asks_for_something(place.name, place.value):
             name = ".".join(path[-2:])
             yield UnusedSetting(name, (place.where,), place.value, (), True, True)
 
 
-def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
+def usage_of(place: Wanted, places: list[Wanted], uses: SettingUses) -> Usage:
     """What becomes of one place's value.
 
     A flag that a launcher passes is the option it is declared as, and so is a line of a section whose record
@@ -354,7 +371,10 @@ def _usage(place: _Wanted, places: list[_Wanted], uses: SettingUses) -> Usage:
         return uses.of_option(declared[0])
     if len(declared) == 1 and uses.is_section_of(place.sections[-1], declared[0]):
         return uses.of_option(declared[0])
-    return uses.of(place.name, place.sections, place.beside)
+    usage = uses.of(place.name, place.sections, place.beside)
+    if usage.use is not Use.UNUSED and not declared and uses.is_left_lying((*place.sections, place.name)):
+        return Usage(Use.UNUSED)
+    return usage
 
 
 @lru_cache(maxsize=65_536)  # files of one project share most of their names
@@ -370,8 +390,8 @@ def is_exempt(name: str) -> bool:
 @lru_cache(maxsize=65_536)
 def speaks_of_training(name: str) -> bool:
     """Whether a setting's name says that its value changes what is learned."""
-    words = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-    return bool(_TRAINING_WORDS.intersection(words))
+    parts = re.split(r"[_\W]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return bool(_TRAINING_WORDS.intersection(parts))
 
 
 def asks_for_something(name: str, default: object) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -10,11 +12,14 @@ from dataclasses import dataclass, field
 
 from stethoscope.program.index import Class, Index, dotted
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import children
+from stethoscope.program.syntax import FunctionNode, children
 from stethoscope.run import Source, Where
+
+MOST_TEXTS = 100  # that an f-string can be put together to
 
 _KEY = re.compile(r"[\w./-]{1,80}")  # a text that may be a key
 _PATH_MARKS = re.compile(r"[./]")
+_ADDING = frozenset({"update", "setdefault", "append", "extend", "add", "insert"})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
 _LIBRARIES = frozenset(
     {
@@ -52,6 +57,7 @@ class Mentions:
     calls: Spots = field(default_factory=lambda: defaultdict(list))
     given: Spots = field(default_factory=lambda: defaultdict(list))  # variable or attribute -> its values
     paths: dict[str, Spot] = field(default_factory=dict)  # parts of texts such as "train.lr"
+    changed: set[str] = field(default_factory=set)  # variables that `+=` adds to, or that loops give values
     globals: set[str] = field(default_factory=set)  # variables that functions declare to be their module's
     _names: dict[str, Spots] = field(default_factory=dict)  # by file: a variable is nobody else's
     _classes: dict[int, Class] = field(default_factory=dict)
@@ -156,6 +162,8 @@ def _note_file(source: Source, found: Mentions) -> None:
                 for target in node.targets:
                     name = str(getattr(target, "id", getattr(target, "attr", "")))
                     found.given[name].append(Spot(node.value, source))
+            elif kind is ast.AugAssign or kind is ast.For or kind is ast.comprehension:
+                found.changed.update(getattr(one, "id", "") for one in _targets(node.target))  # type: ignore[attr-defined]
             elif kind is ast.Global:
                 found.globals.update(node.names)  # type: ignore[attr-defined]
     names.default_factory = None  # type: ignore[attr-defined]
@@ -207,23 +215,108 @@ def texts_of(node: ast.expr, found: Mentions) -> tuple[str, ...] | None:
     """All texts that an expression can be: one that is written out, or those a loop goes through."""
     if isinstance(node, ast.Constant):
         return (node.value,) if isinstance(node.value, str) else ()
-    if not isinstance(node, ast.Name):
-        return None
+    return _in_loop(node, found) if isinstance(node, ast.Name) else None
+
+
+def computed_texts(node: ast.expr, found: Mentions) -> tuple[str, ...] | None:
+    """The same of texts that are put together or taken out of a table, and so stand nowhere as they are."""
+    if isinstance(node, ast.Constant):
+        return texts_of(node, found)
+    if isinstance(node, ast.JoinedStr):
+        return _put_together(node, found)
+    if isinstance(node, ast.Subscript):
+        table = _written_out(node.value, found)
+        return _all_texts(table.values) if isinstance(table, ast.Dict) else None
+    return _in_loop(node, found, tables=True) if isinstance(node, ast.Name) else None
+
+
+def _in_loop(node: ast.Name, found: Mentions, tables: bool = False) -> tuple[str, ...] | None:
+    """The texts that the variable of a loop around a node goes through."""
     current: ast.AST | None = node
     while current is not None and not isinstance(current, _SCOPES):
         loops = [current] if isinstance(current, ast.For) else getattr(current, "generators", ())
         for loop in loops:
-            if isinstance(loop.target, ast.Name) and loop.target.id == node.id:
-                return _row_of_texts(loop.iter)
+            if isinstance(loop.target, ast.Name) and loop.target.id == node.id and not tables:
+                row = loop.iter
+                return _all_texts(row.elts) if isinstance(row, ast.Tuple | ast.List | ast.Set) else None
+            if tables and node.id in {getattr(name, "id", None) for name in _targets(loop.target)}:
+                return _gone_through(loop.target, node.id, loop.iter, found)
         current = found.parents.get(id(current))
     return None
 
 
-def _row_of_texts(node: ast.expr) -> tuple[str, ...] | None:
-    if not isinstance(node, ast.Tuple | ast.List | ast.Set):
+def _put_together(node: ast.JoinedStr, found: Mentions) -> tuple[str, ...] | None:
+    """`f"{term}_weight"`, where all that `term` can be is known."""
+    parts: list[tuple[str, ...] | None] = []
+    for value in node.values:
+        if isinstance(value, ast.FormattedValue):
+            is_plain = value.conversion < 0 and value.format_spec is None
+            parts.append(computed_texts(value.value, found) if is_plain else None)
+        else:
+            parts.append(computed_texts(value, found))
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or math.prod(map(len, known)) > MOST_TEXTS:
         return None
-    texts = tuple(text for element in node.elts if (text := text_of(element)) is not None)
-    return texts if len(texts) == len(node.elts) else None
+    return tuple(map("".join, itertools.product(*known)))
+
+
+def _targets(target: ast.expr) -> Sequence[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple | ast.List) else (target,)
+
+
+def _gone_through(target: ast.expr, name: str, over: ast.expr, found: Mentions) -> tuple[str, ...] | None:
+    """The texts that a variable of a loop takes: of a row, or of a table's keys or values."""
+    part = "keys"
+    if isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and not over.args:
+        part, over = over.func.attr, over.func.value
+    row = _written_out(over, found)
+    if part == "items" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        part = "keys" if getattr(target.elts[0], "id", None) == name else "values"
+    elif not isinstance(target, ast.Name):
+        return None
+    if isinstance(row, ast.Dict) and part in {"keys", "values"}:
+        return _all_texts(row.keys if part == "keys" else row.values)
+    return _all_texts(row.elts) if isinstance(row, ast.Tuple | ast.List | ast.Set) else None
+
+
+def _written_out(node: ast.expr, found: Mentions) -> ast.expr | None:
+    """A row or table that stands in the source: itself, or the one thing that its variable is given."""
+    if not isinstance(node, ast.Name):
+        return node
+    given = found.given.get(node.id, ())
+    if len(given) != 1 or _is_handed_in(node, found) or _is_added_to(node.id, found):
+        return None
+    scope = found.scope_of(given[0].node)
+    return given[0].node if isinstance(scope, ast.Module) or found.is_within(node, scope) else None
+
+
+def _is_handed_in(node: ast.Name, found: Mentions) -> bool:
+    """Whether a variable is a parameter of a function around it."""
+    scope = found.scope_of(node)
+    while not isinstance(scope, ast.Module):
+        own = children(scope.args) if isinstance(scope, FunctionNode | ast.Lambda) else ()
+        if any(isinstance(arg, ast.arg) and arg.arg == node.id for arg in own):
+            return True
+        scope = found.scope_of(scope)
+    return False
+
+
+def _is_added_to(name: str, found: Mentions) -> bool:
+    """Whether a row or table of this name gets more elements later: `TERMS["edge"] = ...`, `.update(...)`."""
+    if name in found.changed:
+        return True
+    for spot in found.names(name):
+        parent = found.parents.get(id(spot.node))
+        if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+            return True
+        if isinstance(parent, ast.Attribute) and parent.attr in _ADDING and found.is_called(parent):
+            return True
+    return False
+
+
+def _all_texts(elements: Sequence[ast.expr | None]) -> tuple[str, ...] | None:
+    texts = tuple(text for element in elements if (text := text_of(element)) is not None)
+    return texts if len(texts) == len(elements) else None
 
 
 def _takes(call: ast.Call, text: ast.expr) -> bool:

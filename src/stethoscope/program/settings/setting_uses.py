@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
@@ -125,6 +125,37 @@ class SettingUses:
         if rivals:
             taken = [spot for spot in taken if section_taken_from(spot, self.code) not in rivals]
         return self._judged(name, taken, lambda: self._escape(name, sections, beside))
+
+    def is_left_lying(self, path: Sequence[str]) -> bool:
+        """Whether the way of loaded settings is seen whole, the sections are taken, and this one is not.
+
+        What else has its name, in a log or an optimizer, does not matter then.
+        """
+        if path[-1] in self.fields or any(
+            self.code.calls.get(name) for name in PARSERS if name not in PARSING
+        ):
+            return False
+        held = self._exactly((), self._loads)
+        for depth, name in enumerate(path, 1):
+            if held.escape is not None or held.is_loose or held.spreads or self._exact.is_spent:
+                return False
+            if depth == len(path):
+                return bool(held.takes) and name not in held.takes
+            if name not in held.takes:
+                return False
+            held = self._exactly(path[:depth], held.takes[name])
+        return False
+
+    def _exactly(self, path: Sequence[str], spots: Iterable[Spot]) -> Whole:
+        """Where a section of the loaded settings goes, with all that is taken out of it."""
+        key = ("exactly", *path)
+        if key not in self.program.parts:
+            self.program.parts[key] = whole(spots, self._exact)
+        return self.program.parts[key]
+
+    @cached_property
+    def _exact(self) -> Flow:
+        return Flow(self.code, self.flow.flags, exact=True)
 
     def of_option(self, option: Option) -> Usage:
         """What becomes of an option that the program declares, in the object that holds it."""
@@ -364,6 +395,15 @@ def setting_uses(program: Program, written: frozenset[str] = frozenset()) -> Set
     known = program_settings(program)
     # Each run has its own budget, and what was found once is found for all.
     return SettingUses(known, written, Flow(known.code, known.flags, known.known)) if known else None
+
+
+def amount_uses(program: Program, written: frozenset[str] = frozenset()) -> SettingUses | None:
+    """The same where only a use of how large a value is counts, and no question of yes or no."""
+    known = program_settings(program)
+    if known is None:
+        return None
+    apart = replace(known, wholes={}, parts={}, told={}, known={})
+    return SettingUses(apart, written, Flow(apart.code, apart.flags, amounts=True))
 
 
 def _first(places: Iterable[Where | None]) -> Where | None:

@@ -19,7 +19,7 @@ _PRINT_METHODS = frozenset(
         *("log_metrics", "log_dict", "log_text", "add_text", "add_hparams", "add_scalar"),
         *("add_scalars", "set_description", "set_postfix", "rule", "set_postfix_str"),
         *("set_description_str", "save_hyperparameters", "init_trackers", "pprint", "rprint"),
-        *("log_config", "summary", "add_row", "exit", "fail", "track"),
+        *("log_config", "summary", "add_row", "exit", "fail", "track", "write_text", "write_bytes"),
     }
 )
 # Calls that write their first argument away; the others (a path) act.
@@ -42,7 +42,7 @@ def tells(call: ast.Call, given: ast.expr | ast.keyword) -> bool:
         return given in call.args[:1] or getattr(given, "arg", None) == "obj"
     if _WRITES_TO.match(name):
         return given not in call.args[:1] and getattr(given, "arg", None) not in {"path", "filter", "file"}
-    if base:
+    if base or isinstance(call.func, ast.Attribute):  # (folder / "settings.json").write_text(...)
         return last in _PRINT_METHODS and base not in MATHS
     return bool(_PRINTS.match(last))
 

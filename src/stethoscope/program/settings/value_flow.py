@@ -16,7 +16,15 @@ from stethoscope.program.index import Class, External, Function
 from stethoscope.program.settings.handed_values import ANY, Leaf, handed_to_call, method_called
 from stethoscope.program.settings.idle_branches import is_idle
 from stethoscope.program.settings.kinship import kinship
-from stethoscope.program.settings.mentions import Mentions, Spot, called, taken_by_name, text_of, texts_of
+from stethoscope.program.settings.mentions import (
+    Mentions,
+    Spot,
+    called,
+    computed_texts,
+    taken_by_name,
+    text_of,
+    texts_of,
+)
 from stethoscope.program.settings.part_changes import is_changed_in_place
 from stethoscope.program.settings.settings_tree import HOLDERS
 from stethoscope.program.settings.telling import only_tells
@@ -43,13 +51,17 @@ class Flow:
     """What values are followed in. `left` is how many steps may be taken in all.
 
     `flags` are the names of command-line options: `args.config` is a path where `self.config` is not.
-    `known` are answers that were found, by expression and key.
+    `known` are answers that were found, by expression and key. Where only `amounts` act, a question that is
+    answered yes or no (`if decay > 0`) is no use: how large the value is goes no further. `exact` takes
+    computed keys for what they can be; then what is taken out of a whole is known from the whole alone.
     """
 
     code: Mentions
     flags: frozenset[str] = frozenset()
     known: dict[tuple[int, str | None], Where | None] = field(default_factory=dict)
     left: int = ALL_STEPS
+    amounts: bool = False
+    exact: bool = False
 
     @property
     def is_spent(self) -> bool:
@@ -131,6 +143,11 @@ class Following:
         """Take one step up from an expression; whether it acts there."""
         node = leaf.spot.node
         parent = self.code.parents.get(id(node))
+        if self.flow.amounts and leaf.key is None:
+            if _is_asked_about(node, parent):
+                return False
+            if isinstance(parent, ast.Compare):
+                return True  # a threshold for something that is measured
         if isinstance(parent, ast.Attribute):
             return self.taken(parent, parent.attr, leaf)
         if isinstance(parent, ast.Subscript):
@@ -208,7 +225,8 @@ class Following:
     def part(self, part: ast.expr, key: ast.expr | str | None, leaf: Leaf) -> None:
         """A part of a container is read, by a name or by an expression that gives one."""
         spot = Spot(part, leaf.spot.source)
-        names = (key,) if isinstance(key, str) else texts_of(key, self.code) if key is not None else None
+        read = computed_texts if self.flow.exact else texts_of
+        names = (key,) if isinstance(key, str) else read(key, self.code) if key is not None else None
         if names is None and leaf.key == ANY and is_changed_in_place(part, self.code):
             return
         if names is None or leaf.key in names:  # a key that is computed may be ours
@@ -381,6 +399,21 @@ class Following:
         index = self.code.index
         found = index.resolve(index.module_of(spot.source), called(spot.node))
         return not isinstance(found, Function | Class | External) or getattr(found, "node", None) is function
+
+
+def _is_asked_about(node: ast.expr, parent: ast.AST | None) -> bool:
+    """Whether a value is only asked a question that has two answers: `if x`, `x > 0`, `x is None`."""
+    match parent:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
+            return test is node
+        case ast.Compare(left=left, comparators=[other]):
+            against = other if left is node else left
+            return isinstance(against, ast.Constant)
+        case ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Call(func=ast.Name(id="bool")):
+            return True
+    return False
 
 
 def _is_of_base(call: ast.Call) -> bool:
