@@ -33,6 +33,7 @@ RULE = Rule(code="SET131", since="0.3", severity=Severity.WARNING, subject=Subje
 
 # Over ten thousand weights, a norm of a hundred epsilons leaves one epsilon to each: Adam's step halves.
 EPSILONS = 100.0
+USUAL_EPSILON = 1e-6  # where it is larger, it is the one at fault
 # The furthest that all updates together may move weights for nothing to be learned, in units of their norm.
 TRAVEL = 0.3
 ENOUGH = 1.0  # with gradients of a norm of one; a rate that goes less far is at fault itself
@@ -44,7 +45,7 @@ def examine(clip: ClipLimit, start: StartingPoint) -> Iterator[Finding]:
     if not (clip.adaptive or clip.by_size):
         raise InsufficientData("which optimizer gets the clipped gradients is not known")
     if clip.adaptive:
-        if clip.limit <= EPSILONS * clip.eps:
+        if clip.eps <= USUAL_EPSILON and clip.limit <= EPSILONS * clip.eps:
             yield Finding(
                 clip.where,
                 f"{clip.name} is {clip.limit:g}, of which each weight's gradient is a small part, and the "
