@@ -1,7 +1,8 @@
 """The learning rate jumps up where nobody meant it to.
 
 ## How it works
-A resume rebuilt the schedule from its start, a cyclic schedule was sized wrongly, or two schedules fight.
+A resume rebuilt the schedule from its start, a cyclic schedule was sized wrongly, two schedules fight, or a
+factor that should lower the rate is above one.
 
 ## How to tell it from its look-alikes
 The jump of the rate and the jump of the loss stand at the same step. A planned restart is a schedule, and
@@ -20,6 +21,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("learning-rate-jump", STRONG, "the logged rate jumps up after its warm-up"),
+        Evidence("rate-raised-midway", DECISIVE, "the source raises it in the middle of the run"),
         Evidence(
             "learning-rate-jump",
             MODERATE,

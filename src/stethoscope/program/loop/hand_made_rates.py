@@ -133,7 +133,7 @@ def _is_scaled(run: Execution, division: Applied) -> bool:
     return any(value.callee in {"/", "//", "%"} for value in made)
 
 
-def followed(run: Execution, function: Value | None, count: Leaf) -> Value | None:
+def followed(run: Execution, function: Value | None, count: Leaf | Constant) -> Value | None:
     """What a function of one number gives for it, with the walk left as it was."""
     events, scope, steps = len(run.events), run.scope, run.steps
     try:

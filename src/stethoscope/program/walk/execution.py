@@ -10,6 +10,7 @@ unknown things its body is followed once. Pure functions are followed only when 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -531,6 +532,8 @@ class Execution:
         if stored is not None:
             return stored
         match base:
+            case Outside(name="math") if self.eager and isinstance(getattr(math, name, None), float):
+                return Constant(getattr(math, name))
             case Outside(name=full):
                 return Outside(f"{full}.{name}")
             case ModuleValue(module=module):

@@ -287,6 +287,9 @@ FUNCTIONS: dict[str, Operation] = {
     "math.log10": math.log10,
     "math.log2": math.log2,
     "math.pow": math.pow,
+    "math.cos": math.cos,
+    "math.sin": math.sin,
+    "math.tanh": math.tanh,
     "is_tensor": lambda x: isinstance(x, np.ndarray),
     "is_floating_point": lambda x: True,
 }

@@ -1,0 +1,163 @@
+"""Rates of learning that the source raises in the middle of a run, above all that came before.
+
+A schedule is tried on the numbers of the rounds, as far as its function and the settings say what it gives.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from stethoscope.program.loop.hand_made_rates import followed
+from stethoscope.program.loop.schedules import GAMMA
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.walk.events import Assignment, Call
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Constant, Items, Site, Value
+
+STEPPED = frozenset({"StepLR", "MultiStepLR"})  # ExponentialLR above one is how one looks for a rate
+POINTS = 80  # rounds at which a schedule is tried
+LONGEST = 1_000_000  # rounds that a course may have
+FIRST_PART = 0.1  # of the course, in which a rate may be raised to begin with
+TIMES = 1.9  # what came before, from one round to the next
+ABOVE = 1.5  # of the rate that was asked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaisedRate:
+    """Where the rate is raised, by how much, and what shows it; `round` where a schedule was tried."""
+
+    site: Site
+    times: float
+    shown: str
+    round: int | None = None
+
+
+def raised_rates(loop: TrainingLoop) -> Iterator[RaisedRate]:
+    """Every rise of the rate that the source of a loop and of what it is made with decides on."""
+    for event in loop.trace.events:
+        if isinstance(event, Call) and event.name in STEPPED:
+            yield from _by_gamma(loop.run, event)
+        elif isinstance(event, Call) and event.name == "LambdaLR":
+            yield from _by_function(loop, event)
+        elif isinstance(event, Assignment):
+            yield from _by_base(loop, event)
+
+
+def _by_gamma(run: Execution, call: Call) -> Iterator[RaisedRate]:
+    gamma = _number(run, call.argument(GAMMA[call.name], "gamma"))
+    if gamma is not None and gamma > 1.0:
+        yield RaisedRate(call.site, gamma, f"{call.name} with a gamma of {gamma:g}")
+
+
+# The rates that a scheduler starts from
+
+
+def _by_base(loop: TrainingLoop, event: Assignment) -> Iterator[RaisedRate]:
+    """`scheduler.base_lrs = [10 * lr for lr in scheduler.base_lrs]`, once training is under way."""
+    if getattr(event.target, "attr", "") != "base_lrs" or not _is_under_way(loop, event):
+        return
+    node = event.site.node
+    for inner in all_nodes(node):
+        match inner:
+            case ast.BinOp(op=ast.Mult(), left=ast.Constant(value=int() | float() as times)):
+                pass
+            case ast.BinOp(op=ast.Mult(), right=ast.Constant(value=int() | float() as times)):
+                pass
+            case _:
+                continue
+        if times >= TIMES:
+            yield RaisedRate(event.site, float(times), f"base_lrs times {times:g}")
+            return
+
+
+def _is_under_way(loop: TrainingLoop, event: Assignment) -> bool:
+    """Whether an event is inside of the loop, or behind one that trains as well."""
+    if any(one is event for one in loop.events):
+        return True
+    place = {id(one): position for position, one in enumerate(loop.trace.events)}
+    trained = [place[id(move.event)] for move in (*loop.before, *loop.moves) if move.updates]
+    return bool(trained) and min(trained) < place[id(event)]
+
+
+# A function of the round
+
+
+def _by_function(loop: TrainingLoop, call: Call) -> Iterator[RaisedRate]:
+    given = call.argument(1, "lr_lambda")
+    given = quietly(loop.run, given) if given is not None else None
+    length = _length(loop)
+    for one in given.items if isinstance(given, Items) else [given]:
+        if one is None or length is None:
+            continue
+        jump = _jump(partial(_share, loop.run, one), length)
+        if jump is not None:
+            at, times = jump
+            yield RaisedRate(call.site, times, f"the share goes up {times:.3g} times", at)
+
+
+def _length(loop: TrainingLoop) -> int | None:
+    """How many rounds the loop makes, where it says so by a number."""
+    bounds: list[Value] = []
+    for scope in loop.body.outwards() if loop.body is not None else ():
+        made = scope.value if scope.kind == "loop" else None
+        if made is not None and getattr(made, "callee", "") in {"<", "<=", "range"}:
+            bounds.extend(getattr(made, "args", ())[-1:])
+    for bound in bounds:
+        number = _number(loop.run, bound)
+        if number is not None and 2 * POINTS <= number <= LONGEST:
+            return int(number)
+    return None
+
+
+def _share(run: Execution, function: Value, at: int) -> float | None:
+    """What a function of the round gives for one of them, computed as far as the source says how."""
+    eager, tracing = run.eager, run.tracing
+    run.eager, run.tracing = True, False
+    try:
+        return _number(run, followed(run, function, Constant(at)))
+    finally:
+        run.eager, run.tracing = eager, tracing
+
+
+def _jump(share: partial[float | None], length: int) -> tuple[int, float] | None:
+    """The round at which a share leaves all that came before far below it, and by how much."""
+    places = [round(length * point / POINTS) for point in range(POINTS)]
+    highest = 0.0
+    before = 0
+    for at in places:
+        value = share(at)
+        if value is None:
+            return None
+        if at > FIRST_PART * length and value > ABOVE and value > TIMES * highest > 0:
+            return _narrowed(share, before, at)
+        highest, before = max(highest, value), at
+    return None
+
+
+def _narrowed(share: partial[float | None], low: int, high: int) -> tuple[int, float] | None:
+    """The very round of a rise between two others; none where it is spread over several."""
+    first, last = share(low), share(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        value = share(middle)
+        if value is None or first is None or last is None:
+            return None
+        if abs(value - first) < abs(last - value):
+            low = middle
+        else:
+            high = middle
+    below, above = share(low), share(high)
+    if not below or above is None or above < TIMES * below:
+        return None
+    return high, above / below
+
+
+def _number(run: Execution, value: Value | None) -> float | None:
+    value = quietly(run, value) if value is not None else None
+    known = value.value if isinstance(value, Constant) else None
+    return float(known) if isinstance(known, int | float) else None
