@@ -22,6 +22,7 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
+        Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),
         Evidence(
             "term-falls-with-its-metric",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from stethoscope.program.data.ingredients import peeled
 from stethoscope.program.index import Function, Index, index
 from stethoscope.program.likenesses import (
     ANGLES,
@@ -23,6 +24,7 @@ from stethoscope.program.likenesses import (
     words,
 )
 from stethoscope.program.objective.attraction import only_pushes
+from stethoscope.program.objective.loss_masks import is_comparison, names_mask
 from stethoscope.program.objective.orientation import LARGEST_BOUNDED, Contribution, Reader, spoken_name
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
@@ -95,7 +97,7 @@ def loss_terms(program: Program, recipe: Recipe | None = None) -> LossTerms:
     names = index(program)
     settings = settings_tree(recipe)
     found = minimised(names, settings)
-    if _maximises(program):
+    if maximises(program):
         return LossTerms((), len(found))
     terms: dict[tuple[Where, str], LossTerm] = {}
     is_single = len({id(one.sink.site.node) for one in found}) == 1
@@ -201,7 +203,7 @@ def _is_negative(node: ast.expr | None) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
-def _maximises(program: Program) -> bool:
+def maximises(program: Program) -> bool:
     """Whether an optimiser is told to go uphill."""
     for source in program:
         if "maximize" not in source.text:
@@ -234,7 +236,7 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
         return True
     if contribution.kind == LIKELIHOOD:
         # Weights that come from data or networks say how much of it is wanted, and whether at all.
-        is_plain = all(isinstance(weight, Constant) for weight in contribution.weights)
+        is_plain = all(_is_plain(weight) for weight in contribution.weights)
         return is_plain and not JUDGED.search(about)
     learning = [reader.carries_gradient(operand) for operand in operands]
     targets = [any(map(is_target_like, _names_of(operand))) for operand in operands]
@@ -253,6 +255,15 @@ def _is_meant_to_agree(contribution: Contribution, reader: Reader, one: Minimise
     if all(learning) and len(operands) > 1:
         return named and any(targets)
     return any(learning) or named
+
+
+def _is_plain(weight: Value) -> bool:
+    """Whether a weight is a number or a mask, which only says what counts."""
+    weight = peeled(weight)
+    if isinstance(weight, Applied):
+        is_mask = weight.callee in {"&", "|", "~"} or is_comparison(weight)
+        return is_mask or weight.callee.rpartition(".")[2] in {"ones", "ones_like"}
+    return isinstance(weight, Constant) or names_mask(weight)
 
 
 def _operands(contribution: Contribution, reader: Reader) -> tuple[Value, ...]:

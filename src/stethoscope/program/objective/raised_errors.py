@@ -1,0 +1,166 @@
+"""Errors against targets that enter what is minimised with a minus: training raises them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.data.ingredients import LAYOUT, is_drawn, peeled
+from stethoscope.program.index import Index
+from stethoscope.program.likenesses import APART, ATTACK
+from stethoscope.program.objective.orientation import Contribution, Reader
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
+from stethoscope.program.walk.minimised import Minimised, minimised
+from stethoscope.program.walk.network_passes import comes_from_model, is_network_pass
+from stethoscope.program.walk.values import Applied, Choice, Constant, Delayed, Items, Leaf, Part, Site, Value
+
+DEPTH = 40
+MOST_VISITED = 400
+# What keeps a minus a minus: no hinge, no exponential, no constant that it is taken from.
+LINEAR = LAYOUT | {
+    "neg",
+    "negative",
+    "mean",
+    "sum",
+    "*",
+    "/",
+    "mul",
+    "div",
+    "+",
+    "-",
+    "[]",
+    "add",
+    "sub",
+    "nanmean",
+}
+MADE = frozenset(
+    {"zeros", "ones", "zeros_like", "ones_like", "full", "full_like", "eye", "new_zeros", "new_ones"}
+)
+GAMES = re.compile(
+    r"domain|confus|revers|advers|discrim|critic|generator|fake|(?<![a-z])gan(?![a-z])|bias|protect|sensitive|maximi[sz]|ascent|worst|"
+    r"inner|robust|explor|novel|curios|surpris|uncertain|polic|reward|advant|(?<![a-z])actor|unlikel|reject|entrop",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaisedError:
+    """An error of a prediction that training raises, and the backward pass that does it."""
+
+    site: Site
+    sink: Site
+
+
+@remembered
+def raised_errors(index: Index, settings: SettingsTree) -> tuple[RaisedError, ...]:
+    """The errors that the only function with a backward pass raises."""
+    found = minimised(index, settings)
+    if len({id(one.sink.within[-1]) if one.sink.within else 0 for one in found}) != 1:
+        return ()  # one side of a game
+    raised: dict[int, RaisedError] = {}
+    for one in found:
+        for value in _raised(one):
+            raised.setdefault(id(value.site.node), RaisedError(value.site, one.sink.site))
+    return tuple(raised.values())
+
+
+def _raised(one: Minimised) -> Iterator[Applied | Delayed]:
+    one.run.steps = max(one.run.steps, STEPS // 2)
+    reader = Reader(one.run)
+    try:
+        contributions = reader.objective(one.sink.value)
+        # A term that is met with both signs is one of several that were not told apart.
+        lowered = {id(other.value.site.node) for other in contributions if other.net < 0}
+        for contribution in contributions:
+            if id(contribution.value.site.node) in lowered:
+                continue
+            is_raised = contribution.net > 0 > contribution.orientation and not contribution.reshaped
+            if is_raised and _is_mistaken(one, reader, contribution):
+                yield contribution.value
+    except (Exhausted, RecursionError):
+        return
+
+
+def _is_mistaken(one: Minimised, reader: Reader, contribution: Contribution) -> bool:
+    about = " ".join(_said(one, contribution)).replace("cross_entropy", "")
+    if any(pattern.search(about) for pattern in (ATTACK, APART, GAMES)):
+        return False
+    if not all(_is_positive(one.run, weight) for weight in contribution.weights):
+        return False
+    if not _holds_to_data(reader, contribution):
+        return False
+    return _leads(one.run, one.sink.value, contribution.value, DEPTH, set())
+
+
+def _said(one: Minimised, contribution: Contribution) -> Iterator[str]:
+    yield contribution.value.site.text[:300]
+    for passage in contribution.through:
+        yield passage.call.site.text[:300]
+        yield getattr(getattr(passage.call.callee, "function", None), "spoken", "")
+    yield from (function.spoken for function in one.sink.within)
+    lines = one.sink.site.source.text.split("\n")
+    at = getattr(one.sink.site.node, "lineno", 1)
+    yield "\n".join(lines[max(0, at - 12) : at])
+
+
+def _is_positive(run: Execution, weight: Value) -> bool:
+    """Whether a weight is a number, or a mask or a level that no data say the sign of."""
+    weight = peeled(run.expand(weight) if isinstance(weight, Delayed) else weight)
+    match weight:
+        case Constant(value=int() | float() as number):
+            return number > 0
+        case Applied(callee="&" | "|" | "<" | ">" | "<=" | ">=" | "==" | "!="):
+            return True
+        case Applied(callee=callee):
+            return callee.rpartition(".")[2] in {"ones", "ones_like", "ne", "eq", "gt", "lt", "ge", "le"}
+        case Choice(options=options):
+            return all(_is_positive(run, option) for option in options)
+    return False
+
+
+def _holds_to_data(reader: Reader, contribution: Contribution) -> bool:
+    """Whether one side is a prediction and the other comes with the data."""
+    value = contribution.value
+    operands = reader.operands(value) if contribution.tried is not None else _arguments(value)
+    if not operands or len(operands) < 2:
+        return False
+    learning = [reader.carries_gradient(operand) for operand in operands[:2]]
+    if learning.count(True) != 1:
+        return False
+    other = peeled(operands[learning.index(False)])
+    return not comes_from_model(reader.run, other) and _is_of_data(other)
+
+
+def _arguments(value: Applied | Delayed) -> tuple[Value, ...]:
+    return (*value.args, *value.keywords.values())
+
+
+def _is_of_data(value: Value) -> bool:
+    if isinstance(value, Applied):
+        is_made = value.callee.rpartition(".")[2] in MADE or is_drawn(value)
+        return not is_made and any(_is_of_data(peeled(arg)) for arg in value.args)
+    if isinstance(value, Choice):
+        return all(_is_of_data(peeled(option)) for option in value.options)
+    return isinstance(value, Leaf | Part | Delayed)
+
+
+def _leads(run: Execution, outer: Value, wanted: Value, depth: int, seen: set[int]) -> bool:
+    """Whether a value is reached through sums, weights and averages alone."""
+    if outer is wanted:
+        return True
+    if depth == 0 or id(outer) in seen or len(seen) > MOST_VISITED:
+        return False
+    seen.add(id(outer))
+    match outer:
+        case Delayed() if not is_network_pass(run.index, outer):
+            return _leads(run, run.expand(outer), wanted, depth - 1, seen)
+        case Choice(options=inner) | Items(items=inner):
+            return any(_leads(run, one, wanted, depth - 1, seen) for one in inner)
+        case Applied(callee="-", args=[Constant(), _]):
+            return False  # a margin
+        case Applied(callee=callee, args=args) if callee.rpartition(".")[2] in LINEAR:
+            return any(_leads(run, one, wanted, depth - 1, seen) for one in args)
+    return False
