@@ -27,6 +27,7 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("average-without-statistics", DECISIVE, "the statistics of the average stay as they began"),
+        Evidence("average-follows-nothing", DECISIVE, "its update reaches none of its weights"),
         Evidence(
             "update-thrown-away", DECISIVE, "what should move the average is thrown away", when=_of_average
         ),
