@@ -22,6 +22,7 @@ CAUSE = Cause(
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("setting-only-switches", DECISIVE, "the source takes another number for it"),
+        Evidence("decay-left-out", DECISIVE, "the optimizer in use is made without it"),
         Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),
         Evidence("unknown-argument", MODERATE, "the class does not take the keyword"),
         Evidence("number-is-a-string", STRONG, "the number is read as a string"),

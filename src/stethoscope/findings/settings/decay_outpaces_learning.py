@@ -11,7 +11,8 @@ The loss stays near that of guessing, and neither more steps nor another schedul
 
 ## When it is harmless
 Usual recipes remember for hundreds of updates and more: .1 x 5e-4 with a momentum of .9 for 2,000, AdamW
-with 1e-3 x .1 for 10,000. Adam without decoupled decay divides it with the gradient, and is left alone.
+with 1e-3 x .1 for 10,000. Adam without decoupled decay divides it with the gradient, and is left alone. A
+decay that the optimizer is not told of takes nothing away: decay-left-out says so.
 
 ## References
 - Loshchilov and Hutter, "Decoupled weight decay regularization", 2019
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.signals.editable_files import EditableFiles
-from stethoscope.signals.training_plan import TrainingPlan
+from stethoscope.signals.training_plan import CODE, NONE, TrainingPlan
 
 RULE = Rule(code="SET124", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
@@ -38,7 +39,7 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
     decay, rate = plan["weight decay"].only(), plan["learning rate"].only()
     if decay is None or rate is None or not decay.amount.number or not rate.amount.number:
         return
-    if _is_coupled(plan):
+    if _is_coupled(plan) or _is_left_out(plan):
         return
     carried = 1.0 - _momentum(plan)
     remembered = carried / (decay.amount.number * rate.amount.number)
@@ -57,6 +58,11 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
 def _is_coupled(plan: TrainingPlan) -> bool:
     """Whether the decay goes through the division of an adaptive optimizer."""
     return any(str(one.amount.value).lower() in COUPLED for one in plan["optimizer"].asked)
+
+
+def _is_left_out(plan: TrainingPlan) -> bool:
+    """Whether the optimizer that the source makes is not told of any decay."""
+    return any(one.amount.value == NONE for one in plan["weight decay"].in_effect if one.how == CODE)
 
 
 def _momentum(plan: TrainingPlan) -> float:

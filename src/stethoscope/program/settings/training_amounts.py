@@ -18,6 +18,7 @@ from stethoscope.program.precision.loop_precision import LoopPrecision, loop_pre
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.walk.call_arguments import SPREAD
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.values import Applied, Choice, Constant, Items, Part, Settings, Table, Value
 from stethoscope.run import Where
@@ -28,6 +29,9 @@ TAKEN = "as asked"  # of what is read from a parser, under the name of the setti
 _PARSED = frozenset({".parse_args", ".parse_known_args", ".parse_intermixed_args"})
 BY_HAND = "set by hand"  # of a rate that the loop writes into the optimizer itself
 NONE = "none"  # of something that a loop, seen whole, does not do
+_WITHOUT_DECAY = frozenset(
+    f"torch.optim.{name}" for name in ("SGD", "Adam", "RMSprop", "Adagrad", "NAdam", "RAdam", "Adamax")
+)
 _HALF_NAMES = {DType.FLOAT16: "fp16", DType.BFLOAT16: "bf16"}
 
 
@@ -89,7 +93,7 @@ def _training(loop: TrainingLoop, precision: LoopPrecision | None) -> CodedTrain
 def _optimizers(loop: TrainingLoop) -> Iterator[CodedAmount]:
     seen: set[int] = set()
     for move in loop.moves:
-        for made in _made(loop, move.subject) if move.updates else ():
+        for made in optimizers_made(loop, move.subject) if move.updates else ():
             if id(made) in seen:
                 continue
             seen.add(id(made))
@@ -97,28 +101,38 @@ def _optimizers(loop: TrainingLoop) -> Iterator[CodedAmount]:
             yield CodedAmount("optimizer", kind, made.site.where)
             for name, quantity in (("lr", "learning rate"), ("weight_decay", "weight decay")):
                 value = made.keywords.get(name) or _positional(made, name)
-                known = _constant(loop, value)
+                known = constant_of(loop, value)
                 if known is not None and isinstance(known.value, int | float):
                     yield CodedAmount(quantity, known.value, made.site.where, setting=known.setting)
                 elif taken := _taken(loop, value):
                     yield CodedAmount(quantity, TAKEN, made.site.where, setting=taken)
+            if _takes_no_decay(made):
+                yield CodedAmount("weight decay", NONE, made.site.where)
             betas = _numbers(loop, made.keywords.get("betas"))
             if betas:
                 yield CodedAmount("betas", betas, made.site.where, "betas")
 
 
-def _made(loop: TrainingLoop, value: Value | None) -> Iterator[Applied]:
+def _takes_no_decay(made: Applied) -> bool:
+    """Whether an optimizer that decays nothing by itself gets all weights at once, and no decay."""
+    written = getattr(made.site.node, "args", None) or [None]
+    is_plain = isinstance(written[0], ast.Call) and getattr(written[0].func, "attr", "") == "parameters"
+    untold = not {"weight_decay", SPREAD} & made.keywords.keys() and len(made.args) <= 2
+    return is_plain and untold and made.callee in _WITHOUT_DECAY
+
+
+def optimizers_made(loop: TrainingLoop, value: Value | None) -> Iterator[Applied]:
     """The optimizers of outside packages that a value may be."""
     value = quietly(loop.run, value) if value is not None else None
     if isinstance(value, Choice):
         for option in value.options:
-            yield from _made(loop, option)
+            yield from optimizers_made(loop, option)
     elif isinstance(value, Items):
         for item in value.items:
-            yield from _made(loop, item)
+            yield from optimizers_made(loop, item)
     elif isinstance(value, Table):
         for item in value.entries.values():
-            yield from _made(loop, item)
+            yield from optimizers_made(loop, item)
     elif isinstance(value, Applied) and value.callee.rpartition(".")[2] in OPTIMIZER_CLASSES:
         yield value
 
@@ -128,7 +142,8 @@ def _positional(made: Applied, name: str) -> Value | None:
     return made.args[position] if position is not None and position < len(made.args) else None
 
 
-def _constant(loop: TrainingLoop, value: Value | None) -> Constant | None:
+def constant_of(loop: TrainingLoop, value: Value | None) -> Constant | None:
+    """The number or text that a value is, as far as the walk knows it; None where it does not."""
     value = quietly(loop.run, value) if value is not None else None
     known = isinstance(value, Constant) and not isinstance(value.value, bool)
     return value if known and isinstance(value, Constant) else None
@@ -149,7 +164,7 @@ def _numbers(loop: TrainingLoop, value: Value | None) -> tuple[float, ...]:
         return tuple(float(item) for item in value.tree if isinstance(item, int | float))
     if not isinstance(value, Items):
         return ()
-    known = [_constant(loop, item) for item in value.items]
+    known = [constant_of(loop, item) for item in value.items]
     numbers = [one.value for one in known if one is not None and isinstance(one.value, int | float)]
     return tuple(float(number) for number in numbers) if len(numbers) == len(value.items) else ()
 
@@ -163,7 +178,7 @@ def _clips(loop: TrainingLoop) -> Iterator[CodedAmount]:
         if not isinstance(event, Call) or event.name not in {"clip_grad_norm_", "clip_grad_norm"}:
             continue
         limit = event.argument(1, "max_norm")
-        known = _constant(loop, limit)
+        known = constant_of(loop, limit)
         if known is not None and isinstance(known.value, int | float):
             yield CodedAmount("gradient clip", known.value, event.site.where, setting=known.setting)
         elif taken := _taken(loop, limit):
@@ -214,7 +229,7 @@ def _precision(precision: LoopPrecision) -> Iterator[CodedAmount]:
 def _window(loop: TrainingLoop) -> float | None:
     gathered = accumulation(loop)
     if gathered is not None:
-        known = _constant(loop, gathered.value)
+        known = constant_of(loop, gathered.value)
         return float(known.value) if known is not None and isinstance(known.value, int | float) else None
     return 1.0 if _updates_every_batch(loop) else None
 
