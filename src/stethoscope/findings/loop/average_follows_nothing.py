@@ -3,8 +3,8 @@
 ## What it checks
 Loops that draw the weights of one network after those of another (`mean.mul_(decay).add_(weight, alpha=1 -
 decay)`). They are reported where the side that is written to is a copy made for the loop, where both sides
-are the same network, and where weights are looked up under the prefix of a wrapper (`f"module.{name}"`), names
-that are missing are passed over, and nothing in a program that trains wraps a network.
+are the same network, and where weights are looked up under the prefix of a wrapper (`f"module.{name}"`),
+names that are missing are passed over, and nothing in a program that trains wraps a network.
 
 ## Why it matters
 The average stays at the weights that the network began with. The training loss falls, and what is validated

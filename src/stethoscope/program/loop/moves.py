@@ -170,6 +170,8 @@ def _of_call(run: Execution, met: Call) -> Iterator[Move]:
     elif name in {"update", "update_parameters", "ema_update", "update_ema"} and role is Role.AVERAGE:
         yield Move(Kind.AVERAGE_UPDATE, call, call.receiver)
     elif name in {"train", "eval"} and not _is_builtin(call):
+        if _keeps_mode(call):
+            return
         yield Move(Kind.EVAL_MODE if _evaluates(call) else Kind.TRAIN_MODE, met, call.receiver)
     elif name in WAITING and call.receiver is not None and not call.args:
         yield Move(Kind.SYNC, call, call.receiver)
@@ -349,6 +351,18 @@ def _is_of_gradient(call: Call) -> bool:
 
 def _is_builtin(call: Call) -> bool:
     return call.receiver is None
+
+
+def _keeps_mode(call: Call) -> bool:
+    """`net.train(net.training)` asks the network for the mode it is in, and leaves it there."""
+    node = call.site.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) != 1:
+        return False
+    given = node.args[0]
+    is_all = isinstance(given, ast.BoolOp) and isinstance(given.op, ast.And)
+    asked = given.values if isinstance(given, ast.BoolOp) and is_all else [given]
+    own = f"{ast.unparse(node.func.value)}.training"
+    return any(ast.unparse(one) == own for one in asked)
 
 
 def _evaluates(call: Call) -> bool:
