@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from stethoscope import findings
 from stethoscope.causes import CauseEntry, catalogue
 from stethoscope.causes.cause import CURVE_FAMILIES
 from stethoscope.findings import Severity
 
+ROOT = Path(__file__).parents[2]
+KNOWN = ROOT.parent / "shared" / "knowledge" / "causes.yaml"
+UNSEEN = ROOT / "docs" / "explanation" / "what-cannot-be-seen.md"
 HEADINGS = ["How it works", "How to tell it from its look-alikes", "What cures it"]
 
 every_cause = pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: entry.name)
@@ -44,3 +49,14 @@ def test_every_rule_above_a_note_is_cited_by_a_cause() -> None:
     cited = {evidence.rule for entry in catalogue() for evidence in entry.cause.evidence}
     above = {rule.name for rule in findings.catalogue() if rule.severity is not Severity.NOTE}
     assert above - cited == set()
+
+
+def test_every_cause_that_is_known_has_its_file_or_a_reason_why_not() -> None:
+    if not KNOWN.exists():
+        pytest.skip("the list of known causes, ../shared/knowledge/causes.yaml, is not here")
+    known = {cause["slug"] for cause in yaml.safe_load(KNOWN.read_text(encoding="utf-8"))}
+    unseen = set(re.findall(r"^\| ([a-z0-9-]+) \|", UNSEEN.read_text(encoding="utf-8"), re.MULTILINE)) - {
+        "cause"
+    }
+    has_file = {entry.name for entry in catalogue()}
+    assert known - has_file == unseen
