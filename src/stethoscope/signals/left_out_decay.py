@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from stethoscope.program.index import dotted, index
 from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
 from stethoscope.program.settings.mentions import Mentions, Spot, mentions, taken_by_name
+from stethoscope.program.settings.training_amounts import NONE
 from stethoscope.recipe.quantities import Asked
 from stethoscope.run import Run, Where
 from stethoscope.signals import training_plan
 from stethoscope.signals.missing import Missing
-from stethoscope.signals.training_plan import CODE, NONE
+from stethoscope.signals.training_plan import CODE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -98,5 +98,5 @@ def _asked(run: Run) -> Iterator[tuple[float, str, tuple[Where, ...]]]:
 def _rate(plan: TrainingPlan) -> float | None:
     """The highest rate that anything tells of: with it the optimizer goes furthest."""
     entry = plan["learning rate"]
-    amounts = [one.amount.number for one in (*entry.in_effect, *entry.asked)]
-    return max((number for number in amounts if number is not None), default=None)
+    amounts = [one.amount for one in entry.in_effect] + [one.amount for one in entry.asked]
+    return max((one.number for one in amounts if one.number is not None), default=None)

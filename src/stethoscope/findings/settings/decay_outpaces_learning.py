@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.settings.training_amounts import NONE
 from stethoscope.signals.editable_files import EditableFiles
-from stethoscope.signals.training_plan import CODE, NONE, TrainingPlan
+from stethoscope.signals.training_plan import CODE, TrainingPlan
 
 RULE = Rule(code="SET124", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
