@@ -213,7 +213,7 @@ def called_network(forward: Move) -> Value | None:
         return call.receiver
     if isinstance(call.receiver, Instance):
         return call.receiver.attributes.get(call.name, call.receiver)
-    return call.receiver
+    return forward.subject or call.receiver
 
 
 def _evaluations(walk: Walk) -> Iterator[Evaluation]:

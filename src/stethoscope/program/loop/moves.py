@@ -186,7 +186,8 @@ def _of_call(run: Execution, met: Call) -> Iterator[Move]:
     elif role is Role.SCALER and _is_object(call) and call.args:
         yield from _scaler_object(call)
     elif is_forward(run, call):
-        yield Move(Kind.FORWARD, call, call.receiver or call.callee)
+        kept = run.stored_in(call.receiver, call.name) if call.receiver is not None else None
+        yield Move(Kind.FORWARD, call, kept or call.receiver or call.callee)
 
 
 def _by_hand(run: Execution, event: Call | Assignment) -> Iterator[Move]:
