@@ -29,8 +29,8 @@ def targets(call: ast.Call, source: Source, code: Mentions) -> list[Function | C
         found = index.resolve(index.module_of(source), name)
         if isinstance(found, Function | Class):
             return [found]
-        if name == "cls" and (own := code.class_around(call)) is not None:
-            return [own]
+        if name == "cls" and (around := code.class_around(call)) is not None:
+            return [around]
         if "." not in name:
             return [f for f in index.functions_named(name) if f.source is source and f.owner is None]
     if isinstance(call.func, ast.Subscript | ast.Call):
