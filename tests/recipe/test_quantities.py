@@ -60,6 +60,7 @@ def amounts(text: str, quantity: str) -> list[tuple[object, str, str]]:
         ("milestones: [10, 20]", "milestones", ((10.0, 20.0), "", "")),
         ("max_grad_norm: 1.0", "gradient clip", (1.0, "", "")),
         ("grad_clip: true", "gradient clip", ("on", "", "")),
+        ("trainer: {gradient_clip_val: 0.5}", "gradient clip", (0.5, "", "")),
         ("optim_g: {type: AdamW}", "optimizer", ("AdamW", "", "")),
         ("optimizer: {_target_: torch.optim.SGD}", "optimizer", ("SGD", "", "")),
         ("lr_scheduler_type: cosine", "schedule", ("cosine", "", "")),

@@ -52,6 +52,13 @@ def test_without_a_total_the_largest_honest_term_stands_for_the_loss() -> None:
     assert measured.series.name == "loss/percep"
 
 
+def test_two_sides_of_a_game_are_no_loss_that_measures_progress() -> None:
+    assert isinstance(loss.measure(run(series("loss/d", [1.0]), series("loss/g", [1.0]))), Missing)
+    alone = loss.measure(run(series("loss/g", [1.0])))
+    assert isinstance(alone, loss.TrainLoss)
+    assert alone.measures_progress
+
+
 def test_a_game_and_a_reward_do_not_measure_progress() -> None:
     game = loss.measure(run(series("loss", [1.0]), series("loss/d_real", [1.0])))
     rewarded = loss.measure(run(series("loss", [1.0]), series("train/reward", [1.0])))

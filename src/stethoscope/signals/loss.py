@@ -56,7 +56,7 @@ def measure(run: Run) -> TrainLoss | Missing:
             return Missing("the training loss was not logged", LOG_THIS)
         adversarial = False
     else:
-        adversarial = any(words(name) & ADVERSARIAL for name in terms)
+        adversarial = bool(_opponents(terms))
     return TrainLoss(total, terms, adversarial, _reinforced(run.series))
 
 
@@ -71,8 +71,18 @@ def _measured(loss: Series | None, norm: Series | None) -> Series | None:
     return replace(loss, values=np.where(false, np.nan, loss.values)) if false.any() else loss
 
 
+def _opponents(terms: Iterable[str]) -> frozenset[str]:
+    """The terms that play against another; where D has a loss, that of G is one, whatever else is in it."""
+    said = {name: words(name) for name in terms}
+    against = {name for name, spoken in said.items() if spoken & ADVERSARIAL}
+    if any("d" in spoken for spoken in said.values()):
+        against |= {name for name, spoken in said.items() if spoken - {"loss"} == {"g"}}
+    return frozenset(against)
+
+
 def _largest_honest(terms: Mapping[str, Series]) -> Series | None:
-    honest = [one for name, one in terms.items() if not words(name) & ADVERSARIAL]
+    opponents = _opponents(terms)
+    honest = [one for name, one in terms.items() if name not in opponents]
     return max(honest, key=lambda one: float(np.median(np.abs(one.finite().values))), default=None)
 
 

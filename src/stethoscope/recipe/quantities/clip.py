@@ -21,7 +21,9 @@ _SECTION = frozenset({"clip", "clipping"})
 
 def read(spelling: Spelling) -> Amount | None:
     """A norm, or a switch."""
-    if not spelling.is_for_training or spelling.says("loss", "ratio", "score", "skip"):
+    # The val of gradient_clip_val is a value.
+    for_training = spelling.is_for_training or spelling.leaf.endswith("clip_val")
+    if not for_training or spelling.says("loss", "ratio", "score", "skip"):
         return None
     inside = spelling.leaf in {"max_norm", "norm", "value"} and spelling.around & _SECTION
     if not (inside or _NAMES.fullmatch(spelling.leaf)):
