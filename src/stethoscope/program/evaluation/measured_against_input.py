@@ -48,7 +48,8 @@ def asks_for_something_else(found: Iterable[Minimised]) -> bool:
         try:
             met = list(ingredients(one.run, one.sink.value, leading=_in_front_of_networks(one.run)))
             passes = [value for value in met if is_model_call(one.run.index, value)]
-            fed = [peeled(arg) for value in passes for arg in _first(value)]
+            calls = [value for value in passes if isinstance(value, Applied | Delayed)]
+            fed = [peeled(arg) for value in calls for arg in _given(value)[:1]]
             targets = {_key(value) for value in met if not comes_from_model(one.run, value)}
             data = [value for value in met if isinstance(value, Leaf | Part) and _key(value) in targets]
             if any(_key(value) in targets or _is_made_from(one.run, value, targets) for value in fed):
@@ -74,24 +75,15 @@ def _fed(run: Execution, prediction: Value) -> Iterator[tuple[Hashable, Site]]:
     """What the networks behind a prediction were given first, unless they are given it twice."""
     for value in ingredients(run, prediction, leading=_in_front_of_networks(run)):
         if isinstance(value, Applied | Delayed) and is_model_call(run.index, value):
-            first, *others = (*_first(value), *_others(value))
-            if _key(first) not in {_key(one) for one in others}:
-                yield _key(first), value.site
+            given = [_key(one) for one in _given(value)]
+            if given and given[0] not in given[1:]:
+                yield given[0], value.site
 
 
-def _first(value: Value) -> tuple[Value, ...]:
-    return _arguments(value)[:1]
-
-
-def _others(value: Value) -> tuple[Value, ...]:
-    keywords = value.keywords.values() if isinstance(value, Applied | Delayed) else ()
-    return (*_arguments(value)[1:], *keywords)
-
-
-def _arguments(value: Value) -> tuple[Value, ...]:
-    if isinstance(value, Applied) and value.callee == "()":
-        return value.args[1:]  # the callable stands first
-    return value.args if isinstance(value, Applied | Delayed) else ()
+def _given(value: Applied | Delayed) -> tuple[Value, ...]:
+    """The arguments of a call, by position and then by name."""
+    called = isinstance(value, Applied) and value.callee == "()"  # the callable stands first
+    return (*value.args[1 if called else 0 :], *value.keywords.values())
 
 
 def _key(value: Value) -> Hashable:
