@@ -24,10 +24,20 @@ def _flat(finding: Finding) -> bool:
     return finding.evidence.get("above") is not True
 
 
+def _nothing_is_learned(finding: Finding) -> bool:
+    return finding.evidence.get("learns") is False
+
+
 CAUSE = Cause(
     title="Units start alike or dead",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "metric-never-moves",
+            MODERATE,
+            "no answer ever changes, and nothing is learned",
+            when=_nothing_is_learned,
+        ),
         Evidence("units-start-alike", DECISIVE, "the first weights leave the units no way to differ"),
         Evidence("loss-never-falls", WEAK, "the loss stays where it began", when=_flat),
         Evidence("loss-plateau", WEAK, "the loss comes to rest early"),

@@ -22,10 +22,20 @@ def _of_average(finding: Finding) -> bool:
     return finding.evidence.get("of") == "average"
 
 
+def _training_learns(finding: Finding) -> bool:
+    return finding.evidence.get("learns") is True
+
+
 CAUSE = Cause(
     title="The average of the weights is never updated",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "metric-never-moves",
+            STRONG,
+            "no answer ever changes while training learns",
+            when=_training_learns,
+        ),
         Evidence("average-without-statistics", DECISIVE, "the statistics of the average stay as they began"),
         Evidence("average-follows-nothing", DECISIVE, "its update reaches none of its weights"),
         Evidence(

@@ -15,7 +15,7 @@ A third to a tenth of the rate, a warm-up, clipping; resume from before the onse
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -41,6 +41,9 @@ CAUSE = Cause(
     evidence=(
         Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
         Evidence("loss-never-falls", STRONG, "every update made the loss worse", when=_above_start),
+        Evidence(
+            "loss-rises-with-rate", DECISIVE, "the loss stands high while the rate does, and falls with it"
+        ),
         Evidence("loss-spike", MODERATE, "spikes that do not recover", when=_lasting),
         Evidence("non-finite-values", WEAK, "the run ends in values that are not finite"),
         Evidence("peak-then-decline", WEAK, "validation goes with it"),

@@ -14,12 +14,21 @@ The checkpoint at the minimum; then more data, augmentation, regularisation, or 
 from __future__ import annotations
 
 from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _never_transfers(finding: Finding) -> bool:
+    return finding.evidence.get("never_transfers") is True
+
 
 CAUSE = Cause(
     title="Overfitting",
     prior=COMMON,
     evidence=(
         Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
+        Evidence(
+            "overfit-gap", -STRONG, "nothing was ever learned that holds elsewhere", when=_never_transfers
+        ),
         Evidence("peak-then-decline", WEAK, "the validation metric turns"),
         Evidence("below-trivial-baseline", -MODERATE, "validation never was better than doing nothing"),
         Evidence("divergence", MODERATE, "the training loss itself does not run away", outcome=Outcome.CLEAR),

@@ -14,11 +14,23 @@ Normalisation, residual paths, another activation; check that the loss depends o
 from __future__ import annotations
 
 from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _nothing_is_learned(finding: Finding) -> bool:
+    return finding.evidence.get("learns") is False
+
 
 CAUSE = Cause(
     title="Gradients vanish",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "metric-never-moves",
+            MODERATE,
+            "no answer ever changes, and nothing is learned",
+            when=_nothing_is_learned,
+        ),
         Evidence(
             "loss-scale-high",
             STRONG,

@@ -15,11 +15,23 @@ Hand the averaged network to the evaluation, or swap its weights in around it.
 from __future__ import annotations
 
 from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.findings import Finding
+
+
+def _training_learns(finding: Finding) -> bool:
+    return finding.evidence.get("learns") is True
+
 
 CAUSE = Cause(
     title="The weights that are evaluated are not those meant to be used",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "metric-never-moves",
+            STRONG,
+            "no answer ever changes while training learns",
+            when=_training_learns,
+        ),
         Evidence("frozen-copy-evaluated", DECISIVE, "the evaluation runs a copy from before training"),
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),

@@ -49,6 +49,8 @@ LEAST_EVALUATIONS = 4
 MOST_RISING = 64  # errors that rise are held against the training loss
 STILL_FALLING = 0.02  # of the training loss at the minimum
 FALLS_FAR = 0.3
+POOR = 0.5  # a share of right answers below this
+GAIN = 0.05  # of all answers: less is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,25 @@ def _finding(
             "p": seen.p,
             "evaluations": len(series),
             "still_improves": better,
+            "never_transfers": seen.best_step == int(series.steps[0]) and _never_transfers(validation),
             "follows_difficulty": curriculum is not None and curriculum.explains(series, seen.best_step),
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
         onset=seen.best_step,
         severity=Severity.WARNING if seen.relative >= (LARGE_RISE if better else SMALL) else Severity.NOTE,
+    )
+
+
+def _never_transfers(validation: Validation) -> bool:
+    """Whether a share of right answers was logged that is poor and was never better than at first."""
+    shares = [
+        metric.series.values
+        for metric in validation.judged.values()
+        if metric.better == "higher"
+        and metric.series.values.min() >= 0.0
+        and metric.series.values.max() < POOR
+    ]
+    return any(
+        len(values) >= LEAST_EVALUATIONS and np.median(values[-(len(values) // 3 + 1) :]) < values[0] + GAIN
+        for values in shares
     )
