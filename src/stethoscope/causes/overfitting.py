@@ -27,7 +27,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
         Evidence(
-            "overfit-gap", -STRONG, "nothing was ever learned that holds elsewhere", when=_never_transfers
+            "overfit-gap", -MODERATE, "nothing was ever learned that holds elsewhere", when=_never_transfers
         ),
         Evidence("peak-then-decline", WEAK, "the validation metric turns"),
         Evidence("below-trivial-baseline", -MODERATE, "validation never was better than doing nothing"),
