@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,9 @@ def roots(found: Diagnosis) -> list[str]:
     return [one.name for one in causes if one.standing in stands and one.consequence_of is None]
 
 
-def table(**columns: object) -> str:
+def table(**columns: Iterable[float | None]) -> str:
     """A log with one row for every ten steps; None leaves a cell empty."""
-    rows = zip(*columns.values(), strict=True)  # type: ignore[call-overload]
+    rows = zip(*columns.values(), strict=True)
     cells = [",".join("" if cell is None else f"{cell:.5g}" for cell in row) for row in rows]
     header = ",".join(("step", *(name.replace("__", "/") for name in columns)))
     return "\n".join((header, *(f"{place * 10},{row}" for place, row in enumerate(cells))))

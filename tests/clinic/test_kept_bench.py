@@ -10,8 +10,6 @@ import os
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from stethoscope.clinic.faultbench import kept, packing, plan
 from stethoscope.clinic.faultbench.kept import Reached, kept_labels, reach, read_reached, write
 from stethoscope.clinic.faultbench.label import written
@@ -22,12 +20,7 @@ from tests.clinic.test_bench import fault, label
 
 LARGEST = 5_000_000  # bytes
 
-where_kept = pytest.mark.skipif(
-    not packing.KEPT.exists(), reason="no runs are kept: scripts/keep_bench.py makes them"
-)
 
-
-@where_kept
 def test_the_kept_runs_are_a_fair_sample() -> None:
     labels = kept_labels()
     assert 100 <= len(labels) <= plan.CI_SIZE
@@ -38,7 +31,6 @@ def test_the_kept_runs_are_a_fair_sample() -> None:
     assert {one.task for one in labels} == set(tasks())
 
 
-@where_kept
 def test_no_figure_falls_below_its_floor() -> None:
     before, now = read_reached(), reach(min(2, os.cpu_count() or 1))
     assert {evidence: now[evidence].lacks(before[evidence]) for evidence in Evidence} == {

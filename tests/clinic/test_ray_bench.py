@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,26 +19,13 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: the bench on a cl
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A cluster of two nodes with one core each."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    cluster.add_node(num_cpus=1)
-    yield cluster.address
-    ray.shutdown()
-    cluster.shutdown()
-
-
-def test_a_cluster_makes_and_diagnoses_as_this_machine_does(tmp_path: Path, address: str) -> None:
+def test_a_cluster_makes_and_diagnoses_as_this_machine_does(tmp_path: Path, two_nodes: str) -> None:
     task = tasks()["gratings"]
     wanted = [
         Specimen(task, (), 2),
         Specimen(task, (Planted(form_of(task, "labels-wrong"), 2),), 2),
     ]
-    cluster = RayBench(address)
+    cluster = RayBench(two_nodes)
     assert cluster.cores == 2
     told: list[str] = []
     there = cluster.make_all(wanted, tmp_path / "there", lambda done, of, name: told.append(name))

@@ -141,17 +141,13 @@ def _worth_naming(cause: RankedCause) -> bool:
 
 def _roots_first(causes: list[RankedCause]) -> list[RankedCause]:
     """Most probable first; a cause that another, earlier one brings about stands below it."""
-    standing = {cause.name: cause for cause in causes if _stands(cause)}
+    standing = {cause.name: cause for cause in causes if cause.stands}
     marked = [_with_root(cause, standing) for cause in causes]
     return sorted(marked, key=_rank)
 
 
-def _stands(cause: RankedCause) -> bool:
-    return cause.standing in {Standing.PROVED, Standing.SUPPORTED}
-
-
 def _with_root(cause: RankedCause, standing: dict[str, RankedCause]) -> RankedCause:
-    if not _stands(cause):
+    if not cause.stands:
         return cause
     for root in standing.values():
         if cause.name in root.entry.cause.leads_to and _not_later(root.onset, cause.onset):
@@ -195,7 +191,7 @@ def _healthy(symptoms: tuple[Found, ...]) -> float:
 
 def _unknown(symptoms: tuple[Found, ...], causes: tuple[RankedCause, ...]) -> float:
     """The chance that something is wrong which no named cause accounts for."""
-    standing = [cause for cause in causes if _stands(cause)]
+    standing = [cause for cause in causes if cause.stands]
     explained = {f for cause in standing for a in cause.arguments_for for f in a.findings}
     accounted = accounted_for(standing)
     left = [

@@ -44,6 +44,11 @@ class Evidence:
     when: Callable[[Finding], bool] | None = None
 
 
+def says(key: str, answer: bool = True) -> Callable[[Finding], bool]:
+    """Narrow evidence to findings whose own evidence has this answer under this key."""
+    return lambda finding: finding.evidence.get(key) is answer
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """What a cause file declares; its name is the file's, its page the docstring.
@@ -121,6 +126,11 @@ class RankedCause:
     def name(self) -> str:
         """The cause's slug."""
         return self.entry.name
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is at least supported."""
+        return self.standing in {Standing.PROVED, Standing.SUPPORTED}
 
     def findings(self, rule: str) -> tuple[Finding, ...]:
         """What a rule found that speaks for this cause."""

@@ -16,16 +16,22 @@ biases of zero; a leaky ReLU where units die later.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
 def _flat(finding: Finding) -> bool:
     return finding.evidence.get("above") is not True
-
-
-def _nothing_is_learned(finding: Finding) -> bool:
-    return finding.evidence.get("learns") is False
 
 
 CAUSE = Cause(
@@ -36,7 +42,7 @@ CAUSE = Cause(
             "metric-never-moves",
             MODERATE,
             "no answer ever changes, and nothing is learned",
-            when=_nothing_is_learned,
+            when=says("learns", False),
         ),
         Evidence("units-start-alike", DECISIVE, "the first weights leave the units no way to differ"),
         Evidence("loss-never-falls", WEAK, "the loss stays where it began", when=_flat),

@@ -14,16 +14,12 @@ Update the average in place behind every step of the optimizer: `mean.lerp_(weig
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
 def _of_average(finding: Finding) -> bool:
     return finding.evidence.get("of") == "average"
-
-
-def _training_learns(finding: Finding) -> bool:
-    return finding.evidence.get("learns") is True
 
 
 CAUSE = Cause(
@@ -34,7 +30,7 @@ CAUSE = Cause(
             "metric-never-moves",
             STRONG,
             "no answer ever changes while training learns",
-            when=_training_learns,
+            when=says("learns"),
         ),
         Evidence("average-without-statistics", DECISIVE, "the statistics of the average stay as they began"),
         Evidence("average-follows-nothing", DECISIVE, "its update reaches none of its weights"),

@@ -13,7 +13,7 @@ Look at a few samples with their labels as the model receives them, after every 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -29,10 +29,6 @@ def _nothing_is_labelled(finding: Finding) -> bool:
     return finding.evidence.get("disguised") is True and finding.evidence.get("from_the_start") is True
 
 
-def _never_transfers(finding: Finding) -> bool:
-    return finding.evidence.get("never_transfers") is True
-
-
 CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
@@ -42,7 +38,9 @@ CAUSE = Cause(
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
-        Evidence("overfit-gap", STRONG, "and nothing of it was ever of use elsewhere", when=_never_transfers),
+        Evidence(
+            "overfit-gap", STRONG, "and nothing of it was ever of use elsewhere", when=says("never_transfers")
+        ),
         Evidence(
             "non-finite-values",
             STRONG,

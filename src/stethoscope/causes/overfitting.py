@@ -13,13 +13,7 @@ The checkpoint at the minimum; then more data, augmentation, regularisation, or 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
-from stethoscope.findings import Finding
-
-
-def _never_transfers(finding: Finding) -> bool:
-    return finding.evidence.get("never_transfers") is True
-
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Overfitting",
@@ -27,7 +21,10 @@ CAUSE = Cause(
     evidence=(
         Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
         Evidence(
-            "overfit-gap", -MODERATE, "nothing was ever learned that holds elsewhere", when=_never_transfers
+            "overfit-gap",
+            -MODERATE,
+            "nothing was ever learned that holds elsewhere",
+            when=says("never_transfers"),
         ),
         Evidence("peak-then-decline", WEAK, "the validation metric turns"),
         Evidence("below-trivial-baseline", -MODERATE, "validation never was better than doing nothing"),

@@ -13,13 +13,7 @@ Build the optimizer after the model is wrapped and moved; check which parameters
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
-from stethoscope.findings import Finding
-
-
-def _nothing_is_learned(finding: Finding) -> bool:
-    return finding.evidence.get("learns") is False
-
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Parameters are not updated",
@@ -29,7 +23,7 @@ CAUSE = Cause(
             "metric-never-moves",
             MODERATE,
             "no answer ever changes, and nothing is learned",
-            when=_nothing_is_learned,
+            when=says("learns", False),
         ),
         Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),

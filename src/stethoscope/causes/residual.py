@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from stethoscope.causes.cause import CURVE_FAMILIES, Argument, Outcome, RankedCause, Standing
+from stethoscope.causes.cause import CURVE_FAMILIES, Argument, Outcome, RankedCause
 from stethoscope.causes.weighing import chance, standing_of, total
 
 
 def residual(causes: list[RankedCause]) -> list[RankedCause]:
     """The causes, those that only curves speak for weighed again."""
-    accounted = accounted_for([cause for cause in causes if _stands(cause)])
+    accounted = accounted_for([cause for cause in causes if cause.stands])
     return [cause if _is_shown(cause) else _weighed_again(cause, accounted) for cause in causes]
 
 
@@ -32,10 +32,6 @@ def accounted_for(standing: Iterable[RankedCause]) -> dict[str, RankedCause]:
 def _is_shown(cause: RankedCause) -> bool:
     """Whether something else than a curve speaks for a cause."""
     return any(argument.family not in CURVE_FAMILIES for argument in cause.arguments_for)
-
-
-def _stands(cause: RankedCause) -> bool:
-    return cause.standing in {Standing.PROVED, Standing.SUPPORTED}
 
 
 def _shows(cause: RankedCause) -> set[str]:

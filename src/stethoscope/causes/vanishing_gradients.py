@@ -13,13 +13,7 @@ Normalisation, residual paths, another activation; check that the loss depends o
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
-from stethoscope.findings import Finding
-
-
-def _nothing_is_learned(finding: Finding) -> bool:
-    return finding.evidence.get("learns") is False
-
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Gradients vanish",
@@ -29,7 +23,7 @@ CAUSE = Cause(
             "metric-never-moves",
             MODERATE,
             "no answer ever changes, and nothing is learned",
-            when=_nothing_is_learned,
+            when=says("learns", False),
         ),
         Evidence(
             "loss-scale-high",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from stethoscope.causes.cause import Explanation, RankedCause, Standing
+from stethoscope.causes.cause import Explanation, RankedCause
 from stethoscope.findings import Found, Severity
 from stethoscope.run import Run
 
@@ -35,7 +35,7 @@ def judge(run: Run, explanation: Explanation) -> Verdict:
 
 def stands(cause: RankedCause) -> bool:
     """Whether a cause is at least supported."""
-    return cause.standing in {Standing.PROVED, Standing.SUPPORTED}
+    return cause.stands
 
 
 def shows_harm(explanation: Explanation) -> bool:

@@ -14,13 +14,7 @@ Hand the averaged network to the evaluation, or swap its weights in around it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
-from stethoscope.findings import Finding
-
-
-def _training_learns(finding: Finding) -> bool:
-    return finding.evidence.get("learns") is True
-
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The weights that are evaluated are not those meant to be used",
@@ -30,7 +24,7 @@ CAUSE = Cause(
             "metric-never-moves",
             STRONG,
             "no answer ever changes while training learns",
-            when=_training_learns,
+            when=says("learns"),
         ),
         Evidence("frozen-copy-evaluated", DECISIVE, "the evaluation runs a copy from before training"),
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),

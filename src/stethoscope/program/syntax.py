@@ -93,6 +93,12 @@ def all_nodes(tree: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     return _found(tree, "_all_nodes", _outer_first, kinds)
 
 
+def bodies(tree: ast.Module) -> Iterator[Sequence[ast.stmt]]:
+    """The statements of a file, and of every function in it."""
+    yield tree.body
+    yield from (node.body for node in all_nodes(tree) if isinstance(node, FunctionNode))
+
+
 @overload
 def own_nodes(node: FunctionNode) -> Sequence[ast.AST]: ...
 @overload

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.program.index import index
 from stethoscope.program.objective.cancelling_errors import CancellingTerm, cancelling_errors
-from stethoscope.program.settings.settings_tree import settings_tree
-from stethoscope.program.walk.minimised import minimised
 from stethoscope.run import Run
-from stethoscope.signals.missing import NO_SOURCE, Missing
+from stethoscope.signals.minimised_objective import objective_of
+from stethoscope.signals.missing import Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,11 +19,7 @@ class CancellingErrors:
 
 def measure(run: Run) -> CancellingErrors | Missing:
     """Try the terms of the run's objective on numbers."""
-    if run.program is None or not run.program.sources:
-        return NO_SOURCE
-    names, settings = index(run.program), settings_tree(run.recipe)
-    if not minimised(names, settings):
-        return Missing(
-            "no backward pass was found in the source", log_this="stethoscope RUN --code PATH_TO_SOURCE"
-        )
-    return CancellingErrors(cancelling_errors(names, settings))
+    objective = objective_of(run)
+    if isinstance(objective, Missing):
+        return objective
+    return CancellingErrors(cancelling_errors(*objective))

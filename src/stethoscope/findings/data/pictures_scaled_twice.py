@@ -92,8 +92,9 @@ def _batch_of(loop: ast.AST, loaders: set[str]) -> str:
     else:
         return ""
     if isinstance(items, ast.Call) and dotted(items.func) in {"tqdm", "enumerate"} and items.args:
-        is_counted = dotted(items.func) == "enumerate" and isinstance(target, ast.Tuple)
-        items, target = items.args[0], target.elts[1] if is_counted else target  # type: ignore[attr-defined]
+        if dotted(items.func) == "enumerate" and isinstance(target, ast.Tuple):
+            target = target.elts[1]
+        items = items.args[0]
     first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
     return (dotted(first) or "") if dotted(items) in loaders else ""
 

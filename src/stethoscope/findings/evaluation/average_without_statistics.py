@@ -79,7 +79,7 @@ def _averaged(loop: ast.AST) -> str:
         or dotted(loop.iter.func) != "zip"
     ):
         return ""
-    owners = [dotted(one.func.value) or "" for one in loop.iter.args if _gives_parameters(one)]  # type: ignore[attr-defined]
+    owners = [owner for one in loop.iter.args if (owner := _owner_of_parameters(one)) is not None]
     moves = {
         node.func.attr
         for node in ast.walk(loop)
@@ -88,10 +88,11 @@ def _averaged(loop: ast.AST) -> str:
     return owners[0] if len(owners) == 2 and moves & _MOVES else ""
 
 
-def _gives_parameters(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parameters"
-    )
+def _owner_of_parameters(node: ast.expr) -> str | None:
+    """The network of `network.parameters()`, by its name where it has one."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parameters":
+        return dotted(node.func.value) or ""
+    return None
 
 
 def _copies_in_evaluation(source: Source) -> set[str]:

@@ -63,7 +63,7 @@ def _every_parameter_of(node: ast.AST) -> str:
 
 
 def _owner(node: ast.AST) -> str:
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    if is_call and node.func.attr == "named_parameters":  # type: ignore[attr-defined]
-        return dotted(node.func.value) or "the network"  # type: ignore[attr-defined]
+    func = node.func if isinstance(node, ast.Call) else None
+    if isinstance(func, ast.Attribute) and func.attr == "named_parameters":
+        return dotted(func.value) or "the network"
     return ""

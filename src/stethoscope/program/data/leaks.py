@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import External, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
-from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.syntax import all_nodes, bodies
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -44,16 +44,11 @@ def leaks(index: Index) -> Iterator[Leak]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for body in _bodies(module.source):
+        for body in bodies(module.source.tree):
             assigned = list(_assignments(body))
             yield from _loaders_of_training_data(module.source, assigned)
             yield from _overlapping(module.source, assigned)
             yield from _overlapping_parts(index, module, assigned)
-
-
-def _bodies(source: Source) -> Iterator[Sequence[ast.stmt]]:
-    yield source.tree.body
-    yield from (node.body for node in all_nodes(source.tree) if isinstance(node, FunctionNode))
 
 
 def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
-from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -43,18 +43,12 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for body in _bodies(module.source):
+        for body in bodies(module.source.tree):
             yield from _never_begun_anew(index, module, body)
             yield from _wrongly_divided(index, module, body)
     for cls in index.classes:
         if not is_test(cls.source):
             yield from _kept_by_object(cls)
-
-
-def _bodies(source: Source) -> Iterator[Sequence[ast.stmt]]:
-    """The statements of the file and of every function in it."""
-    yield source.tree.body
-    yield from (node.body for node in all_nodes(source.tree) if isinstance(node, FunctionNode))
 
 
 # --- never begun anew

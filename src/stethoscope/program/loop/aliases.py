@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -47,16 +47,11 @@ def uncopied_weights(index: Index) -> Iterator[Alias]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for body in _bodies(module.source):
+        for body in bodies(module.source.tree):
             yield from _kept_in_function(module.source, body)
     for cls in index.classes:
         if not is_test(cls.source):
             yield from _kept_by_object(cls)
-
-
-def _bodies(source: Source) -> Iterator[Sequence[ast.stmt]]:
-    yield source.tree.body
-    yield from (node.body for node in all_nodes(source.tree) if isinstance(node, FunctionNode))
 
 
 def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alias]:

@@ -9,7 +9,7 @@ error as it rises for the opposite one, it never takes their size.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -182,8 +182,8 @@ def _computed(index: Index, formula: Formula, prediction: Array, target: Array) 
         *(np.ones(target.shape, dtype=bool) for _ in formula.masks),
         *map(np.float64, formula.numbers.values()),
     )
-    operands: Sequence[object] = (*formula.compared, *formula.masks, *formula.numbers)
-    return score(index, formula.value, operands, (prediction, target, *given))  # type: ignore[arg-type]
+    operands = (*formula.compared, *formula.masks, *formula.numbers)
+    return score(index, formula.value, operands, (prediction, target, *given))
 
 
 def _is_of_sets(one: Minimised, addend: Addend) -> bool:

@@ -162,8 +162,8 @@ def _note_file(source: Source, found: Mentions) -> None:
                 for target in node.targets:
                     name = str(getattr(target, "id", getattr(target, "attr", "")))
                     found.given[name].append(Spot(node.value, source))
-            elif kind is ast.AugAssign or kind is ast.For or kind is ast.comprehension:
-                found.changed.update(getattr(one, "id", "") for one in _targets(node.target))  # type: ignore[attr-defined]
+            elif isinstance(node, ast.AugAssign | ast.For | ast.comprehension):
+                found.changed.update(getattr(one, "id", "") for one in _targets(node.target))
             elif kind is ast.Global:
                 found.globals.update(node.names)  # type: ignore[attr-defined]
     names.default_factory = None  # type: ignore[attr-defined]

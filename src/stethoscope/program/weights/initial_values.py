@@ -127,8 +127,9 @@ def _filled(
         return target, None, argument(1, "std", 1.0), argument(0, "mean", 0.0) or 0.0
     if name == "uniform":
         low, high = argument(0, "a", 0.0), argument(1, "b", 1.0)
-        known = low is not None and high is not None
-        return target, None, (high - low) / math.sqrt(12) if known else None, 0.0  # type: ignore[operator]
+        if low is None or high is None:
+            return target, None, None, 0.0
+        return target, None, (high - low) / math.sqrt(12), 0.0
     return (target, None, None, 0.0) if _FITTED.match(name) else None
 
 
