@@ -24,6 +24,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("validation-in-another-range", MODERATE, "validation is far away and erratic"),
         Evidence("batch-norm-of-few-samples", DECISIVE, "a device has too few samples for batch norm"),
+        Evidence("validation-never-follows", MODERATE, "validation does not follow training"),
         Evidence("validation-left-behind", MODERATE, "validation does not follow training"),
         Evidence("overfit-gap", WEAK, "validation stays behind"),
         Evidence("no-eval-mode", -STRONG, "validation does not use the averaged statistics at all"),

@@ -24,9 +24,12 @@ CAUSE = Cause(
             "the loss repeats itself with the epoch",
             when=lambda finding: "epoch" in str(finding.evidence.get("matches", "")),
         ),
+        Evidence(
+            "loss-repeats-itself", STRONG, "batches come again in the same order, those of a kind together"
+        ),
         Evidence("training-data-not-shuffled", STRONG, "the loader keeps the stored order"),
         Evidence("sampler-repeats-its-order", DECISIVE, "every epoch has the same order"),
-        Evidence("loss-oscillation", -MODERATE, "the loss does not repeat itself", outcome=Outcome.CLEAR),
+        Evidence("loss-repeats-itself", -MODERATE, "no batch comes again", outcome=Outcome.CLEAR),
     ),
     confirm_by="shuffle and watch the period disappear",
     shows=("peak-then-decline", "overfit-gap", "loss-spike"),

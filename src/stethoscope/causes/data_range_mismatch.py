@@ -27,6 +27,9 @@ CAUSE = Cause(
             "evaluation pictures are normalised by other numbers",
         ),
         Evidence("evaluation-scaled-differently", DECISIVE, "the data of the evaluation is scaled otherwise"),
+        Evidence(
+            "validation-never-follows", MODERATE, "the validation gains nothing of what training learns"
+        ),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(

@@ -43,6 +43,7 @@ CAUSE = Cause(
             "held-out data gain nothing, of training that is learned by heart",
             when=_by_heart,
         ),
+        Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
         Evidence("below-trivial-baseline", WEAK, "the score is no better than doing nothing"),
         Evidence("evaluation-scaled-differently", -MODERATE, "the two sets are scaled differently"),
         Evidence("evaluation-normalised-differently", -MODERATE, "the two sets are normalised differently"),

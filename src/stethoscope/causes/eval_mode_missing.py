@@ -14,12 +14,15 @@ noisy over time and exact in repetition.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, Cause, Evidence
 
 CAUSE = Cause(
     title="The network is evaluated in training mode",
     prior=COMMON,
-    evidence=(Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),),
+    evidence=(
+        Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),
+        Evidence("validation-never-follows", MODERATE, "validation does not follow training"),
+    ),
     confirm_by="evaluate one checkpoint twice: the scores must be equal",
     shows=(
         "validation-left-behind",

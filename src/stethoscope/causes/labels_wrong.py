@@ -36,6 +36,7 @@ CAUSE = Cause(
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),
+        Evidence("validation-never-follows", MODERATE, "nothing general is learned"),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence(

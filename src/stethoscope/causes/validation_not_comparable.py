@@ -33,6 +33,9 @@ CAUSE = Cause(
             "the metric falls as the logged difficulty rises",
             when=lambda finding: finding.evidence.get("follows_difficulty") is True,
         ),
+        Evidence(
+            "validation-never-follows", MODERATE, "training learns, and what is measured does not follow"
+        ),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence("peak-then-decline", WEAK, "the metric peaks early and declines, as such a yardstick does"),
         Evidence(

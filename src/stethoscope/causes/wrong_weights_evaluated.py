@@ -14,7 +14,7 @@ Hand the averaged network to the evaluation, or swap its weights in around it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The weights that are evaluated are not those meant to be used",
@@ -28,6 +28,11 @@ CAUSE = Cause(
         ),
         Evidence("frozen-copy-evaluated", DECISIVE, "the evaluation runs a copy from before training"),
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),
+        Evidence(
+            "validation-never-follows",
+            MODERATE,
+            "the validation wanders about where it began while training learns",
+        ),
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
     ),
     confirm_by="evaluate raw and averaged weights of one checkpoint",
