@@ -30,8 +30,8 @@ MOST_COLUMNS = 4
 _Laid = tuple[Panel, float, float, Room]  # a panel, its left, its top and its room
 
 
-def render(drawing: Drawing, theme: Theme = "auto") -> str:
-    """The drawing as the text of an SVG file."""
+def render(drawing: Drawing, theme: Theme = "auto", styled: bool = True) -> str:
+    """The drawing as the text of an SVG file; without its style it is for a page that has `style` itself."""
     figure = drawing if isinstance(drawing, Figure) else Figure(panels=(drawing,))
     columns = _columns(figure)
     width = _panel_width(figure, columns)
@@ -43,7 +43,7 @@ def render(drawing: Drawing, theme: Theme = "auto") -> str:
     height = math.ceil(bottom + below)
     body = "".join(
         [
-            element("style", _style(theme)),
+            element("style", style(theme)) if styled else "",
             element("rect", width=whole, height=height, class_="st-background"),
             paragraph(figure.title, SIDE, SIDE * 0.6, whole - 2 * SIDE, FIGURE_TITLE, "ink", strong=True),
             *_drawn(laid, width),
@@ -152,7 +152,8 @@ def _interval(value: float, low: float, high: float) -> str:
 # --- colours
 
 
-def _style(theme: Theme) -> str:
+def style(theme: Theme) -> str:
+    """The rules that all pictures of this theme are drawn by."""
     always = ".st-line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}"
     always += ".st-dots{stroke-width:4.4;stroke-linecap:round}.st-big{stroke-width:8}"
     always += ".st-halo{stroke-width:5;stroke-linejoin:round;paint-order:stroke}"

@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 from stethoscope import __version__
@@ -43,14 +44,7 @@ def as_dict(report: LintReport) -> Json:
     number = {rule.code: at for at, rule in enumerate(rules)}
     marks = _fingerprints(report)
     run: Json = {
-        "tool": {
-            "driver": {
-                "name": "Stethoscope",
-                "version": __version__,
-                "semanticVersion": __version__,
-                "rules": [_rule(rule) for rule in rules],
-            }
-        },
+        "tool": tool(rules),
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(report, number)],
         "results": [
@@ -58,6 +52,18 @@ def as_dict(report: LintReport) -> Json:
         ],
     }
     return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+
+
+def tool(rules: Sequence[RuleEntry]) -> Json:
+    """Stethoscope as SARIF knows a tool, with the rules that were asked."""
+    return {
+        "driver": {
+            "name": "Stethoscope",
+            "version": __version__,
+            "semanticVersion": __version__,
+            "rules": [_rule(rule) for rule in rules],
+        }
+    }
 
 
 def _rules(report: LintReport) -> Sequence[RuleEntry]:
@@ -99,7 +105,7 @@ def _invocation(report: LintReport, number: dict[str, int]) -> Json:
         "executionSuccessful": not report.unread_named,
         "toolExecutionNotifications": [
             *(_unread(one, report) for one in report.unread),
-            *(_not_examined(one, number) for one in report.not_examined),
+            *(not_examined(one, number) for one in report.not_examined),
         ],
     }
 
@@ -108,11 +114,12 @@ def _unread(one: Unread, report: LintReport) -> Json:
     return {
         "level": "warning",
         "message": {"text": f"{one.file} could not be read: {one.reason}"},
-        "locations": [{"physicalLocation": {"artifactLocation": _artifact(one.file, report)}}],
+        "locations": [{"physicalLocation": {"artifactLocation": artifact(one.file, report.root)}}],
     }
 
 
-def _not_examined(one: NotExamined, number: dict[str, int]) -> Json:
+def not_examined(one: NotExamined, number: dict[str, int]) -> Json:
+    """That a rule could not look, and why."""
     return {
         "level": "note",
         "message": {"text": f"{one.rule.code} {one.rule.name} was not examined: {one.missing.why}"},
@@ -128,21 +135,22 @@ def _result(one: Linted, mark: str, number: dict[str, int], report: LintReport) 
         "ruleIndex": number[one.rule.code],
         "level": LEVEL[one.severity],
         "message": {"text": message},
-        "locations": [_location(one.where, report)],
+        "locations": [location(one.where, report.root)],
         "partialFingerprints": {FINGERPRINT: mark},
         "properties": {"evidence": one.found.finding.evidence, "proof": one.found.finding.proof},
     }
     if one.also:
         result["relatedLocations"] = [
-            {"id": at, **_location(place, report)} for at, place in enumerate(one.also, 1)
+            {"id": at, **location(place, report.root)} for at, place in enumerate(one.also, 1)
         ]
     if one.fix is not None and one.fix.splices and not one.keeps:
         result["fixes"] = [_fix(one.fix.title, one.fix.splices, report)]
     return result
 
 
-def _location(place: Where, report: LintReport) -> Json:
-    physical: Json = {"artifactLocation": _artifact(place.file, report)}
+def location(place: Where, root: Path) -> Json:
+    """A place in a file."""
+    physical: Json = {"artifactLocation": artifact(place.file, root)}
     if place.line is not None:
         region: Json = {"startLine": place.line}
         if place.column is not None:
@@ -153,8 +161,9 @@ def _location(place: Where, report: LintReport) -> Json:
     return {"physicalLocation": physical}
 
 
-def _artifact(file: str, report: LintReport) -> Json:
-    return {"uri": quote(os.fsencode(relative_path(file, report.root))), "uriBaseId": ROOT}
+def artifact(file: str, root: Path) -> Json:
+    """A file as SARIF names it, from the project's root."""
+    return {"uri": quote(os.fsencode(relative_path(file, root))), "uriBaseId": ROOT}
 
 
 def _fix(title: str, splices: Iterable[Splice], report: LintReport) -> Json:
@@ -163,7 +172,7 @@ def _fix(title: str, splices: Iterable[Splice], report: LintReport) -> Json:
         by_file.setdefault(splice.file, []).append(splice)
     changes = [
         {
-            "artifactLocation": _artifact(file, report),
+            "artifactLocation": artifact(file, report.root),
             "replacements": [_replacement(splice, report.texts[file]) for splice in own],
         }
         for file, own in by_file.items()

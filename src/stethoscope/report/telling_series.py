@@ -68,10 +68,12 @@ def _usual(run: Run) -> Iterator[Series]:
 def _marked(series: Series, onset: int | None) -> Telling:
     direction = better(series.name)
     bad = series.steps[~np.isfinite(series.values)]
-    return Telling(series, direction, onset, _best(series, direction), bad)
+    return Telling(series, direction, onset, best_position(series), bad)
 
 
-def _best(series: Series, direction: str | None) -> int | None:
+def best_position(series: Series) -> int | None:
+    """The position of a metric's best value; None where it is not known what is better."""
+    direction = better(series.name)
     if direction is None or not np.isfinite(series.values).any():
         return None
     worst = -np.inf if direction == "higher" else np.inf

@@ -26,6 +26,12 @@ CODES_SHOWN = 12
 
 def unexplained_ones(explanation: Explanation, verbose: bool) -> Iterator[Line]:
     """Findings that no cause accounts for, nor one shown above as likely."""
+    for found in left_over(explanation):
+        yield from _finding(found, verbose)
+
+
+def left_over(explanation: Explanation) -> list[Found]:
+    """What was found and no cause that is shown with its evidence uses."""
     shown = {
         finding
         for cause in explanation.causes
@@ -33,9 +39,7 @@ def unexplained_ones(explanation: Explanation, verbose: bool) -> Iterator[Line]:
         for argument in cause.arguments_for
         for finding in argument.findings
     }
-    for found in unexplained(explanation):
-        if found.finding not in shown:
-            yield from _finding(found, verbose)
+    return [found for found in unexplained(explanation) if found.finding not in shown]
 
 
 def notes(diagnosis: Diagnosis, verbose: bool) -> Iterator[Line]:
@@ -60,7 +64,7 @@ def not_examined(diagnosis: Diagnosis, verbose: bool) -> Iterator[Line]:
         text = f"{count(len(skipped), 'rule')} could not look: {codes}. --verbose says why."
         yield Line(Text(text), indent=2, hang=2)
         return
-    for (why, log_this), rules in _by_reason(skipped).items():
+    for (why, log_this), rules in by_reason(skipped).items():
         names = ", ".join(f"{rule.rule.code} {rule.rule.name}" for rule in rules)
         log = f" To log it: {one_line(log_this)}" if log_this else ""
         yield Line(Text(f"{names}: {one_line(why).rstrip('.')}.{log}"), indent=2, hang=2)
@@ -82,10 +86,11 @@ def _finding(found: Found, verbose: bool) -> Iterator[Line]:
     message = Text(one_line(found.finding.message))
     yield Line(heading + message + address(found.finding.places, verbose), indent=2, hang=2)
     if verbose and found.finding.evidence:
-        yield Line(Text(_measurements(found)), indent=4, hang=2)
+        yield Line(Text(measurements(found)), indent=4, hang=2)
 
 
-def _measurements(found: Found) -> str:
+def measurements(found: Found) -> str:
+    """What a rule measured, each value with its name."""
     pairs = found.finding.evidence.items()
     return "; ".join(f"{one_line(name, LONGEST_MEASURE)} {_measured(value)}" for name, value in pairs)
 
@@ -94,7 +99,8 @@ def _measured(value: object) -> str:
     return number(value) if isinstance(value, float) else one_line(value, LONGEST_MEASURE)
 
 
-def _by_reason(skipped: Iterable[NotExamined]) -> dict[tuple[str, str], list[NotExamined]]:
+def by_reason(skipped: Iterable[NotExamined]) -> dict[tuple[str, str], list[NotExamined]]:
+    """The rules that could not look, by why, and by what would have to be logged."""
     grouped: dict[tuple[str, str], list[NotExamined]] = defaultdict(list)
     for rule in skipped:
         grouped[rule.missing.why, rule.missing.log_this].append(rule)

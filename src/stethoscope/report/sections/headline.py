@@ -35,23 +35,23 @@ SAID = {
 def verdict(diagnosis: Diagnosis) -> Iterator[Line]:
     """The verdict, the root causes in a sentence each, and how the run ended."""
     name = one_line(diagnosis.run.name, LONGEST_NAME) or "This run"
-    first, *others = _sentences(diagnosis)
-    yield Line(
-        Text.assemble((name, HEADING), (SAID[diagnosis.verdict], OF_VERDICT[diagnosis.verdict]), first)
-    )
+    first, *others = sentences(diagnosis)
+    sure = f" ({chance(diagnosis.explanation.healthy)})" if diagnosis.verdict is Verdict.HEALTHY else ""
+    style = OF_VERDICT[diagnosis.verdict]
+    yield Line(Text.assemble((name, HEADING), (SAID[diagnosis.verdict], style), f"{sure}. {first}"))
     for other in others:
         yield Line(Text(f"Also: {other}"), hang=6)
-    yield Line(Text(_extent(diagnosis.run)) + _ended(diagnosis.ending))
+    yield Line(Text(extent(diagnosis.run) + " ") + _ended(diagnosis.ending))
     if diagnosis.verdict is not Verdict.HEALTHY:
-        yield from _baseline(diagnosis)
+        yield from (Line(Text(said), hang=2) for said in baseline(diagnosis))
 
 
-def _baseline(diagnosis: Diagnosis) -> Iterator[Line]:
+def baseline(diagnosis: Diagnosis) -> Iterator[str]:
     """The question before any story: is the best score better than doing nothing?"""
     for finding in diagnosis.examination.of("below-trivial-baseline")[:1]:
         message = one_line(finding.message)
         advice = "Suspect the metric, the loss or the code before the schedule."
-        yield Line(Text(f"First of all: {message}. {advice}"), hang=2)
+        yield f"First of all: {message}. {advice}"
 
 
 def curve_of(diagnosis: Diagnosis, width: int, only_ascii: bool) -> Iterator[Line]:
@@ -64,18 +64,18 @@ def curve_of(diagnosis: Diagnosis, width: int, only_ascii: bool) -> Iterator[Lin
     yield from curve(telling, width, height, only_ascii)
 
 
-def _sentences(diagnosis: Diagnosis) -> list[str]:
+def sentences(diagnosis: Diagnosis) -> list[str]:
+    """What is wrong in a sentence for each root cause, or in one sentence why none is named."""
     explanation = diagnosis.explanation
     roots = [cause for cause in explanation.causes if stands(cause) and cause.consequence_of is None]
     if roots:
-        first, *others = [_sentence(cause) for cause in roots[:MOST_ROOTS]]
-        return [f". {first}", *others]
+        return [_sentence(cause) for cause in roots[:MOST_ROOTS]]
     if diagnosis.verdict is Verdict.HEALTHY:
         looked = count(_rules_that_looked(diagnosis), "rule")
-        return [f" ({chance(explanation.healthy)}). {looked} looked; nothing found needs a remedy."]
+        return [f"{looked} looked; nothing found needs a remedy."]
     if explanation.symptoms:
-        return [f". Something is wrong; {_best_guess(explanation)}."]
-    return [". Too little was logged, or could be read, to judge this run."]
+        return [f"Something is wrong; {_best_guess(explanation)}."]
+    return ["Too little was logged, or could be read, to judge this run."]
 
 
 def _sentence(cause: RankedCause) -> str:
@@ -94,15 +94,20 @@ def _rules_that_looked(diagnosis: Diagnosis) -> int:
     return len(diagnosis.examination.clear) + len(found)
 
 
-def _extent(run: Run) -> str:
+def extent(run: Run) -> str:
+    """The steps that were logged, in a sentence."""
     if run.steps is None:
-        return "No steps were logged. "
+        return "No steps were logged."
     first, last = run.steps
     parts = f" in {len(run.segments)} segments" if len(run.segments) > 1 else ""
-    return f"Steps {first:,} to {last:,}{parts}. "
+    return f"Steps {first:,} to {last:,}{parts}."
+
+
+def ended(ending: Ending) -> str:
+    """How the run ended, without a full stop."""
+    how, why = one_line(ending.how), one_line(ending.why).rstrip(".")
+    return f"How it ended is not known: {why}" if how == "unknown" else f"How it ended: {how}; {why}"
 
 
 def _ended(ending: Ending) -> Text:
-    how, why = one_line(ending.how), one_line(ending.why).rstrip(".")
-    said = f"How it ended is not known: {why}" if how == "unknown" else f"How it ended: {how}; {why}"
-    return Text(said) + address((ending.where,) if ending.where else ()) + Text(".")
+    return Text(ended(ending)) + address((ending.where,) if ending.where else ()) + Text(".")

@@ -27,16 +27,24 @@ SAID_OF_ORIGIN = {
 
 def everything(run: Run, verbose: bool) -> Iterator[Line]:
     """Logs, settings, code and checkpoints: a sentence, or with `verbose` a list with notes."""
+    if verbose:
+        yield from (Line(Text(item), indent=2, hang=2) for item in files(run))
+        return
     logs = [_log(log, run) for log in run.logs]
     settings = [_settings(config, run) for config in (run.recipe.files if run.recipe else ())]
     others = [*_code(run), *_checkpoints(run)]
-    if verbose:
-        notes = [f"{_name(log.file, run)}: {one_line(note)}" for log in run.logs for note in log.notes]
-        notes += [one_line(note) for note in run.notes]
-        yield from (Line(Text(item), indent=2, hang=2) for item in [*logs, *settings, *others, *notes])
-    elif logs or settings or others:
+    if logs or settings or others:
         parts = [*_shortened(logs, "log"), *_shortened(settings, "settings file"), *others]
         yield Line(Text("; ".join(parts) + "."))
+
+
+def files(run: Run) -> list[str]:
+    """Every file that was read and what it held, then the readers' notes, a line each."""
+    logs = [_log(log, run) for log in run.logs]
+    settings = [_settings(config, run) for config in (run.recipe.files if run.recipe else ())]
+    notes = [f"{_name(log.file, run)}: {one_line(note)}" for log in run.logs for note in log.notes]
+    notes += [one_line(note) for note in run.notes]
+    return [*logs, *settings, *_code(run), *_checkpoints(run), *notes]
 
 
 def unread(run: Run, verbose: bool) -> Iterator[Line]:
@@ -75,10 +83,15 @@ def _checkpoints(run: Run) -> Iterator[str]:
         yield f"{count(len(run.checkpoints), 'checkpoint file')}{of}{shown}"
 
 
-def _unread(unread: Unread) -> Iterator[Line]:
+def not_read(unread: Unread) -> str:
+    """A file that could not be read, and why."""
     # Some reasons name their file themselves.
     reason = unread.reason.removeprefix(f"{unread.file}: ")
-    yield Line(Text(f"{one_line(unread.file, LONGEST)}: {one_line(reason)}"), indent=2, hang=2)
+    return f"{one_line(unread.file, LONGEST)}: {one_line(reason)}"
+
+
+def _unread(unread: Unread) -> Iterator[Line]:
+    yield Line(Text(not_read(unread)), indent=2, hang=2)
 
 
 def _name(file: str, run: Run) -> str:
