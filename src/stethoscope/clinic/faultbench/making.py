@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from stethoscope.read import read
 LABELS = "labels"
 CONSOLE = "console.log"
 TIMED_OUT = "timed out"
-PATIENCE = 120.0  # seconds for one run; each takes 1 to 10
+PATIENCE = 120.0  # seconds of computing for one process of a run; each takes 1 to 10
+STALLED = 90.0  # seconds in which nothing is computed
+LOOK_SECONDS = 0.2
 PRELOADED = ["torch", "numpy", "yaml", "torch.utils.data", "torch.utils.tensorboard"]
 
 
@@ -82,15 +85,38 @@ def _started(
     every = [made.Process(target=_program, args=(*given, rank, task.processes, port)) for rank in ranks]
     for process in every:
         process.start()
-    deadline = time.monotonic() + PATIENCE
-    for process in every:
-        process.join(max(0.1, deadline - time.monotonic()))
-    if any(process.is_alive() for process in every):
+    if not _ended(every):
         for process in every:
             process.kill()
         return TIMED_OUT
     codes = {process.exitcode for process in every}
     return "finished" if codes == {0} else f"exit status {max(codes, key=lambda code: abs(code or 0))}"
+
+
+def _ended(every: Sequence[BaseProcess]) -> bool:
+    """Wait for all processes; whether they ended, rather than computing for ever or not at all.
+
+    What they compute is counted, and not the time that passes: a busy machine makes no run look ill.
+    """
+    computed, begun = 0.0, time.monotonic()
+    since = begun
+    while going := [process for process in every if process.is_alive()]:
+        going[0].join(LOOK_SECONDS)
+        now = sum(_computed(process, begun) for process in going)
+        if now != computed:
+            computed, since = now, time.monotonic()
+        if now > PATIENCE * len(going) or time.monotonic() - since > STALLED:
+            return False
+    return True
+
+
+def _computed(process: BaseProcess, begun: float) -> float:
+    """The seconds that a process has computed; where the system does not tell, those that have passed."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic() - begun
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _program(

@@ -36,7 +36,10 @@ def either(causes: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A verdict, its causes with their probabilities, likeliest first, and the checkpoint to go back to."""
+    """A verdict, its causes with their probabilities, likeliest first, and the checkpoint to go back to.
+
+    `troubled` says that something above a note was found, whether or not a cause accounts for it.
+    """
 
     verdict: str
     causes: tuple[tuple[str, float], ...] = ()
@@ -44,11 +47,12 @@ class Opinion:
     checkpoint: str | None = None
     places: tuple[tuple[str, int], ...] = ()
     findings: tuple[str, ...] = ()
+    troubled: bool = False
 
     @property
     def is_alarm(self) -> bool:
-        """Whether somebody would be called."""
-        return self.verdict in ALARMED
+        """Whether somebody would be called: the exit status says so where no cause stands, too."""
+        return self.verdict in ALARMED or self.troubled
 
     def names(self, acceptable: Set[str], first: int) -> bool:
         """Whether one of the first causes is acceptable; of causes that are named as one, any."""
@@ -93,6 +97,7 @@ def _opinion(diagnosis: Diagnosis, home: Path) -> Opinion:
         _below(advised.path, home) if advised else None,
         shown,
         tuple(sorted({found.rule.name for found in diagnosis.examination.found})),
+        bool(diagnosis.explanation.symptoms),
     )
 
 
@@ -115,4 +120,5 @@ def from_json(told: dict[str, Any]) -> Opinion:
         told["checkpoint"],
         tuple((file, line) for file, line in told["places"]),
         tuple(told["findings"]),
+        told.get("troubled", False),
     )

@@ -67,7 +67,7 @@ class Figures:
     planted_flagged: Share
     planted_first: Share
     planted_first_three: Share
-    false_alarms: Share  # healthy and benign runs called sick or at risk
+    false_alarms: Share  # healthy and benign runs called sick or at risk, or in which anything is warned of
     calibration_error: float
     checkpoint: Share  # the advised one is within noise of the best
 
