@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 
@@ -29,6 +30,14 @@ class Diagnosis:
     prescription: Prescription
     verdict: Verdict
 
+    def _repr_html_(self) -> str:
+        """The report as a notebook shows it."""
+        return _shown(self, "html.notebook")
+
+    def _repr_markdown_(self) -> str:
+        """The report where a notebook is shown as text."""
+        return _shown(self, "markdown_report")
+
 
 def diagnose(
     path: str | PathLike[str] | Sequence[str | PathLike[str]],
@@ -49,3 +58,9 @@ def diagnose(
     prescription = prescribe(explanation, examination, run)
     verdict = judge(run, explanation)
     return Diagnosis(run, how_it_ended(run), examination, explanation, prescription, verdict)
+
+
+def _shown(diagnosis: Diagnosis, form: str) -> str:
+    # Reports come after the line, and are imported only where somebody looks.
+    rendered: str = import_module(f"stethoscope.report.{form}").render(diagnosis)
+    return rendered

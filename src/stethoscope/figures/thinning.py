@@ -66,9 +66,12 @@ def _extremes(cells: NDArray[np.int64], y: Numbers) -> Indices:
     """The first, last, lowest and highest point of every column; `cells` does not fall."""
     starts = np.flatnonzero(np.diff(cells, prepend=cells[0] - 1))
     ends = np.append(starts[1:], len(cells)) - 1
-    # Sorted by column first and height second, a column's lowest is at its start, its highest at its end.
-    by_height = np.lexsort((y, cells))
-    return np.unique(np.concatenate([starts, ends, by_height[starts], by_height[ends]]))
+    lengths = ends - starts + 1
+    lowest = np.flatnonzero(y == np.repeat(np.minimum.reduceat(y, starts), lengths))
+    highest = np.flatnonzero(y == np.repeat(np.maximum.reduceat(y, starts), lengths))
+    first_lowest = lowest[np.diff(cells[lowest], prepend=cells[0] - 1) != 0]
+    last_highest = highest[np.diff(cells[highest], append=cells[-1] + 1) != 0]
+    return np.unique(np.concatenate([starts, ends, first_lowest, last_highest]))
 
 
 def _moved(x: Numbers, y: Numbers) -> Indices:

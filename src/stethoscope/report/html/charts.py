@@ -13,12 +13,13 @@ from stethoscope.figures.chart import Chart, Line
 from stethoscope.figures.chart import Mark as DrawnMark
 from stethoscope.figures.thinning import PER_COLUMN
 from stethoscope.report.clean_text import one_line
-from stethoscope.report.html.anchors import of_chart
+from stethoscope.report.html.anchors import of_chart, of_findings
 from stethoscope.report.html.curve_data import curve_data, thinned
 from stethoscope.report.html.marks import Mark, marks
 from stethoscope.report.plot import LOG_FROM
 from stethoscope.report.regimes import Regime, regimes
 from stethoscope.report.telling_series import telling_series
+from stethoscope.report.timeline import timeline
 from stethoscope.report.words import count, number
 from stethoscope.run import Series
 from stethoscope.run.names import better
@@ -66,6 +67,7 @@ def panels(diagnosis: Diagnosis) -> tuple[Panel, ...]:
     """The charts of a page, the most telling first."""
     run = diagnosis.run
     phases = regimes(run)
+    told, anchors = timeline(diagnosis), of_findings(diagnosis)
     saved = tuple(sorted({one.step for one in run.checkpoints if one.step is not None}))[-MOST_SAVED:]
     return tuple(
         Panel(
@@ -75,7 +77,7 @@ def panels(diagnosis: Diagnosis) -> tuple[Panel, ...]:
             group,
             _direction(group),
             _wants_log(group),
-            marks(diagnosis, group),
+            marks(told, group, anchors),
             phases if phases and run.series[phases[0].series].axis == group[0].axis else (),
             saved if group[0].axis == "step" else (),
         )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Finding
 from stethoscope.report.clean_text import one_line
-from stethoscope.report.html.anchors import CHECKPOINT, TIMELINE, of_findings
-from stethoscope.report.timeline import Happening, Kind, timeline
+from stethoscope.report.html.anchors import CHECKPOINT, TIMELINE
+from stethoscope.report.timeline import Happening, Kind
 from stethoscope.run import Series
 
 MOST = 12  # marks on one chart; more hide the curve
@@ -37,9 +36,10 @@ class Mark:
     leads_to: str
 
 
-def marks(diagnosis: Diagnosis, drawn: Sequence[Series]) -> tuple[Mark, ...]:
+def marks(
+    told: Sequence[Happening], drawn: Sequence[Series], anchors: Mapping[Finding, str]
+) -> tuple[Mark, ...]:
     """What happened to these series, and what happened to the run as a whole, in the order of the steps."""
-    anchors = of_findings(diagnosis)
     found = [
         Mark(
             happening.step,
@@ -48,16 +48,16 @@ def marks(diagnosis: Diagnosis, drawn: Sequence[Series]) -> tuple[Mark, ...]:
             one_line(happening.title, LONGEST_TITLE),
             _target(happening, anchors),
         )
-        for happening in _worth_marking(diagnosis, drawn)
+        for happening in _worth_marking(told, drawn)
         if happening.step is not None
     ]
     return tuple(found[:MOST])
 
 
-def _worth_marking(diagnosis: Diagnosis, drawn: Sequence[Series]) -> Iterator[Happening]:
+def _worth_marking(told: Sequence[Happening], drawn: Sequence[Series]) -> Iterator[Happening]:
     names = {series.name for series in drawn}
     axes = {series.axis for series in drawn}
-    for happening in timeline(diagnosis):
+    for happening in told:
         if happening.kind not in SHORT or happening.axis not in axes:
             continue
         if happening.kind in EVERYWHERE or names & _concerned(happening):
@@ -71,7 +71,7 @@ def _concerned(happening: Happening) -> set[str]:
     return {place.series for place in happening.found.finding.places if place.series}
 
 
-def _target(happening: Happening, anchors: dict[Finding, str]) -> str:
+def _target(happening: Happening, anchors: Mapping[Finding, str]) -> str:
     if happening.found is not None:
         return anchors[happening.found.finding]
     return CHECKPOINT if happening.kind is Kind.CHECKPOINT else TIMELINE

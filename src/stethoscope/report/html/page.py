@@ -18,7 +18,7 @@ from stethoscope.figures import svg
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.html.anchors import of_causes, of_findings
 from stethoscope.report.html.charts import chart_data, home_of, panels
-from stethoscope.report.html.markup import Markup, data_block, element, joined
+from stethoscope.report.html.markup import Markup, data_block, element, joined, link
 from stethoscope.report.html.places import Atlas
 from stethoscope.report.html.sections import (
     argument,
@@ -61,7 +61,7 @@ def page(diagnosis: Diagnosis) -> str:
     )
     body = element(
         "body",
-        element("a", "Skip to the causes", href="#causes", class_="skip"),
+        link("report", "Skip to the report", class_="skip"),
         element("div", id="controls"),
         element("main", Markup(shown.markup), id="report"),
         element("div", id="said", class_="unseen", role="status", aria_live="polite"),
