@@ -2,7 +2,7 @@
 
 ## How it works
 The lowest training loss, or the loss of one lucky batch, decides which weights are kept, although held-out
-data are measured in the same loop.
+data are measured in the same loop. Or the comparison is turned round, and the worst weights are kept.
 
 ## How to tell it from its look-alikes
 The best checkpoint scores worse on held-out data than others that were not kept. A noisy validation chooses
@@ -17,12 +17,13 @@ from __future__ import annotations
 from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
 
 CAUSE = Cause(
-    title="The best checkpoint is chosen by the training loss",
+    title="The best checkpoint is chosen by the wrong score or the wrong end of it",
     prior=COMMON,
     evidence=(
         Evidence(
             "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
         ),
+        Evidence("worst-kept-as-best", DECISIVE, "the wrong end of the score is kept, or no score ever is"),
     ),
     confirm_by="evaluate the best and the last checkpoint on held-out data",
 )

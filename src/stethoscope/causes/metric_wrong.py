@@ -22,6 +22,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
+        Evidence("metric-miscomputed", DECISIVE, "the formula of the metric fails a trial on numbers"),
         Evidence("metric-against-input", DECISIVE, "the metric compares predictions with their inputs"),
         Evidence("metric-contradicts-its-loss", DECISIVE, "the metric says less than its own loss allows"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),

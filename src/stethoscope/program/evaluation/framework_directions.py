@@ -1,0 +1,155 @@
+"""What frameworks are told about which end of a monitored number is better.
+
+Lightning's callbacks keep the smallest unless `mode="max"`; a Hugging Face Trainer keeps the largest of all
+but what is called a loss; Ignite keeps the largest that a score function answers with.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.evaluation.score_directions import direction, named_direction
+from stethoscope.program.index import Function, Index, Module, dotted
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.values import Site
+from stethoscope.run import Recipe, Setting
+from stethoscope.run.names import HIGHER, LOWER
+
+MONITORING = ("ModelCheckpoint", "EarlyStopping")
+LIGHTNING = ("lightning", "pytorch_lightning")
+MODES = {"max": HIGHER, "min": LOWER}
+ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "TrainerConfig")
+_CLASS_KEYS = frozenset({"class_path", "_target_", "target", "type", "name"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToldDirection:
+    """A monitored number and the end that is kept; `mode` is what says so, None where it is the default."""
+
+    site: Site
+    monitor: str
+    kept: str
+    wanted: str
+    what: str
+    mode: ast.expr | None = None
+
+
+@remembered
+def told_directions(index: Index) -> tuple[ToldDirection, ...]:
+    """The calls that keep the other end of a number than its name asks for."""
+    found: list[ToldDirection] = []
+    for module in index.modules.values():
+        text = module.source.text
+        if not any(word in text for word in (*MONITORING, *ARGUMENTS, "score_function")):
+            continue
+        for call in all_nodes(module.source.tree, ast.Call):
+            found.extend(_told(index, module, call))
+    return tuple(one for one in found if one.wanted != one.kept)
+
+
+def _told(index: Index, module: Module, call: ast.Call) -> Iterator[ToldDirection]:
+    name = dotted(call.func) or ""
+    last = name.rpartition(".")[2]
+    given = {word.arg: word.value for word in call.keywords}
+    if None in given:
+        return  # what `**options` hold may say more
+    site = Site(module.source, call)
+    if last in MONITORING:
+        monitor = _text(index, module, given.get("monitor") or _positional(call, last))
+        wanted = named_direction(monitor) if monitor else None
+        kept = _mode(index, module, given.get("mode"), _is_of_lightning(module, name))
+        if wanted and kept and monitor:
+            yield ToldDirection(site, monitor, kept, wanted, last, given.get("mode"))
+    elif last.endswith(ARGUMENTS):
+        yield from _of_trainer(index, module, site, given)
+    if "score_function" in given:
+        yield from _of_score(index, module, site, given["score_function"])
+
+
+def _positional(call: ast.Call, last: str) -> ast.expr | None:
+    """`EarlyStopping("val_loss")`: its first argument is the monitor."""
+    return call.args[0] if last == "EarlyStopping" and call.args else None
+
+
+def _mode(index: Index, module: Module, node: ast.expr | None, by_default: bool) -> str | None:
+    if node is None:
+        return LOWER if by_default else None
+    return MODES.get(_text(index, module, node) or "")
+
+
+def _is_of_lightning(module: Module, name: str) -> bool:
+    head = name.partition(".")[0]
+    return module.imports.get(head, "").partition(".")[0] in LIGHTNING
+
+
+def _text(index: Index, module: Module, node: ast.expr | None) -> str | None:
+    if isinstance(node, ast.Name):
+        node = getattr(index.resolve(module, node.id), "value", None)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _of_trainer(
+    index: Index, module: Module, site: Site, given: dict[str | None, ast.expr]
+) -> Iterator[ToldDirection]:
+    """`metric_for_best_model="wer"` keeps the largest error where nothing says otherwise."""
+    monitor = _text(index, module, given.get("metric_for_best_model"))
+    wanted = named_direction(monitor.removeprefix("eval_")) if monitor else None
+    if not monitor or wanted is None:
+        return
+    told = given.get("greater_is_better")
+    if told is None or (isinstance(told, ast.Constant) and told.value is None):
+        kept = LOWER if monitor.endswith("loss") else HIGHER
+    elif isinstance(told, ast.Constant) and isinstance(told.value, bool):
+        kept = HIGHER if told.value else LOWER
+    else:
+        return
+    yield ToldDirection(site, monitor, kept, wanted, "the Trainer", told)
+
+
+def _of_score(index: Index, module: Module, site: Site, score: ast.expr) -> Iterator[ToldDirection]:
+    """Ignite keeps the largest that its score function answers with."""
+    if not any(name.startswith("ignite") for name in module.imports.values()):
+        return
+    answer = _answer(index, module, score)
+    wanted = direction(answer, {}) if answer is not None else None
+    if answer is not None and wanted == LOWER:
+        yield ToldDirection(site, ast.unparse(answer), HIGHER, wanted, "the handler", score)
+
+
+def _answer(index: Index, module: Module, score: ast.expr) -> ast.expr | None:
+    if isinstance(score, ast.Lambda):
+        return score.body
+    target = index.resolve(module, dotted(score) or "")
+    returns = all_nodes(target.node, ast.Return) if isinstance(target, Function) else []
+    return returns[0].value if len(returns) == 1 else None
+
+
+def settings_directions(recipe: Recipe) -> Iterator[tuple[Setting, Setting | None, str]]:
+    """The settings of a monitor, with its mode, that keep the other end than its name asks for."""
+    for setting in recipe:
+        if setting.leaf not in {"monitor", "metric_for_best_model"} or not isinstance(setting.value, str):
+            continue
+        wanted = named_direction(setting.value.removeprefix("eval_"))
+        beside = {one.leaf: one for one in recipe if one.key[:-1] == setting.key[:-1]}
+        if setting.leaf == "monitor":
+            mode = beside.get("mode")
+            kept = MODES.get(str(mode.value)) if mode is not None else _by_default(recipe, setting)
+        else:
+            mode = beside.get("greater_is_better")
+            is_told = mode is not None and isinstance(mode.value, bool)
+            largest = mode.value if is_told and mode is not None else not setting.value.endswith("loss")
+            kept = (HIGHER if largest else LOWER) if mode is None or is_told else None
+        if wanted and kept and wanted != kept:
+            yield setting, mode, wanted
+
+
+def _by_default(recipe: Recipe, setting: Setting) -> str | None:
+    """Lightning's own callbacks keep the smallest where no mode is given."""
+    own = setting.key[:-1]
+    homes = {own, own[:-1] if own[-1:] == ("init_args",) else own}
+    made = [str(one.value) for one in recipe if one.key[:-1] in homes and one.leaf in _CLASS_KEYS]
+    is_lightning = any(one.partition(".")[0] in LIGHTNING and one.endswith(MONITORING) for one in made)
+    return LOWER if is_lightning else None
