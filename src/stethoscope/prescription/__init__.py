@@ -25,6 +25,7 @@ from stethoscope.prescription.remedy import (
     Remedy,
     RemedyEntry,
 )
+from stethoscope.prescription.texts import text_of
 from stethoscope.run import Level, Run, Splice, Where
 
 __all__ = [
@@ -114,20 +115,13 @@ def _edited(
     for splice in splices:
         by_file[splice.file].append(splice)
     for file, of_file in by_file.items():
-        text, kind, maintained = _text_of(file, run)
-        shown = diff(file, text, spliced(text, of_file))
+        read = text_of(file, run)
+        shown = diff(file, read.text, spliced(read.text, of_file))
         if shown:
             proof = _proof(name, remedy, run)
-            yield Edit(name, (cause.name,), file, kind, _level(remedy.level, proof), shown, proof, maintained)
-
-
-def _text_of(file: str, run: Run) -> tuple[str, str, bool]:
-    """A file's text as it was read, whether it is settings or source, and whether a person maintains it."""
-    source = run.program.source(file) if run.program else None
-    if source and run.program:
-        return source.text, "source", run.program.maintained
-    config = run.recipe.file(file) if run.recipe else None
-    return (config.text, "config", config.maintained) if config else ("", "config", False)
+            level = _level(remedy.level, proof)
+            cures = (cause.name,)
+            yield Edit(name, cures, file, read.kind, level, shown, proof, read.maintained, tuple(of_file))
 
 
 def _proof(name: str, remedy: Remedy, run: Run) -> str:

@@ -42,7 +42,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A remedy applied to one file, as a unified diff."""
+    """A remedy applied to one file, as a unified diff and as the splices in the text that was read."""
 
     remedy: str
     cures: tuple[str, ...]
@@ -52,6 +52,7 @@ class Edit:
     diff: str
     proof: str
     maintained: bool = True
+    splices: tuple[Splice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
