@@ -2,7 +2,8 @@
 
 ## What it checks
 The first logged loss of a classifier or language model against the logarithm of the number of its classes,
-which is the cross-entropy of a guess. The number comes from the settings.
+which is the cross-entropy of a guess. The number comes from the settings. Where they do not tell it, the
+share of right answers at the start does, roughly, and the first loss must be four times that of a guess.
 
 ## Why it matters
 An untrained network that guesses costs ln C: 2.3 for ten classes, 10.8 for a vocabulary of 50,000. One that
@@ -27,7 +28,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Setting
+from stethoscope.run import Series, Setting
 from stethoscope.signals.every_series import EverySeries
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.settings import Settings
@@ -36,7 +37,11 @@ from stethoscope.signals.starting_point import StartingPoint
 RULE = Rule(code="LOS131", since="0.3", severity=Severity.WARNING)
 
 TIMES = 1.6  # a guess: healthy starts lie within a fifth of it
-FIRST_STEPS = 0.01  # of the run: what is logged later is no start
+TIMES_ROUGHLY = 4.0  # where the number of classes is only inferred
+SAME_SCALE = 2.0  # times a guess: what the loss comes down to, where it is a mean over samples
+RIGHT = (0.02, 0.6)  # shares of right answers that can be guesses among some tens of classes
+FIRST = 3  # values
+FIRST_STEPS = 0.02  # of the run: what is logged later is no start
 FEWEST = 20
 _WORDS = frozenset({"vocab_size", "n_vocab", "vocabulary_size", "padded_vocab_size"})
 _CLASSES = frozenset(
@@ -49,36 +54,74 @@ _ANOTHER_LEVEL = re.compile(
 
 
 def examine(
-    loss: TrainLoss, settings: Settings, start: StartingPoint, every: EverySeries
+    loss: TrainLoss, settings: Settings | None, start: StartingPoint, every: EverySeries
 ) -> Iterator[Finding]:
     """Fire where an untrained network does far worse than a guess and later comes below one."""
     series = loss.series.finite()
-    outcomes = _outcomes(settings, every)
-    if outcomes is None:
-        raise InsufficientData("the settings do not name one number of classes, or the loss has more to it")
+    if settings is not None and _speaks_of_another_level(settings):
+        raise InsufficientData("the loss has more to it than the choice of a class")
     if len(series) < FEWEST:
         raise InsufficientData(f"only {len(series)} values of the loss were logged")
-    setting, number = outcomes
-    first, steps = float(series.values[0]), series.steps
-    late = int(steps[0]) > max(FIRST_STEPS * int(steps[-1]), 1)
+    late = int(series.steps[0]) > max(FIRST_STEPS * int(series.steps[-1]), 1)
     if not loss.measures_progress or len(loss.terms) > 1 or not start.from_scratch or late:
         raise InsufficientData("the log does not show the first loss of an untrained network by itself")
+    known = _outcomes(settings, every) if settings is not None else None
+    if known is not None:
+        yield from _against_known(series, *known)
+    elif (right := _right_at_first(every)) is not None:
+        yield from _against_inferred(series, right)
+    else:
+        raise InsufficientData("neither settings nor an accuracy tell among how many classes is chosen")
+
+
+def _against_known(series: Series, setting: Setting, number: int) -> Iterator[Finding]:
+    first, last = float(series.values[0]), _last(series)
     guess = math.log(number)
-    last = float(np.median(series.values[-max(len(series) // 10, 1) :]))
     if first >= TIMES * guess and last < guess:
         yield Finding(
-            (series.where(int(steps[0])), setting.where),
+            (series.where(int(series.steps[0])), setting.where),
             f"the first loss is {first:.3g}, and a guess among {number:,} costs {guess:.3g}: the untrained "
             "network is sure of wrong answers",
             evidence={"first": first, "guess": guess, "classes": number},
-            onset=int(steps[0]),
+            onset=int(series.steps[0]),
         )
 
 
-def _outcomes(settings: Settings, every: EverySeries) -> tuple[Setting, int] | None:
-    """The setting with the number of classes or words, where the loss is over them alone."""
-    if any(one.value and _ANOTHER_LEVEL.search(f"{one.dotted} {one.value}".lower()) for one in settings):
+def _against_inferred(series: Series, right: float) -> Iterator[Finding]:
+    first, last = float(series.values[0]), _last(series)
+    guess = -math.log(right)
+    if first >= TIMES_ROUGHLY * guess and last < min(SAME_SCALE * guess, first / TIMES_ROUGHLY):
+        yield Finding(
+            series.where(int(series.steps[0])),
+            f"the first loss is {first:.3g}, and a guess that is right {right:.0%} of the time costs about "
+            f"{guess:.3g}: the untrained network is sure of wrong answers",
+            evidence={"first": first, "guess": guess, "right": right},
+            strength=0.8,
+            onset=int(series.steps[0]),
+        )
+
+
+def _last(series: Series) -> float:
+    return float(np.median(series.values[-max(len(series) // 10, 1) :]))
+
+
+def _right_at_first(every: EverySeries) -> float | None:
+    """The share of right answers that training begins with, where it can be that of guesses."""
+    accuracy = every.series.get("train/accuracy")
+    if accuracy is None or len(accuracy.finite()) < FEWEST:
         return None
+    values = accuracy.finite().values
+    percent = 100.0 if float(values.max()) > 1.0 else 1.0
+    right = float(np.median(values[:FIRST])) / percent
+    return right if RIGHT[0] <= right <= RIGHT[1] else None
+
+
+def _speaks_of_another_level(settings: Settings) -> bool:
+    return any(one.value and _ANOTHER_LEVEL.search(f"{one.dotted} {one.value}".lower()) for one in settings)
+
+
+def _outcomes(settings: Settings, every: EverySeries) -> tuple[Setting, int] | None:
+    """The setting with the number of classes or words."""
     told = any(name.rpartition("/")[2] in {"accuracy", "perplexity", "bpb"} for name in every.series)
     names = _WORDS | _CLASSES if told else _WORDS
     found = {
