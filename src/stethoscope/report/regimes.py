@@ -13,6 +13,7 @@ from stethoscope.signals.learning_rate import measure
 from stethoscope.signals.missing import Missing
 
 MOST = 12  # a schedule with more milestones is told as one regime
+LEAST_SHARE = 0.02  # of the run, that a floor is held for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ def _phases(rate: Series, found: Shape) -> Iterator[Regime]:
         return
     ends = last if found.length is None else min(last, begins + round(found.length))
     name = f"constant rate {number(found.peak)}" if found.family == CONSTANT else f"{found.family} decay"
-    yield Regime(begins, ends, name, rate.name)
-    if ends < last:
+    held = last - ends > LEAST_SHARE * (last - first)
+    yield Regime(begins, ends if held else last, name, rate.name)
+    if held:
         yield Regime(ends, last, f"held at {number(float(rate.values[-1]))}", rate.name)
 
 

@@ -27,7 +27,7 @@ from stethoscope.run.names import better
 Json = dict[str, object]
 
 MOST_CHARTS = 24  # drawn; the others are listed
-AT_ONCE = 6  # charts that are open when the page is; the others open on a click
+AT_ONCE = 7  # charts that are open when the page is; the others open on a click
 MOST_TOGETHER = 6  # lines of one chart, one for each colour
 POINTS_IN_ALL = 30_000  # of all curves of a page, so that it stays below a megabyte
 MOST_COLUMNS, FEWEST_COLUMNS = 1200, 60  # of one curve

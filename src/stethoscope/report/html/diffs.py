@@ -1,16 +1,18 @@
-"""A unified diff with its lines coloured, and what changed within a line marked."""
+"""A unified diff with its lines coloured, and the words that changed within a line marked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from stethoscope.report.html.markup import Markup, code_line, element, joined
 
 MOST_LINES = 400
-LONGEST_COMPARED = 400  # characters of a line that is compared letter by letter
+LONGEST_COMPARED = 400  # characters of a line that is compared word by word
 ALIKE = 0.4  # two lines that share less are two lines, not one that changed
 
+WORD = re.compile(r"\s+|[\w.]+|.", re.DOTALL)
 KINDS = {"+": "added", "-": "removed", "@": "hunk"}
 
 
@@ -53,14 +55,17 @@ def _line(line: str) -> Markup:
 
 
 def _pair(old: str, new: str) -> tuple[Markup, Markup]:
-    """A line before and after, with the letters that differ marked."""
-    matcher = SequenceMatcher(None, old[1:], new[1:], autojunk=False)
-    if max(len(old), len(new)) > LONGEST_COMPARED or matcher.quick_ratio() < ALIKE:
+    """A line before and after, with the words that differ marked."""
+    if max(len(old), len(new)) > LONGEST_COMPARED:
+        return _line(old), _line(new)
+    words, other = WORD.findall(old[1:]), WORD.findall(new[1:])
+    matcher = SequenceMatcher(None, words, other, autojunk=False)
+    if matcher.ratio() < ALIKE:
         return _line(old), _line(new)
     before, after = [code_line("-")], [code_line("+")]
     for tag, i, j, k, m in matcher.get_opcodes():
-        before.append(_piece(old[1 + i : 1 + j], tag != "equal"))
-        after.append(_piece(new[1 + k : 1 + m], tag != "equal"))
+        before.append(_piece("".join(words[i:j]), tag != "equal"))
+        after.append(_piece("".join(other[k:m]), tag != "equal"))
     return element("span", before, class_="removed"), element("span", after, class_="added")
 
 

@@ -44,6 +44,7 @@ var stethoscope = (function () {
   function show(data) {
     for (const chart of charts.values()) forget(chart);
     charts = new Map(data.charts.map((one) => [one.id, decoded(one)]));
+    for (const chart of charts.values()) chart.extent = wholeAxis(chart.axis);
     const resized = new ResizeObserver((entries) =>
       requestAnimationFrame(() => entries.forEach((entry) => fit(entry.target))));
     for (const plot of document.querySelectorAll(".plot")) {
@@ -67,7 +68,7 @@ var stethoscope = (function () {
     }));
     const manner = manners.get(chart.title) || { log: chart.log, smoothing: 0 };
     manners.set(chart.title, manner);
-    return { ...chart, curves, manner, extent: extent(curves), place: null, drawn: null };
+    return { ...chart, curves, manner, own: extent(curves), place: null, drawn: null };
   }
 
   function summed(differences) {
@@ -75,14 +76,20 @@ var stethoscope = (function () {
     return differences.map((difference) => (step += difference));
   }
 
+  /* The steps that a chart has something at; all charts of an axis show the same steps. */
   function extent(curves) {
     let first = Infinity, last = -Infinity;
     for (const curve of curves) {
-      if (!curve.steps.length) continue;
-      first = Math.min(first, curve.steps[0]);
-      last = Math.max(last, curve.steps[curve.steps.length - 1]);
+      for (const step of [...ends(curve.steps), ...ends(curve.nonFinite.map(([at]) => at))]) {
+        first = Math.min(first, step);
+        last = Math.max(last, step);
+      }
     }
-    return first < last ? [first, last] : [first - 1, first + 1];
+    return [first, last];
+  }
+
+  function ends(steps) {
+    return steps.length ? [steps[0], steps[steps.length - 1]] : [];
   }
 
   // --- one chart
@@ -243,7 +250,8 @@ var stethoscope = (function () {
       to: (value) => Math.log10(value),
       from: (drawn) => 10 ** drawn,
       range: (low, high) => widened(low, high, 0.1),
-      ticks: (low, high, most) => (high - low < 1.2 ? withinDecade(low, high, most) : decades(low, high, most)),
+      ticks: (low, high, most) =>
+        high - low < 1 ? withinDecade(low, high, most) : high - low < 3 ? oneTwoFive(low, high) : decades(low, high, most),
     };
   }
 
@@ -293,6 +301,14 @@ var stethoscope = (function () {
     const found = [];
     for (let at = Math.ceil(low / stride) * stride; at <= high; at += stride) found.push(at);
     return found;
+  }
+
+  function oneTwoFive(low, high) {
+    const found = [];
+    for (let power = Math.floor(low); power <= high; power++) {
+      for (const factor of high - low < 2 ? [1, 2, 5] : [1, 3]) found.push(power + Math.log10(factor));
+    }
+    return found.filter((at) => at >= low && at <= high);
   }
 
   function withinDecade(low, high, most) {
@@ -476,7 +492,7 @@ var stethoscope = (function () {
 
   function view(axis, steps) {
     if (steps) {
-      const [first, last] = whole_axis(axis), least = (last - first) * NARROWEST;
+      const [first, last] = wholeAxis(axis), least = (last - first) * NARROWEST;
       let [low, high] = [Math.max(first, steps[0]), Math.min(last, steps[1])];
       if (!(high - low > least)) return;
       if (low <= first && high >= last) views.delete(axis);
@@ -492,9 +508,10 @@ var stethoscope = (function () {
     }
   }
 
-  function whole_axis(axis) {
-    const own = [...charts.values()].filter((chart) => chart.axis === axis).map((chart) => chart.extent);
-    return [Math.min(...own.map((one) => one[0])), Math.max(...own.map((one) => one[1]))];
+  function wholeAxis(axis) {
+    const own = [...charts.values()].filter((chart) => chart.axis === axis).map((chart) => chart.own);
+    const first = Math.min(...own.map((one) => one[0])), last = Math.max(...own.map((one) => one[1]));
+    return first < last ? [first, last] : [first - 1, first + 1];
   }
 
   function seen(chart) {
@@ -550,7 +567,7 @@ var stethoscope = (function () {
   }
 
   function pan(chart, share) {
-    const [low, high] = seen(chart), by = share * (high - low), [first, last] = whole_axis(chart.axis);
+    const [low, high] = seen(chart), by = share * (high - low), [first, last] = wholeAxis(chart.axis);
     const kept = Math.max(first - low, Math.min(last - high, by));
     view(chart.axis, [low + kept, high + kept]);
   }
@@ -586,7 +603,7 @@ var stethoscope = (function () {
   }
 
   function showSteps(chart, first, last) {
-    const [begin, end] = whole_axis(chart.axis);
+    const [begin, end] = wholeAxis(chart.axis);
     const around = Math.max((last - first) * 0.15, (end - begin) * 0.04);
     openAround(chart.place);
     fit(chart.place);
@@ -656,5 +673,11 @@ var stethoscope = (function () {
   }
 
   start();
-  return { replace, showSteps: (id, first, last) => showSteps(charts.get(id), first, last), view, seen: (id) => seen(charts.get(id)) };
+  return {
+    replace,
+    showSteps: (id, first, last) => showSteps(charts.get(id), first, last),
+    view,
+    seen: (id) => seen(charts.get(id)),
+    drawn: (id) => charts.get(id).drawn.data,
+  };
 })();

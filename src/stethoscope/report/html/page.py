@@ -13,12 +13,13 @@ from functools import cache
 from importlib.resources import files
 
 from stethoscope import __version__
+from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
 from stethoscope.figures import svg
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.html.anchors import of_causes, of_findings
 from stethoscope.report.html.charts import chart_data, home_of, panels
-from stethoscope.report.html.markup import Markup, data_block, element, joined, link
+from stethoscope.report.html.markup import NOTHING, Markup, data_block, element, joined, link
 from stethoscope.report.html.places import Atlas
 from stethoscope.report.html.sections import (
     argument,
@@ -76,11 +77,12 @@ def content(diagnosis: Diagnosis) -> Content:
     shown = panels(diagnosis)
     atlas = Atlas(home_of(shown), of_findings(diagnosis), of_causes(diagnosis.explanation.causes))
     name = one_line(diagnosis.run.name, LONGEST_NAME) or "a run"
+    healthy = diagnosis.verdict is Verdict.HEALTHY
     markup = joined(
         headline.section(diagnosis, atlas),
         curves.section(diagnosis, shown),
-        argument.section(diagnosis.explanation, atlas),
-        prescription.section(diagnosis.prescription, atlas),
+        argument.section(diagnosis.explanation, atlas, healthy),
+        NOTHING if healthy else prescription.section(diagnosis.prescription, atlas),
         happenings.section(timeline(diagnosis), atlas),
         findings.benign(diagnosis.explanation.benign, atlas),
         findings.every_finding(diagnosis.examination.found, atlas),

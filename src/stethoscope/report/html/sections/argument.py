@@ -18,12 +18,15 @@ CAUSES_NAMED = 4  # behind a question
 SPOKEN = {Means.LOG: "log", Means.TRY: "try"}
 
 
-def section(explanation: Explanation, atlas: Atlas) -> Markup:
-    """The causes that are probable with their arguments, the others in a table, then what to ask next."""
+def section(explanation: Explanation, atlas: Atlas, healthy: bool = False) -> Markup:
+    """The causes that are probable with their arguments, the others in short, then what to ask next.
+
+    Nothing needs to be asked of a healthy run.
+    """
     probable = [cause for cause in explanation.causes if is_probable(cause)]
     others = [cause for cause in explanation.causes if not is_probable(cause)]
     left = left_over(explanation)
-    if not (probable or others or left or explanation.ask):
+    if not (probable or others or left or (explanation.ask and not healthy)):
         return NOTHING
     return element(
         "section",
@@ -31,7 +34,7 @@ def section(explanation: Explanation, atlas: Atlas) -> Markup:
         [_cause(cause, atlas) for cause in probable],
         _unexplained(left, explanation, atlas),
         _unlikely(others, atlas),
-        _questions(explanation.ask, atlas),
+        NOTHING if healthy else _questions(explanation.ask),
         id=CAUSES,
         aria_label="Causes",
     )
@@ -59,7 +62,7 @@ def _cause(cause: RankedCause, atlas: Atlas) -> Markup:
             "div",
             _side("Speaks for it", cause.arguments_for, atlas, "for"),
             _side("Speaks against it", cause.arguments_against, atlas, "against"),
-            class_="sides",
+            class_="sides" if cause.arguments_for and cause.arguments_against else "sides one",
         ),
         _settles(cause),
         class_="cause",
@@ -76,7 +79,7 @@ def _bar(probability: float) -> Markup:
 
 def _side(title: str, arguments: Sequence[Argument], atlas: Atlas, side: str) -> Markup:
     if not arguments:
-        return element("div", element("h4", title), element("p", "nothing", class_="faint"), class_=side)
+        return element("div", element("h4", f"{title}: nothing"), class_=side)
     items = [_argument(one, atlas) for one in arguments]
     return element("div", element("h4", title), element("ul", items), class_=side)
 
@@ -148,8 +151,8 @@ def _weight(argument: Argument) -> float:
     return argument.weight
 
 
-def _questions(questions: Iterable[Question], atlas: Atlas) -> Markup:
-    items = [_question(question, atlas) for question in questions]
+def _questions(questions: Iterable[Question]) -> Markup:
+    items = [_question(question) for question in questions]
     if not items:
         return NOTHING
     return joined(
@@ -158,7 +161,7 @@ def _questions(questions: Iterable[Question], atlas: Atlas) -> Markup:
     )
 
 
-def _question(question: Question, atlas: Atlas) -> Markup:
+def _question(question: Question) -> Markup:
     names = listed(list(question.decides), CAUSES_NAMED)
     return element(
         "li",
