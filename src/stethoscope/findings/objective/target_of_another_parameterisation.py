@@ -28,7 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.edits.denoised_target import towards_the_data
+from stethoscope.program.objective.denoising import HeldTo
 from stethoscope.program.objective.sampling import Meaning
+from stethoscope.run import Fix, Level
 from stethoscope.signals.denoising import DenoisingObjective
 
 RULE = Rule(code="OBJ106", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -44,6 +47,7 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
                 f"{held.target}",
                 evidence={"output": held.output.text, "target": held.target},
                 proof="an output that joins the noisy input with a scaled prediction estimates the data",
+                fix=_fix(held),
             )
     for misread in objective.seen.misread:
         in_place = misread.is_solved or misread.reading.where == misread.compared.where
@@ -72,3 +76,8 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
             message=f"the velocity is trained to point {way}, and sampling walks {walk} it from the noise",
             evidence={"target": one.target.text, "step": one.step.text},
         )
+
+
+def _fix(held: HeldTo) -> Fix | None:
+    splices = towards_the_data(held.compared, held.target)
+    return Fix("regress the output on the data it estimates", Level.UNSAFE, splices) if splices else None
