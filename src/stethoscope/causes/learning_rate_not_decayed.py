@@ -12,12 +12,13 @@ Decay the rate, or average the weights.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The learning rate is not decayed",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("decay-after-end", DECISIVE, "the computed course keeps its height to the last round"),
         Evidence("loss-leaves-its-minimum", STRONG, "the loss reached its best and walked away from it"),
         Evidence("loss-oscillation", MODERATE, "the loss swings instead of settling"),
         Evidence("loss-oscillation", -MODERATE, "the loss does not swing", outcome=Outcome.CLEAR),

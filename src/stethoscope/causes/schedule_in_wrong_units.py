@@ -24,6 +24,7 @@ CAUSE = Cause(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),
         Evidence("rate-spent-early", DECISIVE, "the rate is spent long before the end"),
+        Evidence("schedule-over-early", DECISIVE, "the computed course is over in the first part of the run"),
         Evidence(
             "schedule-at-another-speed",
             DECISIVE,

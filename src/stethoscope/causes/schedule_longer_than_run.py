@@ -14,7 +14,7 @@ Lengths as shares of the run: a few per cent for the warm-up, all of it for the 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The schedule is longer than the run",
@@ -24,8 +24,11 @@ CAUSE = Cause(
         Evidence("curriculum-longer-than-run", DECISIVE, "the full task is never met"),
         Evidence("milestones-after-end", DECISIVE, "every drop of the rate lies behind the end"),
         Evidence("schedule-longer-than-run", DECISIVE, "the decay is laid out over many times the run"),
-        Evidence("warmup-longer-than-run", -STRONG, "the warm-up ends in time", outcome=Outcome.CLEAR),
+        Evidence("decay-after-end", DECISIVE, "the computed course falls behind the end only"),
+        Evidence("warm-up-without-end", DECISIVE, "the computed course is still rising at the end"),
+        Evidence("warmup-longer-than-run", -WEAK, "the warm-up ends in time", outcome=Outcome.CLEAR),
     ),
     confirm_by="plot the learning rate over the whole run, or print the last value of the schedule",
+    leads_to=("learning-rate-not-decayed",),
     shows=("loss-plateau",),
 )

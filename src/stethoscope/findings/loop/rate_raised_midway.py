@@ -2,9 +2,11 @@
 
 ## What it checks
 A `StepLR` or `MultiStepLR` whose gamma is above one, so that every milestone raises the rate. The base rates
-of a scheduler that are multiplied once training is under way. A `LambdaLR` whose function, tried on the
-rounds of the loop with the settings that are there, leaves its highest share so far behind by a factor of two
-from one round to the next, above the rate that was asked for and after the first tenth of the run.
+of a scheduler that are multiplied once training is under way. A `LambdaLR` whose function, or a rate that the
+loop computes for its groups, tried on the rounds of the loop with the settings that are there, leaves its
+highest share so far behind by a factor of two from one round to the next, above the rate that was asked for
+and after the first tenth of the run. A number that is written over a rate in the middle of the run and is
+more than twice as high.
 
 ## Why it matters
 A network that has settled at a rate is thrown out of its minimum by one several times as high. What it

@@ -6,11 +6,12 @@ A schedule is tried on the numbers of the rounds, as far as its function and the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from stethoscope.program.loop.hand_made_rates import followed
+from stethoscope.program.loop.rate_courses import Course, courses_by_hand
 from stethoscope.program.loop.schedules import GAMMA
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
@@ -46,6 +47,7 @@ def raised_rates(loop: TrainingLoop) -> Iterator[RaisedRate]:
             yield from _by_function(loop, event)
         elif isinstance(event, Assignment):
             yield from _by_base(loop, event)
+    yield from _by_hand(loop)
 
 
 def _by_gamma(run: Execution, call: Call) -> Iterator[RaisedRate]:
@@ -100,6 +102,23 @@ def _by_function(loop: TrainingLoop, call: Call) -> Iterator[RaisedRate]:
             yield RaisedRate(call.site, times, f"the share goes up {times:.3g} times", at)
 
 
+def _by_hand(loop: TrainingLoop) -> Iterator[RaisedRate]:
+    """`group["lr"] = peak * factor(step)`, where the factor goes up; of a rate its highest so far counts."""
+    for course in courses_by_hand(loop):
+        first = course.at(round(FIRST_PART * course.rounds))
+        if not 2 * POINTS <= course.rounds <= LONGEST or not first:
+            continue
+        jump = _jump(partial(_per, course, first), course.rounds)
+        if jump is not None:
+            at, times = jump
+            yield RaisedRate(course.site, times, f"{course.name} goes up {times:.3g} times", at)
+
+
+def _per(course: Course, first: float, at: int) -> float | None:
+    value = course.at(at)
+    return value / first if value is not None else None
+
+
 def _length(loop: TrainingLoop) -> int | None:
     """How many rounds the loop makes, where it says so by a number."""
     bounds: list[Value] = []
@@ -124,7 +143,7 @@ def _share(run: Execution, function: Value, at: int) -> float | None:
         run.eager, run.tracing = eager, tracing
 
 
-def _jump(share: partial[float | None], length: int) -> tuple[int, float] | None:
+def _jump(share: Callable[[int], float | None], length: int) -> tuple[int, float] | None:
     """The round at which a share leaves all that came before far below it, and by how much."""
     places = [round(length * point / POINTS) for point in range(POINTS)]
     highest = 0.0
@@ -139,7 +158,7 @@ def _jump(share: partial[float | None], length: int) -> tuple[int, float] | None
     return None
 
 
-def _narrowed(share: partial[float | None], low: int, high: int) -> tuple[int, float] | None:
+def _narrowed(share: Callable[[int], float | None], low: int, high: int) -> tuple[int, float] | None:
     """The very round of a rise between two others; none where it is spread over several."""
     first, last = share(low), share(high)
     while high - low > 1:

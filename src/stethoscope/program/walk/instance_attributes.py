@@ -18,6 +18,7 @@ from stethoscope.program.walk.filled_tables import fill_of_class
 from stethoscope.program.walk.frames import Frame
 from stethoscope.program.walk.learning_classes import learns
 from stethoscope.program.walk.parameter_values import entry_parameters, entry_value
+from stethoscope.program.walk.settings_of_records import in_settings
 from stethoscope.program.walk.values import (
     Applied,
     ClassValue,
@@ -50,7 +51,7 @@ def instance_attribute(run: Execution, instance: Instance, name: str) -> Value:
         if not isinstance(found, Constant):
             instance.attributes[name] = found  # each object has a list or table of its own
     if found is not None and not (instance.open and isinstance(found, Constant)):
-        return found
+        return in_settings(run, instance.cls, name, found) or found
     if _set_up(run, instance, name):
         return instance.attributes[name]
     if name in BEHIND_WRAPPERS and learns(run.index, instance.cls):

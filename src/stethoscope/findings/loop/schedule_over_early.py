@@ -1,0 +1,42 @@
+"""The schedule of the learning rate is over in the first part of the run.
+
+## What it checks
+The course of the rate, computed round by round. Reported is one that comes down over several rounds to a
+twentieth of its highest value or less within the first quarter of the run, and stays at just that value from
+there on.
+
+## Why it matters
+Three quarters of the run train with next to no rate: the loss stands still, and looks converged. Mostly the
+length is in epochs and the rounds are batches, or it is a default that nobody meant.
+
+## When it is harmless
+A drop at a milestone is meant, however early. Courses that fade without an end, and those that come up again,
+are left alone, and so is a schedule that not every round moves. A run of fewer than ten rounds only tries the
+code out.
+
+## References
+- torch.optim.lr_scheduler.LambdaLR
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.loop.course_ends import Misfit
+from stethoscope.signals.rate_courses import RateCourses
+
+RULE = Rule(code="LOP188", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(courses: RateCourses) -> Iterator[Finding]:
+    """Report each course that is over in the first quarter of its run."""
+    for end in courses.of(Misfit.OVER_EARLY):
+        rounds, name = end.course.rounds, end.course.name
+        yield Finding(
+            end.course.site.where,
+            f"{name} is down to {end.last:.0%} of its highest rate by round {end.at:,} of {rounds:,} "
+            "and stays there: most of the run trains with next to no rate",
+            evidence={"rounds": rounds, "last": round(end.last, 4), "over by": end.at},
+            proof="the course was computed for the rounds of the loop and for those behind them",
+        )

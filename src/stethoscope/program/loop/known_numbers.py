@@ -1,0 +1,88 @@
+"""Numbers that source, settings and the defaults of options give, through the arithmetic done on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from stethoscope.program.index import Index
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.declared_options import declared_options
+from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Applied, Constant, Items, Part, Settings, Value
+
+DEEPEST = 12  # operations between a number and what it is computed from
+PARSING = (".parse_args", ".parse_known_args")
+
+COMPUTED: Mapping[str, Callable[..., float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "neg": lambda a: -a,
+    "max": max,
+    "min": min,
+    "int": int,
+    "float": float,
+    "round": round,
+    "abs": abs,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+}
+
+
+def known_number(run: Execution, value: Value | None, depth: int = DEEPEST) -> float | None:
+    """The number that a value is, where everything that it is computed from is known."""
+    value = quietly(run, value) if value is not None else None
+    match value:
+        case Constant(value=int() | float() as known) if not isinstance(known, bool):
+            return float(known)
+        case Part(base=base, key=str() as key) if is_parsed(run, base):
+            return option_defaults(run.index).get(key)
+        case Applied(callee=callee, args=args, keywords=keywords) if callee in COMPUTED and depth:
+            given = [known_number(run, one, depth - 1) for one in args]
+            return None if keywords or None in given else _result(callee, given)
+    return None
+
+
+def _result(callee: str, given: list[float | None]) -> float | None:
+    try:
+        return float(COMPUTED[callee](*given))
+    except (ZeroDivisionError, OverflowError, ValueError, TypeError):
+        return None
+
+
+def known_numbers(run: Execution, value: Value | None) -> list[float]:
+    """The numbers of a row, empty where one of them is not known."""
+    value = quietly(run, value) if value is not None else None
+    row: list[float | None] = []
+    if isinstance(value, Items):
+        row = [known_number(run, item) for item in value.items]
+    elif isinstance(value, Settings) and isinstance(value.tree, list):
+        row = [float(one) if isinstance(one, int | float) else None for one in value.tree]
+    known = [number for number in row if number is not None]
+    return known if len(known) == len(row) else []
+
+
+def is_parsed(run: Execution, value: Value) -> bool:
+    """Whether a value is what a parser made of the command line."""
+    value = quietly(run, value)
+    return isinstance(value, Applied) and value.callee.endswith(PARSING)
+
+
+@remembered
+def option_defaults(index: Index) -> dict[str, float]:
+    """The numbers that flags have where nobody types them; of a flag with several, none is known."""
+    found: dict[str, set[object]] = {}
+    for option in declared_options(index):
+        if option.kind == "flag":
+            found.setdefault(option.name.replace("-", "_"), set()).add(option.default)
+    return {
+        name: float(known)
+        for name, defaults in found.items()
+        if len(defaults) == 1
+        and isinstance(known := next(iter(defaults)), int | float)
+        and not isinstance(known, bool)
+    }

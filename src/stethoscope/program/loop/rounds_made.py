@@ -1,0 +1,117 @@
+"""How many rounds a loop makes, as its header, the loops around it and the places that leave it say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.program.index import dotted
+from stethoscope.program.loop.known_numbers import known_number
+from stethoscope.program.loop.schedule_steps import count_of
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.events import Assignment, Event, Jump, Scope
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Applied, Value
+
+MOST = 1_000_000_000  # rounds; what is said to go on for longer has no end that counts
+LEAVING = frozenset({"break", "return"})
+FROM_ABOVE = frozenset({">", ">=", "=="})
+
+
+def rounds_made(loop: TrainingLoop, scope: Scope) -> int | None:
+    """All rounds that a loop makes in a run: its own, times those of the loops around it."""
+    around = next((one for one in scope.outwards() if one is not scope and one.kind == "loop"), None)
+    own = rounds_of(loop, scope)
+    repeated = rounds_made(loop, around) if around is not None else 1
+    product = own * repeated if own is not None and repeated is not None else None
+    known = [number for number in (product, *_bounds(loop, scope)) if number is not None]
+    return min(known, default=None)
+
+
+def rounds_of(loop: TrainingLoop, scope: Scope) -> int | None:
+    """The rounds that the header of a loop counts: `range(n)`, `while step < n`."""
+    count = count_of(scope)
+    if count is None or (isinstance(scope.node, ast.While) and not _counts(loop, scope, scope.node.test)):
+        return None
+    return whole(loop.run, count)
+
+
+def whole(run: Execution, value: Value) -> int | None:
+    """A number of rounds, where the source, the settings or the default of an option say it."""
+    found = known_number(run, value)
+    return int(found) if found is not None and 0 < found < MOST else None
+
+
+def innermost(loop: TrainingLoop, event: Event) -> Scope | None:
+    """The body or a loop around it, whichever of them is nearest to an event."""
+    if loop.body is None or loop.body.kind != "loop":
+        return None
+    around = [scope for scope in loop.body.outwards() if scope.kind == "loop"]
+    return next((one for one in event.scopes() if any(one is other for other in around)), None)
+
+
+def _bounds(loop: TrainingLoop, scope: Scope) -> Iterator[int]:
+    """What ends the rounds from elsewhere: a count that an outer loop asks for, or that is left at."""
+    for outer in scope.outwards():
+        if outer is scope or not isinstance(outer.node, ast.While):
+            continue
+        limit = count_of(outer) if _counts(loop, scope, outer.node.test) else None
+        number = whole(loop.run, limit) if limit is not None else None
+        if number is not None:
+            yield number
+    for event in loop.trace.events:
+        if isinstance(event, Jump) and event.kind in LEAVING and _is_inside(event, scope):
+            number = _left_at(loop, event, scope)
+            if number is not None:
+                yield number
+
+
+def _left_at(loop: TrainingLoop, jump: Jump, scope: Scope) -> int | None:
+    """The count at which a loop is left: `if step >= n: break`."""
+    asked = next(iter(jump.scopes()), None)
+    tested = asked.value if asked is not None and asked.kind == "if" and asked.arm else None
+    if asked is None or not isinstance(tested, Applied) or tested.callee not in FROM_ABOVE:
+        return None
+    return whole(loop.run, tested.args[1]) if _counts(loop, scope, asked.node) else None
+
+
+def _counts(loop: TrainingLoop, scope: Scope, test: ast.AST) -> bool:
+    """Whether the rounds of a loop count up what a comparison asks for first."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    name = (dotted(test.left) or "").rpartition(".")[2]
+    if isinstance(scope.node, ast.For) and _is_number_of_round(scope.node, name):
+        return True
+    return any(
+        isinstance(event, Assignment) and counted(event) == name and _is_inside(event, scope)
+        for event in loop.trace.events
+        if name
+    )
+
+
+def counted(event: Assignment) -> str:
+    """The name of what an assignment counts up: `step += 1`, `self.step = self.step + 1`; else nothing."""
+    target = dotted(event.target) or ""
+    node = event.site.node
+    is_sum = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
+    adds = event.operator == "+" or (is_sum and isinstance(node, ast.BinOp) and dotted(node.left) == target)
+    return target.rpartition(".")[2] if adds else ""
+
+
+def is_one_more(event: Assignment) -> bool:
+    """Whether what is counted up goes up by one."""
+    node = event.site.node
+    added = node.value if isinstance(node, ast.AugAssign) else getattr(node, "right", None)
+    return isinstance(added, ast.Constant) and added.value == 1
+
+
+def _is_number_of_round(loop: ast.For, name: str) -> bool:
+    """`step` of `for step, batch in enumerate(...)` and of `for step in itertools.count()`."""
+    first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) and loop.target.elts else loop.target
+    called = (dotted(loop.iter.func) or "") if isinstance(loop.iter, ast.Call) else ""
+    is_counted = called.rpartition(".")[2] in {"enumerate", "count", "range", "trange"}
+    return is_counted and isinstance(first, ast.Name) and first.id == name
+
+
+def _is_inside(event: Event, scope: Scope) -> bool:
+    return any(one is scope for one in event.scopes())
