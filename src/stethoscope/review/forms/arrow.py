@@ -1,0 +1,61 @@
+"""A value, an arrow, and another value, with the name before or behind.
+
+Lower learning rate: 1e-4 -> 5e-5 for stability        Slower curriculum: 5,000 -> 20,000 preschool steps
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stethoscope.review.claim import Proposal
+from stethoscope.review.intent import OLD, intent
+from stethoscope.review.parts import Part, PartKind, plain
+from stethoscope.review.values import NUMBER
+from stethoscope.run import Where
+
+_ARROW = r"\s*(?:→|⟶|➜|➡|⇒|-{1,2}>|=>)️?\s*"
+_SIDE = rf"(?:`[^`]{{1,60}}`|\"[^\"]{{1,40}}\"|\[[^\]]{{1,60}}\]|{NUMBER}|[A-Za-z][\w.-]{{0,30}})"
+_PAIR = re.compile(rf"(?P<old>{_SIDE}){_ARROW}(?P<new>{_SIDE})")
+_NUMBER = re.compile(NUMBER)
+_NOT_BEHIND = re.compile(
+    r"\b(?:for|to|so|because|which|since|and|or|as|until|in order)\b|[.;,(–—]", re.IGNORECASE
+)
+_HEAD = re.compile(r"[.;!?]\s")
+
+
+def read(part: Part) -> Iterator[Proposal]:
+    """Each pair with an arrow between; which of the words around it name the setting is decided later."""
+    if part.kind is PartKind.PROSE:
+        whole = part.text
+        for found in _PAIR.finditer(whole):
+            before = _HEAD.split(whole[: found.start()])[-1]
+            behind = _NOT_BEHIND.split(whole[found.end() : found.end() + 60])[0]
+            names = _names(plain(before), behind, found["old"], found["new"])
+            if names and not (intent(before) == OLD and ":" not in before):
+                yield Proposal(
+                    plain(whole)[:300],
+                    Where(line=part.line_at(found.start())),
+                    names,
+                    found["new"].strip('`"'),
+                    found["old"].strip('`"'),
+                    marked=True,
+                    formal="`" in before,
+                    block=part.number,
+                )
+
+
+def _names(before: str, behind: str, old: str, new: str) -> tuple[tuple[str, ...], ...]:
+    """Code in backticks first, then the words behind the values, then those before them."""
+    coded = re.findall(r"`([^`]{1,80})`", before)
+    if not (_NUMBER.fullmatch(old.strip("`")) or old.startswith(("`", '"', "["))) and not behind.strip():
+        return tuple((one,) for one in coded)
+    keys = re.findall(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b", before)
+    words = [*coded[-1:], behind.strip(" `*:"), *keys[-1:], *_labels(before)]
+    return tuple((word,) for word in words if re.search("[A-Za-z]{2}", word))
+
+
+def _labels(before: str) -> list[str]:
+    """`Reduce curriculum time:` and what stands before it."""
+    label = before.rstrip(" *:`=(")
+    return [part.strip(" *`") for part in reversed(re.split(r":\s", label)) if part.strip()]

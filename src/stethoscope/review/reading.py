@@ -1,0 +1,71 @@
+"""A document read: what it proposes, what it says was measured, and what is neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+
+from stethoscope.discovery import modules_in
+from stethoscope.review.claim import Observation, Proposal, Reading, Unparsed
+from stethoscope.review.observing import observations
+from stethoscope.review.parts import Part, PartKind, parts_of, plain
+from stethoscope.run import Where
+
+MOST_PROPOSALS = 500  # a document that proposes more is a settings file or a log
+MOST_UNPARSED = 500
+FEWEST_WORDS = 4  # of a sentence that says something
+
+
+def read_document(text: str, file: str) -> Reading:
+    """Everything a document says, in the order of its lines."""
+    parts = parts_of(text)
+    proposals: list[Proposal] = []
+    seen: list[Observation] = []
+    unparsed: list[Unparsed] = []
+    notes: list[str] = []
+    for part in parts:
+        measured = list(observations(part))
+        wanted = _without_measured([p for form in _forms() for p in form.read(part)], measured)
+        seen += measured
+        proposals += wanted
+        if part.kind is PartKind.PROSE and not wanted and not measured:
+            unparsed += _sentence(part, file)
+        if len(proposals) > MOST_PROPOSALS or len(seen) > MOST_PROPOSALS:
+            notes.append(
+                f"{file} holds more than {MOST_PROPOSALS} proposals or figures; the rest was not read"
+            )
+            break
+    prose = tuple(part.text for part in parts if part.kind in (PartKind.PROSE, PartKind.HEADING))
+    placed = tuple(_at(one, file) for one in _in_order(proposals[:MOST_PROPOSALS]))
+    told = tuple(replace(one, where=replace(one.where, file=file)) for one in seen[:MOST_PROPOSALS])
+    if len(unparsed) > MOST_UNPARSED:
+        notes.append(f"{len(unparsed) - MOST_UNPARSED:,} further sentences of {file} are not listed")
+    return Reading(file, placed, told, tuple(unparsed[:MOST_UNPARSED]), prose, tuple(notes))
+
+
+@cache
+def _forms() -> tuple[ModuleType, ...]:
+    return tuple(modules_in("stethoscope.review.forms"))
+
+
+def _without_measured(proposals: Iterable[Proposal], measured: list[Observation]) -> list[Proposal]:
+    """The proposals that are not the course of a series: `loss: 6.0 -> 0.06` changes no setting."""
+    courses = {(one.where.line, value) for one in measured for value in one.values}
+    return [p for p in proposals if (p.where.line, p.to) not in courses]
+
+
+def _in_order(proposals: list[Proposal]) -> Iterator[Proposal]:
+    yield from sorted(proposals, key=lambda one: one.where.line or 0)
+
+
+def _at(one: Proposal, file: str) -> Proposal:
+    return replace(one, where=Where(file, line=one.where.line))
+
+
+def _sentence(part: Part, file: str) -> Iterator[Unparsed]:
+    text = plain(part.text)
+    if len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS:
+        yield Unparsed(text[:300], Where(file, line=part.lines[0].number))
