@@ -1,0 +1,72 @@
+"""On which line of a TOML file a key stands; the standard library's reader does not say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
+_PART = re.compile(r'"((?:\\.|[^"\\])*)"|\'([^\']*)\'|([A-Za-z0-9_-]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of the file: its path, how many of that path came before it, and its lines."""
+
+    path: tuple[str, ...]
+    number: int
+    first: int
+    lines: tuple[str, ...]
+
+
+def sections(text: str) -> tuple[Section, ...]:
+    """The tables of a file in their order, what stands before the first header among them."""
+    found: list[tuple[tuple[str, ...], int, list[str]]] = [((), 1, [])]
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = _HEADER.match(line)
+        # A row of numbers within an array may look like a header; no table here has a number for a name.
+        if header and not _is_value(header[2]):
+            found.append((_path(header[2]), number, []))
+        found[-1][2].append(line)
+    seen: dict[tuple[str, ...], int] = {}
+    made = []
+    for path, first, lines in found:
+        made.append(Section(path, seen.get(path, 0), first, tuple(lines)))
+        seen[path] = seen.get(path, 0) + 1
+    return tuple(made)
+
+
+def line_of(text: str, path: tuple[str, ...], key: str = "", number: int = 0) -> int:
+    """The line of a key within a table (of the table's header without one); 1 where it is not found."""
+    for section in sections(text):
+        if section.path == path and section.number == number:
+            return section.first + _offset(section, key)
+    for section in sections(text):  # a table written inside another: signal = { loss = ... }
+        if key and section.path == path[: len(section.path)] and (at := _offset(section, key)):
+            return section.first + at
+    return 1
+
+
+def _offset(section: Section, key: str) -> int:
+    if not key:
+        return 0
+    names = re.compile(rf"(?<![\w\"'-])(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')\s*[=.]")
+    for offset, line in enumerate(section.lines):
+        if names.search(_without_comment(line)):
+            return offset
+    return 0
+
+
+def _without_comment(line: str) -> str:
+    """The line without its comment, values in quotes blanked where they are no keys."""
+    blanked = _STRINGS.sub(lambda s: s[0].replace("#", "_").replace("=", "_"), line)
+    return blanked.partition("#")[0]
+
+
+def _path(header: str) -> tuple[str, ...]:
+    return tuple(a or b or c for a, b, c in _PART.findall(header))
+
+
+def _is_value(header: str) -> bool:
+    return bool(re.fullmatch(r"[\d\s,._+-]*", header))
