@@ -7,7 +7,7 @@ heading, no link, no picture, and call nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from stethoscope import __version__
 from stethoscope.causes import Argument, RankedCause, Standing, speaks_against
@@ -15,6 +15,7 @@ from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Finding, Severity
 from stethoscope.prescription import Edit
+from stethoscope.report.address import brief
 from stethoscope.report.clean_text import one_line, shortened, visible
 from stethoscope.report.html.sections.headline import BADGE, how_sure
 from stethoscope.report.sections import headline, reading
@@ -111,18 +112,20 @@ def _curve(diagnosis: Diagnosis) -> str:
 
 def _causes(diagnosis: Diagnosis) -> list[str]:
     lines: list[str] = []
+    told: set[Finding] = set()
     probable = [cause for cause in diagnosis.explanation.causes if is_probable(cause)]
     for at, cause in enumerate(probable, start=1):
-        lines += _cause(at, cause)
+        lines += _cause(at, cause, told)
+        told.update(f for a in (*cause.arguments_for, *cause.arguments_against) for f in a.findings)
     return lines
 
 
-def _cause(at: int, cause: RankedCause) -> Iterator[str]:
+def _cause(at: int, cause: RankedCause, told: Set[Finding]) -> Iterator[str]:
     sure = certainty(cause.standing, cause.probability)
     root = f", a consequence of {code(cause.consequence_of)}" if cause.consequence_of else ""
     yield f"{at}. **{text(title_of(cause))}** ({sure}; {code(cause.name)}{root})"
     arguments = (*cause.arguments_for, *cause.arguments_against)
-    yield from (f"   - {_argument(argument)}" for argument in arguments[:MOST_ARGUMENTS])
+    yield from (f"   - {_argument(argument, told)}" for argument in arguments[:MOST_ARGUMENTS])
     if len(arguments) > MOST_ARGUMENTS:
         yield f"   - and {len(arguments) - MOST_ARGUMENTS} more"
     if cause.standing is not Standing.PROVED:
@@ -131,9 +134,10 @@ def _cause(at: int, cause: RankedCause) -> Iterator[str]:
             yield f"   - refuted if: {text(against)}"
 
 
-def _argument(argument: Argument) -> str:
+def _argument(argument: Argument, told: Set[Finding]) -> str:
+    """What speaks for or against a cause; a finding that was told above only by its address."""
     side = "for" if argument.weight > 0 else "against"
-    finding = argument.finding
+    finding = argument.finding if argument.finding not in told else None
     seen = f": {text(finding.message)}" if finding else ""
     proof = f" Proof: {text(finding.proof)}." if finding and finding.proof else ""
     return f"{side}: {text(argument.reason)}{seen}{_places(argument.where)}{proof}"
@@ -146,7 +150,7 @@ def _finding(finding: Finding) -> str:
 def _places(places: Sequence[Where]) -> str:
     unique = list(dict.fromkeys(places))
     more = f" and {len(unique) - MOST_PLACES:,} more" if len(unique) > MOST_PLACES else ""
-    shown = ", ".join(code(one_line(place, LONGEST_TEXT)) for place in unique[:MOST_PLACES])
+    shown = ", ".join(code(one_line(brief(place), LONGEST_TEXT)) for place in unique[:MOST_PLACES])
     return f" ({shown}{more})" if shown else ""
 
 
@@ -226,7 +230,7 @@ def _folded(title: str, lines: Sequence[str]) -> str:
 
 # --- escaping
 
-_ACTS = re.compile(r"[\\`*_{}\[\]()|~$!]")
+_ACTS = re.compile(r"[\\`*_\[\]|~$]")
 _CALLS = re.compile(r"([@#])(?=\w)")
 _BEGINS_A_BLOCK = re.compile(r"^([-+=>]|\d{1,9}[.)])")
 

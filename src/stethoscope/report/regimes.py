@@ -50,7 +50,7 @@ def _phases(rate: Series, found: Shape) -> Iterator[Regime]:
         yield from _levels(rate, begins, found.milestones)
         return
     ends = last if found.length is None else min(last, begins + round(found.length))
-    name = f"constant rate {number(found.peak)}" if found.family == CONSTANT else f"{found.family} decay"
+    name = f"held at {number(found.peak)}" if found.family == CONSTANT else f"{found.family} decay"
     held = last - ends > LEAST_SHARE * (last - first)
     yield Regime(begins, ends if held else last, name, rate.name)
     if held:
@@ -63,4 +63,4 @@ def _levels(rate: Series, begins: int, milestones: tuple[int, ...]) -> Iterator[
     for start, end in pairwise(borders):
         level = rate.between(start, end).values
         if len(level):
-            yield Regime(start, end, f"rate {number(float(level[len(level) // 2]))}", rate.name)
+            yield Regime(start, end, f"held at {number(float(level[len(level) // 2]))}", rate.name)

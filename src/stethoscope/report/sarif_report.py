@@ -55,12 +55,9 @@ def as_dict(diagnosis: Diagnosis, root: Path) -> Json:
 
 
 def _rules(diagnosis: Diagnosis) -> Sequence[RuleEntry]:
+    """The rules that have something to say, in the order of the codes."""
     examination = diagnosis.examination
-    asked = [
-        *(found.rule for found in examination.found),
-        *examination.clear,
-        *(one.rule for one in examination.not_examined),
-    ]
+    asked = [*(found.rule for found in examination.found), *(one.rule for one in examination.not_examined)]
     return sorted({rule.code: rule for rule in asked}.values(), key=lambda rule: rule.code)
 
 
