@@ -25,6 +25,9 @@ CAUSE = Cause(
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),
         Evidence(
+            "generator-helps-discriminator", DECISIVE, "generator and discriminator are pushed the same way"
+        ),
+        Evidence(
             "term-falls-with-its-metric",
             STRONG,
             "the logged term falls together with the metric it should raise",

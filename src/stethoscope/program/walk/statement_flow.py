@@ -106,8 +106,11 @@ def _run_expression(run: Execution, node: ast.expr, frame: Frame) -> None:
     result = run.evaluate(node, frame)
     if run.tracing and isinstance(result, Delayed) and _is_short(result.callee):
         run.force(result)  # called for what it does, such as telling a writer
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in IN_PLACE:
-        assign(run, node.func.value, result, frame)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        # `label.fill_(0)`: the name stands for what it is filled with.
+        is_filled = node.func.attr == "fill_" and isinstance(node.func.value, ast.Name)
+        if is_filled or node.func.attr in IN_PLACE:
+            assign(run, node.func.value, result, frame)
 
 
 def _if(run: Execution, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], frame: Frame) -> bool:

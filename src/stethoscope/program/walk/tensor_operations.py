@@ -186,6 +186,7 @@ _ELEMENTWISE: dict[str, Operation] = {
 METHODS: dict[str, Operation] = {
     **_ELEMENTWISE,
     "abs_": np.abs,
+    "fill_": lambda x, value: np.full_like(x, value, dtype=np.float64),
     "view": shapes.reshape,
     "view_as": lambda x, y: np.reshape(x, y.shape),
     "reshape_as": lambda x, y: np.reshape(x, y.shape),
