@@ -2,9 +2,9 @@
 
 Two runs that differ in nothing but their seeds are never equal: their values scatter, what one value is off
 by the next is off by as well, and whole curves lie a little higher, or come a little earlier. So differences
-are judged in units of the scatter that they have themselves, after their memory is taken out, and only what
-exceeds the tolerated distance counts. Of one good run that distance is estimated: what its curve does within
-a tenth more or fewer steps, how it wanders, and a floor. Several good runs measure it.
+are judged in units of the scatter that they have themselves, enlarged by its memory, and only what exceeds
+the tolerated distance counts. Of one good run that distance is estimated: what its curve does within
+a fifth more or fewer steps, how it wanders, and a floor. Several good runs measure it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ import numpy as np
 
 from stethoscope.compare.pairing import Paired
 from stethoscope.compare.sequential import exceeded
-from stethoscope.detectors.robust_stats import MAD_TO_SD, autocorrelation, tame
+from stethoscope.detectors.robust_stats import MAD_TO_SD, autocorrelation, tame, variance_inflation
 from stethoscope.run import Values
 from stethoscope.run.names import better
 
 FEWEST_POINTS = 8  # fewer say nothing about their own noise
 FEWEST_AROUND = 7  # points whose median a point is held against: of fewer, too many are the median itself
 FEWEST_FOR_NOISE = 32  # points whose scatter is taken for that of the next
-SLOWER_OR_FASTER = 0.15  # by which share of the steps two seeds may be ahead of each other
+SLOWER_OR_FASTER = 0.2  # by which share of the steps two seeds may be ahead of each other
 WANDERING = 2.5  # so many standard deviations of the slow part of a curve are its seed's
 OF_A_SEED = 0.04  # the least distance tolerated: of the level, or of the span where the scale is linear
 PRIOR_RUNS = 2.0  # good runs that the estimate from one curve counts for, beside measured ones
 ROUNDING = 2e-3  # relative: what printing leaves of a learning rate
 DOUBLINGS = 3.0  # by which two loss scales may differ: they grow until they overflow
+
+FEW_POINTS = 32  # of so few, a run may be ahead by one: they are that far from each other
 
 # What the settings decide, whatever is learned; equal in every run with the same settings.
 SET = ("lr", "weight/", "difficulty")
@@ -121,12 +123,9 @@ def _beyond_noise(pair: Paired, alpha: float) -> Part | None:
     if not difference.any():
         return None
     tolerated = _tolerated(pair, good, middle)
-    memory, noise = _memory_and_noise(difference)
-    # What is tolerated of the differences is less of what remains of them without their memory.
-    fresh = np.append(difference[:1] * np.sqrt(1.0 - memory**2), difference[1:] - memory * difference[:-1])
-    share = np.append(np.sqrt(1.0 - memory**2), np.full(len(fresh) - 1, 1.0 - memory))
+    noise = _noise(difference)
     with np.errstate(over="ignore"):
-        found = exceeded(tame(fresh / noise), tame(share * tolerated / noise), alpha)
+        found = exceeded(tame(difference / noise), tame(tolerated / noise), alpha)
     return _part(How.NOISE, pair, found.onset, found.sure) if found else None
 
 
@@ -182,6 +181,9 @@ def _of_one_curve(pair: Paired, row: Values) -> Values:
         _warped(pair, smooth, 1.0 + SLOWER_OR_FASTER),
     )
     warped = np.maximum(np.abs(earlier - smooth), np.abs(later - smooth))
+    if len(row) < FEW_POINTS:
+        apart = np.abs(np.diff(row, prepend=row[0], append=row[-1]))
+        warped = np.maximum(warped, np.maximum(apart[:-1], apart[1:]))
     wander = np.sqrt(_smoothed((smooth - _smoothed(row, 3 * width)) ** 2, 3 * width))
     span = 1.0 if _in_ratios(pair) else float(np.percentile(row, 95) - np.percentile(row, 5))
     return np.asarray(_widest_around(warped, width) + WANDERING * wander + OF_A_SEED * span)
@@ -216,30 +218,30 @@ def _widest_around(values: Values, width: int) -> Values:
 # --- noise -----------------------------------------------------------------------------------------------
 
 
-def _memory_and_noise(difference: Values) -> tuple[float, Values]:
-    """The autocorrelation of what is no course, and the scatter of what is left without it.
+def _noise(difference: Values) -> Values:
+    """The scatter of what is no course, at each point, as large as its memory makes it in a sum.
 
     The scatter at a point is that of the points before it, so that what comes after a parting does not hide
-    it; of the first points it is that of all of them.
+    it; of the first points it is that of all of them. A sum of values that remember each other scatters by
+    the root of the inflation more than one of independent values, and never by more than that.
     """
     scatter = difference - _running_median(difference, max(FEWEST_AROUND, _width(len(difference))))
     size = MAD_TO_SD * float(np.median(np.abs(scatter)))
     scatter = np.clip(scatter, -4.0 * size, 4.0 * size) if size > 0 else scatter
     memory = autocorrelation(scatter)
     memory = min(memory + memory * float(np.sqrt((1.0 - memory**2) / len(scatter))), 0.99)
-    fresh = scatter[1:] - memory * scatter[:-1]
-    fresh = np.append(fresh[:1], fresh)
-    window = max(FEWEST_FOR_NOISE, len(fresh) // 8)
-    ends = np.maximum(np.arange(len(fresh)), min(window, len(fresh)))
-    known: dict[int, float] = {}
-    noise = np.empty(len(fresh))
-    for at, end in enumerate(ends - ends % max(1, window // 4)):
-        end = max(int(end), min(window, len(fresh)))
-        if end not in known:
-            known[end] = _spread(fresh[max(0, end - window) : end])
-        noise[at] = known[end]
+    inflation = min(variance_inflation(memory), len(scatter) / 2.0)
     least = 1e-9 * max(float(np.abs(difference).max()), 1e-300)
-    return memory, np.maximum(noise, least)
+    return np.maximum(_spread_before(scatter), least) * np.sqrt(inflation)
+
+
+def _spread_before(scatter: Values) -> Values:
+    """The scatter of the window before each point, brought up to date four times a window."""
+    window = min(max(FEWEST_FOR_NOISE, len(scatter) // 8), len(scatter))
+    often = max(1, window // 4)
+    ends = np.maximum(np.arange(len(scatter)) // often * often, window)
+    known = {end: _spread(scatter[max(0, end - window) : end]) for end in sorted(set(ends.tolist()))}
+    return np.array([known[end] for end in ends.tolist()])
 
 
 def _running_median(values: Values, width: int) -> Values:

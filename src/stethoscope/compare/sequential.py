@@ -63,9 +63,8 @@ def _log_gains(excess: Values, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.
     ends = np.arange(1, len(total))
     sums = total[None, 1:] - total[starts][:, None]
     spread = np.maximum(ends[None, :] - starts[:, None], 0) + WIDTH
-    gains = 0.5 * (math.log(WIDTH) - np.log(spread)) + sums * sums / (2.0 * spread)
     # Half of a normal mixture: shifts of the other sign are not bet on.
-    gains = gains + math.log(2.0) + _log_normal_cdf(sums / np.sqrt(spread))
+    gains = 0.5 * (math.log(WIDTH) - np.log(spread)) + math.log(2.0) + _log_mixed(sums / np.sqrt(spread))
     return np.where(ends[None, :] > starts[:, None], gains, 0.0)
 
 
@@ -75,13 +74,11 @@ def _log_mean(rows: npt.NDArray[np.float64]) -> Values:
     return mean
 
 
-def _log_normal_cdf(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """log P(Z <= z), by the bounds of Mills' ratio far to the left, where it only must not be too high."""
-    far = np.minimum(z, -1.0)
-    # An upper bound of the tail: exp(-z^2 / 2) / (|z| sqrt(2 pi)).
-    tail = -0.5 * far * far - np.log(-far) - 0.5 * math.log(2.0 * math.pi)
-    near = np.maximum(z, -1.0)
-    return np.where(z < -1.0, tail, np.log(_normal_cdf(near)))
+def _log_mixed(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """log(exp(z^2 / 2) P(Z <= z)); far to the left, where the two cancel, an upper bound by Mills' ratio."""
+    near, far = np.maximum(z, -1.0), np.minimum(z, -1.0)
+    bound = -np.log(-far) - 0.5 * math.log(2.0 * math.pi)
+    return np.where(z < -1.0, bound, 0.5 * near * near + np.log(_normal_cdf(near)))
 
 
 def _normal_cdf(z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
