@@ -140,7 +140,8 @@ def _claims(document: str, resolved: Resolved, patient: Patient | None) -> list[
     """One claim for each change; where it is said several times, with all its places."""
     groups: dict[tuple[object, ...], list[tuple[Proposal, Target]]] = {}
     for proposal, target in resolved:
-        if proposal.whole and (_stays(target) or target.leaf.lower() in _LABELS):
+        is_label = not proposal.marked and target.leaf.lower() in _LABELS
+        if is_label or (proposal.whole and _stays(target)):
             continue  # a line of a whole file that stays as it is, or says how the run is called
         groups.setdefault(_identity(proposal, target), []).append((proposal, target))
     for key in [key for key in groups if _is_said_better(key, groups)]:

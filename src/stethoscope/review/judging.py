@@ -54,7 +54,7 @@ def _untested(question: Question) -> Judgement:
         )
     known = question.target.known
     here = (Fact(f"{known.dotted} is {shown(known.value)}", (known.where,)),) if known else ()
-    if question.patient.run.recipe is None:
+    if question.patient.run.recipe is None and known is None:
         return Judgement(
             Ruling.UNTESTED, "the run's settings were not found, so nothing tells what would change"
         )

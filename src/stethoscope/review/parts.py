@@ -14,6 +14,7 @@ from enum import StrEnum
 
 LONGEST_LINE = 4000  # characters of a line that are looked at
 LONGEST_PARAGRAPH = 20_000
+MOST_LINES = 100  # of one paragraph; what is longer is read as several
 
 _FENCE = re.compile(r"^\s{0,12}(?:>\s?)*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([^`\s]*)[^`]*$")
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -162,7 +163,7 @@ class _Parts:
     def _paragraph(self) -> Part:
         begin = self.at
         self.at += 1
-        while self.at < len(self.lines) and self._goes_on():
+        while self.at < len(self.lines) and self.at - begin < MOST_LINES and self._goes_on():
             self.at += 1
         return Part(PartKind.PROSE, tuple(_unquoted(line) for line in self.lines[begin : self.at]))
 

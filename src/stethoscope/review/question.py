@@ -92,6 +92,8 @@ class Question:
         """The run before its first step, with the proposed value in place of its own."""
         if self.patient is None or self.patient.run.recipe is None or not self.has_value:
             return None
+        if self.target.known is not None and self.target.known.is_coded:
+            return None
         recipe = with_value(self.patient.run.recipe, self)
         return replace(self.patient.unlogged, recipe=recipe) if recipe else None
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from stethoscope.recipe.quantities import asked_for
+from stethoscope.recipe.quantities import Asked, asked_for
 from stethoscope.review.claim import DOWN, UP, Kind, Proposal
+from stethoscope.review.parts import Line
+from stethoscope.review.settings_lines import settings_in
 from stethoscope.review.values import same, value_of
-from stethoscope.run import Key, Recipe, Run, Setting, Where
+from stethoscope.run import Key, Program, Recipe, Run, Setting, Where
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAKS = re.compile(r"[^A-Za-z0-9]+")
@@ -31,6 +33,8 @@ _BOUNDS = frozenset(
     {"max", "maximum", "base", "initial", "peak", "steps", "step"}
 )  # of which a name may need one
 BY_QUANTITY = "the quantity"
+MOST_SOURCES = 200
+LONGEST_SOURCE = 200_000  # characters
 _SUBSTANTIAL = 3  # letters of a word that may name a setting by itself
 _TRIED = (8, 0.5, 1e-4, 500, True, "cosine", "bf16")  # values that make any quantity recognise its name
 # Phrases that name a quantity, where the words alone would not.
@@ -87,6 +91,7 @@ class Known:
     where: Where
     text: str = ""
     is_default: bool = False
+    is_coded: bool = False  # a constant in the source rather than a setting of a file
 
     @property
     def dotted(self) -> str:
@@ -127,12 +132,16 @@ class Resolver:
     run: Run | None
     dead: frozenset[str] = frozenset()
     known: tuple[Known, ...] = field(init=False)
+    variables: Mapping[str, Known] = field(init=False)
+    asked: Mapping[str, tuple[Asked, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         recipe = self.run.recipe if self.run else None
-        object.__setattr__(self, "known", tuple(_known(recipe)) if recipe else ())
-        object.__setattr__(self, "_variables", dict(_variables(recipe, self.known)) if recipe else {})
-        object.__setattr__(self, "_asked", asked_for(recipe) if recipe else {})
+        written = tuple(_known(recipe)) if recipe else ()
+        coded = tuple(_coded(self.run.program, written)) if self.run and self.run.program else ()
+        object.__setattr__(self, "known", (*written, *coded))
+        object.__setattr__(self, "variables", dict(_variables(recipe, written)) if recipe else {})
+        object.__setattr__(self, "asked", asked_for(recipe) if recipe else {})
 
     def target(self, proposal: Proposal) -> Target | None:
         """What a proposal is about; None where its words name nothing."""
@@ -179,17 +188,23 @@ class Resolver:
         return self._one(ending or leaves, value)
 
     def _by_variable(self, name: tuple[str, ...], value: object) -> Known | None:
-        variables: dict[str, Known] = self._variables  # type: ignore[attr-defined]
-        return variables.get(_folded(name[-1])) if len(name) == 1 else None
+        return self.variables.get(_folded(name[-1])) if len(name) == 1 else None
 
     def _by_quantity(self, name: tuple[str, ...], value: object) -> Known | None:
-        quantity = quantity_of(name, value)
+        quantity, unit = _measure(name, value)
         if not quantity:
             return None
-        asked = self._asked.get(quantity, ())  # type: ignore[attr-defined]
-        named = [one for one in asked if not one.is_default] or list(asked)
-        keys = dict.fromkeys(one.name for one in named)
-        return self._one([k for k in self.known if k.dotted in keys])
+        asked = self.asked.get(quantity, ())
+        # A share of the run is no number of steps.
+        fitting = [one for one in asked if not unit or not one.amount.unit or one.amount.unit == unit]
+        named = [one for one in fitting if not one.is_default] or fitting
+        keys = {one.name for one in named}
+        found = self._one([k for k in self.known if k.dotted in keys])
+        if found is not None or asked:
+            return found
+        return self._one(
+            [k for k in self.known if k.is_coded and _measure(_names(k.key), k.value) == (quantity, unit)]
+        )
 
     def _by_words(self, name: tuple[str, ...], value: object) -> Known | None:
         """The one setting whose key holds all the words; `Disable X` is about the switch of the section X."""
@@ -209,7 +224,9 @@ class Resolver:
 
     def _one(self, found: Iterable[Known], value: object = None) -> Known | None:
         """The only one that is meant; of several, the one that is read, or that has the value already."""
-        distinct = list({k.dotted: k for k in reversed(list(found))}.values())
+        every = list(found)
+        coded = {k.dotted: {str(o.value) for o in every if o.dotted == k.dotted} for k in every if k.is_coded}
+        distinct = list({k.dotted: k for k in reversed(every) if len(coded.get(k.dotted, ())) < 2}.values())
         if len(distinct) > 1:
             alive = [k for k in distinct if _names(k.key)[-1] not in self.dead]
             equal = [k for k in distinct if value is not None and same(k.value, value)]
@@ -254,19 +271,24 @@ def beside(targets: Iterable[tuple[Proposal, Target]]) -> dict[tuple[int, tuple[
 
 
 @lru_cache(maxsize=4096)
-def _quantity(key: tuple[str, ...], value: object) -> str:
+def _quantity(key: tuple[str, ...], value: object) -> tuple[str, str]:
     asked = asked_for(Recipe((Setting(key, value, Where()),)))
-    return next((name for name, found in asked.items() if found), "")
+    return next(((name, found[0].amount.unit) for name, found in asked.items() if found), ("", ""))
 
 
 def quantity_of(name: tuple[str, ...], value: object) -> str:
     """The quantity of a training that a name speaks of, "" for none."""
+    return _measure(name, value)[0]
+
+
+def _measure(name: tuple[str, ...], value: object) -> tuple[str, str]:
+    """The quantity that a name speaks of, and the unit that it names."""
     if len(name) == 1:
         spoken = " ".join(_words(name[0]))
         spoken = " ".join(word for word in spoken.split() if word not in _FILLERS) or spoken
         name = (_SPOKEN.get(spoken, spoken.replace(" ", "_")),)
     candidates = _TRIED if value is None or isinstance(value, list | dict) else (value, *_TRIED)
-    return next((found for one in candidates if (found := _quantity(name, one))), "")
+    return next((found for one in candidates if (found := _quantity(name, one))[0]), ("", ""))
 
 
 def _known(recipe: Recipe) -> Iterator[Known]:
@@ -289,6 +311,18 @@ def _known(recipe: Recipe) -> Iterator[Known]:
                 yield Known(key, [m.value for m in of_file], first.where, "", is_default)
 
 
+def _coded(program: Program, written: Iterable[Known]) -> Iterator[Known]:
+    """The constants that a source gives to what takes settings, where no file sets them."""
+    seen = {_names(k.key)[-1] for k in written if _names(k.key)}
+    for source in program.sources[:MOST_SOURCES]:
+        if len(source.text) > LONGEST_SOURCE:
+            continue
+        lines = [Line(number, text) for number, text in enumerate(source.text.split("\n"), start=1)]
+        for one in settings_in(lines, "python"):
+            if one.call and _folded(one.path[-1]) not in seen:
+                yield Known(one.path, value_of(one.value), Where(source.file, line=one.number), is_coded=True)
+
+
 def _variables(recipe: Recipe, known: Iterable[Known]) -> Iterator[tuple[str, Known]]:
     """The shell variables that hold settings: `GRAD_ACCUM="16"`, which a flag hands on."""
     by_key = {k.dotted: k for k in known}
@@ -308,7 +342,7 @@ def _fits(known: Known, value: object, proposal: Proposal) -> bool:
     if not proposal.to:
         return isinstance(known.value, int | float) and not isinstance(known.value, bool)
     if isinstance(known.value, bool):
-        return isinstance(value, bool)
+        return isinstance(value, bool) or proposal.names[0] == ("precision",)
     if isinstance(known.value, int | float):
         return isinstance(value, int | float) or value is None
     return True

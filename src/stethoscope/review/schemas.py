@@ -28,7 +28,8 @@ def _unknown_to_call(question: Question) -> Judgement | None:
         return None
     taken = set(record.taken({}))
     renamed = {old: new for one in record.lineage() for old, new in one.table.renamed.items()}
-    meant = nearest(name, taken, renamed)
+    former = {other for one in record.lineage() for other in one.names}
+    meant = nearest(name, taken, renamed) or nearest(name, former, renamed)
     table = record.table
     is_gone = record.standing(name, {}) is Standing.GONE
     history = f" since some release up to {table.spoken(table.newest)}" if is_gone else ""

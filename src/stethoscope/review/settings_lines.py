@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import yaml
+
 from stethoscope.review.intent import NEW, OLD, intent, marked
 from stethoscope.review.parts import Line
 from stethoscope.review.values import value_of
@@ -138,7 +140,7 @@ def _by_line(lines: Sequence[Line]) -> list[Written]:
             continue
         one = _of_line(line, table, open_keys)
         if one is not None:
-            found.append(one)
+            found.extend(_unfolded(one))
         elif text.strip().startswith("--") and trains:
             found.extend(_flags(line))
     return found
@@ -166,6 +168,27 @@ def _of_line(line: Line, table: tuple[str, ...], open_keys: list[tuple[int, str]
         return None
     path = (*table, *(name for _, name in open_keys), *key.split("."))
     return _written(line, path, value, remark)
+
+
+def _unfolded(one: Written) -> Iterator[Written]:
+    """The settings of a mapping on one line: `fp16: {enabled: false}`."""
+    if not (one.value.startswith("{") and one.value.endswith("}")):
+        yield one
+        return
+    try:
+        inside = yaml.safe_load(one.value)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return
+    for path, value in _leaves(inside, one.path):
+        yield replace(one, path=path, value=str(value) if not isinstance(value, bool) else str(value).lower())
+
+
+def _leaves(node: object, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _leaves(value, (*above, str(key)))
+    else:
+        yield above, node
 
 
 def _written(line: Line, path: tuple[str, ...], value: str, remark: str) -> Written:

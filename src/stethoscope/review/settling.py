@@ -27,7 +27,15 @@ def settle_by(question: Question, ruling: Ruling) -> str:
         return _command(patient, ["--patch", "CHANGE.diff"], _config(patient.run))
     if not question.has_value:
         return ""
+    if question.target.known is not None and question.target.known.is_coded:
+        return _command(patient, ["--patch", "CHANGE.diff"], "")
     target, config = question.target, _config(patient.run)
+    if (
+        target.known is not None
+        and isinstance(target.known.value, bool)
+        and not isinstance(question.value, bool)
+    ):
+        return ""  # "bf16" for a switch: which keys that takes is not known
     value = shown(question.value)
     is_flag = _is_flag(question)
     edit = f"--{target.leaf}={value}" if is_flag else f"{target.dotted}={value}"

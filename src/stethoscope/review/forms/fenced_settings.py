@@ -36,6 +36,8 @@ def read(part: Part) -> Iterator[Proposal]:
     context = around(part.headings, part.lead)
     old, new = _parted(written, context)
     before = {one.path[-1]: one for one in old}
+    # Where a line says what it was before, the lines that do not are only shown with it.
+    tells = any(one.before for one in new)
     for one in new:
         earlier = before.get(one.path[-1])
         yield Proposal(
@@ -45,7 +47,7 @@ def read(part: Part) -> Iterator[Proposal]:
             one.value,
             one.before or (earlier.value if earlier and not same(earlier.value, one.value) else ""),
             marked=one.is_marked,
-            whole=not one.is_marked and (len(new) >= WHOLE_FILE or _is_kept(one, earlier)),
+            whole=not one.is_marked and (tells or len(new) >= WHOLE_FILE or _is_kept(one, earlier)),
             block=part.number,
             syntax=part.info,
             call=one.call,

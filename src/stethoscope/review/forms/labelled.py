@@ -80,7 +80,8 @@ def _in_code(part: Part) -> Iterator[Proposal]:
     text = part.text
     for found in _CODE.finditer(text):
         before = re.split(r"[.;!?]\s", text[: found.start()])[-1]
-        if _OLD_BEFORE.search(before) or not (_ASKS.search(before) or _ASKS.search(text[found.end() :][:60])):
+        behind = re.split(r"[.;!?,]\s", text[found.end() :][:60])[0]
+        if _OLD_BEFORE.search(before) or not (_ASKS.search(before) or _ASKS.search(behind)):
             continue
         if (
             isinstance(value_of(found["value"]), str)

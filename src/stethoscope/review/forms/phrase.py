@@ -79,6 +79,26 @@ _SWITCH = re.compile(
     rf"|aktiviere|deaktiviere)\s+{_FILLER}(?P<name>{_NAMED})(?=[\s.,;:!)(]|$)",
     re.IGNORECASE,
 )
+_SHOULD = re.compile(
+    rf"(?P<name>`[^`\s:=]{{1,80}}`|\b{_WORD}(?:\s+{_STOP}{_WORD}){{0,2}}?)\s+(?:should|must|needs to"
+    rf"|has to|ought to|sollte)\s+"
+    rf"(?:be|stay at|go (?:down |up )?to)\s+(?:set to |about |around |at most |at least )*(?P<new>{_VALUE})",
+    re.IGNORECASE,
+)
+_MUST_BY = re.compile(
+    rf"(?P<name>`[^`\s:=]{{1,80}}`|\b{_WORD}(?:\s+{_STOP}{_WORD}){{0,2}}?)\s+(?:should|must|needs to"
+    rf"|has to)\s+"
+    r"(?:(?P<down>go down|come down|be (?:lowered|reduced|smaller|decreased))|(?P<up>go up|be "
+    r"(?:raised|increased|larger)))"
+    r"\s+(?:by\s+)?(?:a factor of\s+)?(?P<by>\d+(?:\.\d+)?)\s*(?:x\b|×|times\b)",
+    re.IGNORECASE,
+)
+_PRECISION = re.compile(
+    r"\b(?:use|using|switch(?:ing)? to|try|move to|go to|go with|train(?:ing)? in|run(?:ning)? "
+    r"in)\s+(?:full |mixed )?"
+    r"(?P<new>bf16|bfloat16|fp32|float32|fp16|float16)\b(?!-)",
+    re.IGNORECASE,
+)
 _OFF = re.compile(r"disabl|off|deactiv|deaktiv", re.IGNORECASE)
 _NOT = re.compile(
     r"(?:\b(?:don'?t|do not|never|not|without|avoid|stop|instead of|no need to|rather than)\s+(?:\w+\s+)?)$",
@@ -109,9 +129,8 @@ def _overlaps(found: re.Match[str], taken: list[tuple[int, int]]) -> bool:
 
 
 def _valued(found: re.Match[str], part: Part, text: str) -> Proposal | None:
-    new = found["new"]
-    # "use the cosine schedule at 3e-4", "use 8 GPUs": without a name that could be a setting.
-    return _proposal(found, part, text, to=new.strip('`"'), before=(found["old"] or "").strip('`"'))
+    old = found.groupdict().get("old") or ""
+    return _proposal(found, part, text, to=found["new"].strip('`"'), before=old.strip('`"'))
 
 
 def _factor(found: re.Match[str], part: Part, text: str) -> Proposal | None:
@@ -141,12 +160,25 @@ def _towards(found: re.Match[str], part: Part, text: str) -> Proposal | None:
     return _proposal(found, part, text, direction=UP if found["up"] else DOWN)
 
 
+def _must_by(found: re.Match[str], part: Part, text: str) -> Proposal | None:
+    by = number_of(found["by"]) or 0.0
+    return _proposal(found, part, text, factor=1 / by if found["down"] else by) if by else None
+
+
+def _precision(found: re.Match[str], part: Part, text: str) -> Proposal | None:
+    """`use bf16` names the value, and by it the setting."""
+    return _proposal(found, part, text, to=found["new"], name="precision")
+
+
 def _switched(found: re.Match[str], part: Part, text: str) -> Proposal | None:
     return _proposal(found, part, text, to="false" if _OFF.search(found["verb"]) else "true")
 
 
 _PATTERNS = (
     (_VALUED, _valued),
+    (_SHOULD, _valued),
+    (_MUST_BY, _must_by),
+    (_PRECISION, _precision),
     (_FACTOR, _factor),
     (_TWICE, _twice),
     (_TIMES, _times),
@@ -163,8 +195,9 @@ def _proposal(
     before: str = "",
     direction: str = "",
     factor: float | None = None,
+    name: str = "",
 ) -> Proposal:
-    name = found["name"]
+    name = name or found["name"]
     formal = name.startswith("`")
     path = tuple(name.strip("`").split(".")) if formal or "." in name.strip(".") else (name.strip("`. "),)
     words = path[0].split() if len(path) == 1 else []

@@ -69,8 +69,8 @@ def read(part: Part) -> Iterator[Proposal]:
 
 def _columns(heads: list[str]) -> tuple[int, int | None, int] | None:
     """Where the name, the old and the new value stand; None where the table is about something else."""
-    new = [n for n, head in enumerate(heads) if _says(_NEW, head)]
-    old = [n for n, head in enumerate(heads) if _says(_OLD, head) and n not in new[:1]]
+    old = [n for n, head in enumerate(heads) if _says(_OLD, head)]
+    new = [n for n, head in enumerate(heads) if _says(_NEW, head) and n not in old]
     name = [n for n, head in enumerate(heads) if _says(_NAME, head) and n not in (*new, *old)]
     if not new or not (old or name):
         return None
