@@ -22,6 +22,7 @@ CAUSE = Cause(
         Evidence(
             "no-gradient-arrives", STRONG, "the gradient is exactly zero from the first step to the last"
         ),
+        Evidence("checkpointed-without-gradients", STRONG, "a checkpointed part gets no gradients"),
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),

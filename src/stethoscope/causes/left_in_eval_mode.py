@@ -14,12 +14,13 @@ on. Overfitting sets in gradually.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, WEAK, Cause, Evidence
 
 CAUSE = Cause(
     title="Training goes on in evaluation mode",
     prior=COMMON,
     evidence=(
+        Evidence("modules-begin-in-eval-mode", WEAK, "the trainer leaves modules in evaluation mode"),
         Evidence("left-in-eval-mode", DECISIVE, "the network is still in evaluation mode when it is trained"),
     ),
     confirm_by="print model.training at the start of each epoch",

@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("run-without-optimizer", DECISIVE, "the trainer itself says that nothing is optimised"),
         Evidence(
             "metric-never-moves",
             MODERATE,

@@ -15,12 +15,13 @@ share that acts again falls away far below the last rate of the schedule.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The schedule moves before the weights do, or acts twice",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("schedule-stepped-first", MODERATE, "PyTorch saw the schedule move first"),
         Evidence("scheduler-before-optimizer", DECISIVE, "a round steps the schedule first"),
         Evidence("schedule-acts-twice", DECISIVE, "its share is multiplied into a rate that has it already"),
         Evidence("scheduler-before-optimizer", -WEAK, "every round updates first", outcome=Outcome.CLEAR),

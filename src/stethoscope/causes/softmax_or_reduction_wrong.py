@@ -3,7 +3,8 @@
 ## How it works
 The loss applies its own softmax or sigmoid to values that already went through one. Predictions can never be
 certain, gradients shrink, and the loss stays far above zero. Or it averages errors before it takes their
-size: those of opposite signs cancel, and the loss is small for predictions that are wrong everywhere.
+size: those of opposite signs cancel, and the loss is small for predictions that are wrong everywhere. Or the
+shapes differ, and broadcasting compares every output with every target.
 
 ## How to tell it from its look-alikes
 A rate that is too low falls slowly without end; here the loss stops at the bound of a double softmax, or
@@ -11,7 +12,7 @@ falls to nothing while the metric stays poor.
 
 ## What cures it
 Give the loss the logits, and apply softmax or sigmoid only where probabilities are shown. Take the absolute
-value or the square of every single error, and average then.
+value or the square of every single error, and average then. Give output and target one shape.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from __future__ import annotations
 from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
 
 CAUSE = Cause(
-    title="The loss gets probabilities where it expects logits, or averages errors too early",
+    title="The loss gets probabilities for logits, averages errors too early, or compares all with all",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
         Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
         Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),

@@ -32,6 +32,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("checkpoint-without-buffers", DECISIVE, "the checkpoint has no running statistics"),
+        Evidence("weights-left-at-random", STRONG, "a load left more than a head at random"),
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
         Evidence("resume-without-weights", DECISIVE, "the resume restores the optimizer and not the weights"),
         Evidence("resume-flag-unused", STRONG, "the option for resuming loads no checkpoint"),

@@ -27,6 +27,7 @@ class EventKind(StrEnum):
     DEVICE_ASSERT = "device assert"
     CRASHED = "crashed"
     TRACEBACK = "traceback"
+    FRAMEWORK_WARNING = "warning of the framework"
 
 
 @dataclass(frozen=True, slots=True)

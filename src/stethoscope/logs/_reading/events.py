@@ -144,6 +144,21 @@ _SIGNS = (
         r"\b[Nn]on-?finite (?:loss|grad)",
         r"returned nan values",
     ),
+    # What PyTorch and its trainers find wrong by themselves; the rules in findings/warned read on.
+    _sign(
+        EventKind.FRAMEWORK_WARNING,
+        "lr_scheduler.step|target size|newly initialized|missing_keys|missing keys|requires_grad=true"
+        "|no optimizer|in eval mode",
+        r"Detected call of .?lr_scheduler\.step\(\).? before .?optimizer\.step\(\)",
+        r"Using a target size \(torch\.Size\(.{0,80} different to the input size",
+        r"\bare newly initialized(?: because the shapes did not match)?\s?:",
+        r"_IncompatibleKeys\(missing_keys=\[['\"]",
+        r"\b[Mm]issing keys(?: in (?:the )?(?:source )?state[_ ]dict| when loading\b.{0,60})?"
+        r"\s?[:=]\s?\[?['\"]?\w",
+        r"None of the inputs have requires_grad=True",
+        r"this fit will run with no optimizer",
+        r"Found \d+ module\(s\) in eval mode at the start of training",
+    ),
     _sign(
         EventKind.RESUMED,
         "resum|continuing training|loaded checkpoint",

@@ -1,0 +1,1 @@
+"""What PyTorch or a trainer itself warned of in the output."""
