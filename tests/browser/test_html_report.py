@@ -222,3 +222,15 @@ def test_every_control_has_a_name_and_can_be_reached_by_key(opened: Open) -> Non
             one.page.evaluate("document.activeElement.dataset.tool || document.activeElement.className")
         )
     assert {"skip", "theme", "log", "smoothing", "canvas", "mark best", "mark onset"} <= reached
+
+
+def test_in_the_frame_of_a_notebook_links_stay_in_the_frame(opened: Open) -> None:
+    one = opened(f"<!doctype html><meta charset=utf-8>{patients.sick()._repr_html_()}")
+    before = one.page.url
+    one.page.click("text=The whole report")
+    frame = one.page.frames[1]
+    frame.wait_for_selector(READY)
+    frame.click("#chart-1 a.mark.onset")
+    assert frame.evaluate("document.activeElement.id") == "finding-2"
+    assert one.page.url == before
+    assert one.complaints == []

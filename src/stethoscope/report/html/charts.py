@@ -102,7 +102,8 @@ def picture(panel: Panel) -> Chart:
     """The chart as a picture that needs no script."""
     lines = [Line(_name(series), *thinned(series, STATIC_COLUMNS)) for series in panel.series]
     drawn = [DrawnMark(float(mark.step), mark.short) for mark in panel.marks[:MARKS_IN_PICTURE]]
-    return Chart(panel.title, panel.axis, "", lines, marks=drawn, log_y=panel.log)
+    direction = f"{panel.better} is better" if panel.better else ""
+    return Chart(panel.title, panel.axis, direction, lines, marks=drawn, log_y=panel.log)
 
 
 def summary(panel: Panel) -> str:

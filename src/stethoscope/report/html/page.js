@@ -5,7 +5,7 @@ var stethoscope = (function () {
   const COLOURS = 6;
   const SMOOTHINGS = [["none", 0], ["light", 0.01], ["medium", 0.03], ["strong", 0.1]];
   const HEIGHT = { least: 190, most: 300, share: 0.42 };
-  const FADED = 0.3; // of the raw line behind a smoothed one
+  const FADED = 0.45; // of the raw line behind a smoothed one
   const PAN = 0.2, ZOOM = 1.4; // shares and factors of what is seen
   const NARROWEST = 1e-9; // of the whole axis
 
@@ -325,8 +325,10 @@ var stethoscope = (function () {
     pen.clip();
     if (highlighted && highlighted.axis === chart.axis) {
       const left = plot.valToPos(highlighted.first, "x", true), right = plot.valToPos(highlighted.last, "x", true);
-      pen.fillStyle = colour("--highlight");
+      pen.fillStyle = colour("--shown");
       pen.fillRect(left - dot, box.top, Math.max(2 * dot, right - left), box.height);
+      pen.fillStyle = colour("--shown-edge");
+      pen.fillRect(left - dot, box.top, Math.max(2 * dot, right - left), 3 * dot);
     }
     pen.font = `${10 * dot}px system-ui, sans-serif`;
     pen.textBaseline = "bottom";
@@ -595,11 +597,15 @@ var stethoscope = (function () {
   // --- links between the text and the charts
 
   function clicked(event) {
-    const link = event.target.closest && event.target.closest("a.show");
-    const chart = link && charts.get(link.dataset.chart);
-    if (!chart) return;
-    event.preventDefault();
-    showSteps(chart, Number(link.dataset.first), Number(link.dataset.last));
+    const link = event.target.closest && event.target.closest('a[href^="#"]');
+    const chart = link && link.classList.contains("show") && charts.get(link.dataset.chart);
+    if (chart) {
+      event.preventDefault();
+      showSteps(chart, Number(link.dataset.first), Number(link.dataset.last));
+    } else if (link && location.protocol === "about:") {
+      event.preventDefault(); // in a frame without an address a link would leave for the page around it
+      arrive(link.getAttribute("href"));
+    }
   }
 
   function showSteps(chart, first, last) {
@@ -618,7 +624,11 @@ var stethoscope = (function () {
   }
 
   function reveal() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    arrive(location.hash);
+  }
+
+  function arrive(hash) {
+    const target = hash.length > 1 && document.getElementById(hash.slice(1));
     if (!target) return;
     openAround(target);
     target.scrollIntoView({ block: "center" });
