@@ -34,10 +34,14 @@ from stethoscope.program.walk.values import (
     Part,
     Site,
     Value,
+    inputs,
+    is_nothing,
 )
 
 DEPTH = 24
 MOST_TERMS = 24
+MOST_REACHED = 400
+SIDES = 2
 # Between the labels that people use, so that squared distances to them are on their slopes as well.
 LEVELS = (0.2, 0.4, 0.6)
 SHAPES = ((4, 1), (4, 1, 4, 4), (4,))
@@ -138,12 +142,14 @@ def _pushes(one: Minimised) -> Iterator[Push]:
         if role is not None:
             networks.setdefault(role[0], set()).add(role[1])
     for value, sign, operand, role in found:
-        if role is None or not isinstance(operand, Applied | Delayed):
+        share = _share(one.run.index, operand)
+        judging = share[0] if share is not None else operand
+        if role is None or not isinstance(judging, Applied | Delayed):
             continue
         way = _way(one.run.index, value, operand)
         if way:
             has_real = Sample.REAL in networks[role[0]]
-            yield Push(role[0], role[1], -way * sign, operand.site, one.sink.site, has_real)
+            yield Push(role[0], role[1], -way * sign, judging.site, one.sink.site, has_real)
 
 
 def _terms(run: Execution, value: Value, sign: int, depth: int) -> Iterator[tuple[Value, int]]:
@@ -179,12 +185,13 @@ def _terms(run: Execution, value: Value, sign: int, depth: int) -> Iterator[tupl
 
 def _role(run: Execution, value: Value) -> tuple[Hashable, Sample] | None:
     """The network that gave a judgement, and of whose sample; None for what is no judgement."""
-    if not is_model_call(run.index, value) or not isinstance(value, Applied | Delayed):
+    share = _share(run.index, value)
+    judging = share[0] if share is not None else value
+    if not is_model_call(run.index, judging) or not isinstance(judging, Applied | Delayed):
         return None
-    network = _network(value)
-    given = value.args[1:] if isinstance(value, Applied) and value.callee == "()" else value.args
-    judged = given[0] if given else None
-    if network is None or judged is None or len(given) > 2:
+    network = _network(judging)
+    judged = share[1] if share is not None else _judged_by(judging)
+    if network is None or judged is None:
         return None
     if not comes_from_model(run, judged):
         return network, Sample.REAL
@@ -211,9 +218,44 @@ def _path(value: Value) -> Hashable:
 
 def _unknowns(index: Index, value: Value) -> list[Value]:
     """What a value is computed from, without the making of its losses."""
-    return [
-        one for one in operands_of(index, value) if not (isinstance(one, Applied) and _is_made(one.callee))
-    ]
+    shares = frozenset(id(one) for one in _reached(value) if _share(index, one) is not None)
+    found = operands_of(index, value, shares)
+    return [one for one in found if not (isinstance(one, Applied) and _is_made(one.callee))]
+
+
+def _reached(value: Value) -> Iterator[Value]:
+    """A value and what it is made from."""
+    waiting, seen = [value], set[int]()
+    while waiting and len(seen) < MOST_REACHED:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting.extend(inputs(one))
+
+
+def _share(index: Index, value: Value) -> tuple[Applied | Delayed, Value] | None:
+    """Of `net(torch.cat([real, fake])).chunk(2)`, cut apart again: the pass, and what a part of it is of."""
+    match value:
+        case Part(base=Applied(callee=callee, args=[whole, *_]), key=int() as place):
+            if callee.rpartition(".")[2] not in {"chunk", "split", "tensor_split"}:
+                return None
+        case Applied(callee="[]", args=[whole, Applied(callee="slice", args=[first, last, *_])]):
+            place = 0 if is_nothing(first) and not is_nothing(last) else 1
+        case _:
+            return None
+    if not isinstance(whole, Applied | Delayed) or not is_model_call(index, whole):
+        return None
+    match _judged_by(whole):
+        case Applied(callee=callee, args=[Items(items=items), *_]):
+            is_joined = callee.rpartition(".")[2] in {"cat", "concat"} and len(items) == SIDES
+            return (whole, items[place]) if is_joined and place < SIDES else None
+    return None
+
+
+def _judged_by(value: Applied | Delayed) -> Value | None:
+    given = value.args[1:] if isinstance(value, Applied) and value.callee == "()" else value.args
+    return given[0] if 0 < len(given) <= 2 else None
 
 
 def _is_made(callee: str) -> bool:
