@@ -21,6 +21,9 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("resume-weights-only", DECISIVE, "the resume restores the weights and not the optimizer"),
+        Evidence(
+            "optimizer-state-never-saved", DECISIVE, "its checkpoints never hold what the resume asks for"
+        ),
     ),
     confirm_by="resume twice from one checkpoint, with and without the optimizer's state",
     shows=("loss-spike", "divergence"),

@@ -19,8 +19,10 @@ from stethoscope.program.walk.events import Assignment, Call, Event, Scope
 from stethoscope.program.walk.values import (
     Applied,
     Choice,
+    ClassValue,
     Constant,
     Delayed,
+    FunctionValue,
     Instance,
     Items,
     Leaf,
@@ -100,7 +102,7 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
     if _restores_everything(walk):
         return
     for call in (*_loads(walk), *_weights_by_engine(walk), *_weights_by_function(walk)):
-        if call.name == "load_state_dict" and _role(walk, call) is not Role.MODEL:
+        if call.name == "load_state_dict" and loaded_role(walk, call) is not Role.MODEL:
             continue
         counter = _counter(walk) or _counter_of_path(walk, call)
         named = _context_words(walk, call)
@@ -116,7 +118,8 @@ def without_weights(walk: Walk) -> Call | None:
     """Where the state of an optimizer is read from a file before training, and no weights are."""
     loads = list(_loads(walk))
     restored = next(
-        (call for call in loads if _role(walk, call) is Role.OPTIMIZER and _is_of_file(walk, call)), None
+        (call for call in loads if loaded_role(walk, call) is Role.OPTIMIZER and _is_of_file(walk, call)),
+        None,
     )
     if restored is None or _restores_everything(walk):
         return None
@@ -170,7 +173,7 @@ def _loads(walk: Walk) -> Iterator[Call]:
             yield event
 
 
-def _role(walk: Walk, call: Call) -> Role | None:
+def loaded_role(walk: Walk, call: Call) -> Role | None:
     """The part that is restored; of `unwrap(model)` what comes out, else what the loaded piece is called."""
     run = walk.trace.run
     found = receiver_role(run, call)
@@ -190,7 +193,7 @@ def _may_be(walk: Walk, call: Call, role: Role) -> bool:
     roles = {role_of(walk.trace.run, option) for option in options}
     if role in roles:
         return True
-    found = _role(walk, call)
+    found = loaded_role(walk, call)
     return found is role or (found is None and not isinstance(value, Instance))
 
 
@@ -198,7 +201,7 @@ def _is_ours(walk: Walk, call: Call) -> bool:
     """Whether a call leads into the repository, where it is followed."""
     if isinstance(call.receiver, Instance):
         return walk.trace.run.index.method(call.receiver.cls, call.name) is not None
-    return type(call.callee).__name__ == "FunctionValue"
+    return isinstance(call.callee, FunctionValue | ClassValue)
 
 
 def _restores_everything(walk: Walk) -> bool:
@@ -375,6 +378,10 @@ def _is_setting(value: Value) -> bool:
     """`args.optimizer`, however the arguments were read."""
     while isinstance(value, Part):
         value = value.base
+        if isinstance(value, Part) and str(value.key).lower() in HOLDERS:
+            return True
+    if isinstance(value, Instance):
+        return any(word in HOLDERS for word in words(value.cls.name))
     if isinstance(value, Applied):
         return value.callee.endswith(("parse_args", "parse_known_args"))
     return isinstance(value, Leaf) and value.name.lower() in HOLDERS
