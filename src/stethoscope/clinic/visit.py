@@ -6,9 +6,10 @@ own cure. Each is kept in a folder of its own, as its user would find it.
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from stethoscope.clinic.edit import copy_files
 from stethoscope.diagnose import Diagnosis, diagnose
 from stethoscope.errors import StethoscopeError, UnwritableFile
 from stethoscope.prescription import Level
+from stethoscope.prescription.applying.plan import Plan, Reason, planned
 from stethoscope.trials.edits import edited
-from stethoscope.trials.prescribed import changes_prescribed
 from stethoscope.trials.running import Job, perform
 from stethoscope.trials.trial import Change, Ending, Outcome, Trial
 
@@ -80,11 +81,15 @@ def visit(case: Case, size: Size, seed: int, folder: Path, told: Told = lambda r
         first, cured = trained[name], trained.get(CURED)
         told(("diagnosis",))
         diagnosis = diagnose(first.run, code=first.home)
-        changes, shown = _prescribed(diagnosis, first.home)
+        # All that `prescribe --write --level unsafe` would write, by the same code.
+        plan = planned(diagnosis.prescription.edits, diagnosis.run, Level.UNSAFE, first.home)
         prescribed = None
-        if changes:
-            prescribed = _trained({PRESCRIBED: changes}, case, size, trial, stop, told)[PRESCRIBED]
-    applied = tuple(change.name for change in changes)
+        if plan.changes:
+            files = _mended(plan, first.home)
+            arm = {PRESCRIBED: ()}
+            prescribed = _trained(arm, case, size, trial, stop, told, files)[PRESCRIBED]
+    applied = tuple(dict.fromkeys(edit.remedy for edit in plan.made))
+    shown = tuple(dict.fromkeys(one.edit.remedy for one in plan.left_for(Reason.DISPLAY)))
     return Visit(case, size, seed, first, diagnosis, cured, prescribed, applied, shown)
 
 
@@ -106,15 +111,16 @@ def _begun(case: Case, folder: Path) -> Iterator[threading.Event]:
 
 
 def _trained(
-    arms: dict[str, tuple[Change, ...]],
+    arms: Mapping[str, tuple[Change, ...]],
     case: Case,
     size: Size,
     trial: Trial,
     stop: threading.Event,
     told: Told,
+    files: Mapping[str, bytes | None] | None = None,
 ) -> dict[str, Patient]:
-    """Train each arm, two at a time."""
-    jobs = [_job(name, changes, size, trial) for name, changes in arms.items()]
+    """Train each arm, two at a time; `files` are written over those of the project."""
+    jobs = [_job(name, changes, size, trial, files or {}) for name, changes in arms.items()]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
         going: dict[Future[Outcome], str] = {
             pool.submit(perform, job, trial.folder / UNTOUCHED, trial.folder, stop): job.arm for job in jobs
@@ -129,7 +135,9 @@ def _trained(
     return {name: _patient(name, one.result(), case, trial.folder) for one, name in going.items()}
 
 
-def _job(name: str, changes: Iterable[Change], size: Size, trial: Trial) -> Job:
+def _job(
+    name: str, changes: Iterable[Change], size: Size, trial: Trial, files: Mapping[str, bytes | None]
+) -> Job:
     def read(file: str) -> bytes | None:
         path = trial.project / file
         return path.read_bytes() if file in trial.files and path.is_file() else None
@@ -142,7 +150,7 @@ def _job(name: str, changes: Iterable[Change], size: Size, trial: Trial) -> Job:
         name,
         made.command,
         trial.metric,
-        made.files,
+        made.files | dict(files),
         made.variables,
         trial.run,
         trial.evaluate,
@@ -164,10 +172,7 @@ def _patient(name: str, outcome: Outcome, case: Case, folder: Path) -> Patient:
     return Patient(name, home, home / case.run, outcome)
 
 
-def _prescribed(diagnosis: Diagnosis, home: Path) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """What the diagnosis changes in the files of the project, and what it only shows."""
-    edits = diagnosis.prescription.edits
-    shown = dict.fromkeys(edit.remedy for edit in edits if edit.level is Level.DISPLAY)
-    made = [edit for edit in edits if edit.level is not Level.DISPLAY and edit.maintained]
-    changes, _ = changes_prescribed(made, home)
-    return changes, tuple(shown)
+def _mended(plan: Plan, home: Path) -> dict[str, bytes | None]:
+    """The files that a plan changes, by their paths in the project."""
+    root = os.path.realpath(home)
+    return {os.path.relpath(one.path, root).replace(os.sep, "/"): one.after for one in plan.changes}

@@ -15,6 +15,7 @@ from stethoscope.prescription.case import Case
 from stethoscope.prescription.checkpoint import go_back_to
 from stethoscope.prescription.edits.diff import diff, spliced
 from stethoscope.prescription.fixes import slug, unmade_fixes
+from stethoscope.prescription.originals import original_of
 from stethoscope.prescription.remedy import (
     UNPROVED,
     CheckpointAdvice,
@@ -116,12 +117,23 @@ def _edited(
         by_file[splice.file].append(splice)
     for file, of_file in by_file.items():
         read = text_of(file, run)
-        shown = diff(file, read.text, spliced(read.text, of_file))
+        original = original_of(file, read.text, run) if read.kind == "config" and not read.dumped else None
+        shown = diff(original or file, read.text, spliced(read.text, of_file))
         if shown:
             proof = _proof(name, remedy, run)
             level = _level(remedy.level, proof)
-            cures = (cause.name,)
-            yield Edit(name, cures, file, read.kind, level, shown, proof, read.maintained, tuple(of_file))
+            yield Edit(
+                name,
+                (cause.name,),
+                original or file,
+                read.kind,
+                level,
+                shown,
+                proof,
+                read.maintained or original is not None,
+                tuple(of_file),
+                file,
+            )
 
 
 def _proof(name: str, remedy: Remedy, run: Run) -> str:

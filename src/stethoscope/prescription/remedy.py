@@ -42,7 +42,10 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A remedy applied to one file, as a unified diff and as the splices in the text that was read."""
+    """A remedy applied to one file, as a unified diff and as the splices in the text that was read.
+
+    `read_from` is the file that the text was read from, where that is the run's own copy of `file`.
+    """
 
     remedy: str
     cures: tuple[str, ...]
@@ -53,6 +56,7 @@ class Edit:
     proof: str
     maintained: bool = True
     splices: tuple[Splice, ...] = ()
+    read_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,13 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.edits.padding_edits import ignored_by_loss, kept_to_be_ignored, marked_in_labels
+from stethoscope.program.edits.masked_means import left_out_of_mean
+from stethoscope.program.edits.padding_edits import (
+    filled_with,
+    ignored_by_loss,
+    kept_to_be_ignored,
+    marked_in_labels,
+)
 from stethoscope.program.objective.padding import ONE_SIDED, TOKENS, VOID, PaddedLoss
 from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
@@ -62,6 +68,7 @@ def _fix(padded: PaddedLoss) -> Fix | None:
         splices = kept_to_be_ignored(made, loss)
     elif padded.kind == TOKENS:
         splices = ignored_by_loss(made, loss) or (marked_in_labels(made) if _is_of_model(loss) else ())
+        splices = splices or left_out_of_mean(made, loss, filled_with(made.node))
     else:
         return None
     return Fix("leave the pads out of the loss", Level.UNSAFE, splices) if splices else None

@@ -34,6 +34,7 @@ from stethoscope.signals.half_precision import HalfPrecision
 
 RULE = Rule(code="PRC103", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
+BACK = ("ifft", "irfft", "istft", "hfft")
 NO_TRANSFORM = frozenset({"fftfreq", "rfftfreq", "fftshift", "ifftshift"})
 
 
@@ -55,7 +56,7 @@ def _in_half(half: HalfSections, body: Body, call: TensorCall) -> Finding:
     by_window = _is_single(half, call.keywords.get("window"))
     certain = half.is_certain(operand) and not by_window
     # Elsewhere the layers behind it have half weights and would refuse float32.
-    splice = body.upcast(operand) if half.in_autocast(operand) else None
+    splice = body.upcast(operand) if half.in_autocast(operand) and not _is_of_spectrum(call) else None
     harm = (
         "only the float32 window keeps the transform out of float16"
         if by_window
@@ -73,7 +74,7 @@ def _in_half(half: HalfSections, body: Body, call: TensorCall) -> Finding:
 
 def _perhaps(body: Body, call: TensorCall) -> Finding:
     shown = body.text(call.operand)
-    splice = body.upcast(call.operand)
+    splice = body.upcast(call.operand) if not _is_of_spectrum(call) else None
     return Finding(
         where=body.source.where(call.node),
         message=f"`{shown}` comes out of a network under float16 autocast: the transform runs in "
@@ -83,6 +84,14 @@ def _perhaps(body: Body, call: TensorCall) -> Finding:
         severity=Severity.NOTE,
         fix=Fix("transform in float32", Level.UNSAFE, (splice,)) if splice else None,
     )
+
+
+def _is_of_spectrum(call: TensorCall) -> bool:
+    """Whether a transform takes complex numbers, of which a cast to float32 would keep the real part alone.
+
+    It runs in float32 once the transform that made them does.
+    """
+    return call.name.startswith(BACK)
 
 
 def _may_be_half(half: HalfSections, operand: ast.expr) -> bool:

@@ -39,6 +39,11 @@ UNBOUNDED = frozenset({"gelu", "silu", "swish", "relu", "mish", "leaky_relu", "e
 MULTIPLYING = frozenset({"mul", "mul_", "multiply", "multiply_"})
 CASTS = frozenset({"float", "to", "type", "double"})
 ACTING = frozenset({"act", "activation", "act_fn", "nonlinearity", "gelu", "silu", "act_layer"})
+# What gives complex numbers, of which a cast to float32 would keep the real part alone.
+COMPLEX = frozenset(
+    {"fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "stft", "ihfft"}
+    | {"complex", "view_as_complex", "polar"}
+)
 LAYERS_OF_PLAIN_GATE = 2  # one on either side: no activation holds back what is below zero
 
 
@@ -56,7 +61,7 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
             helps = (
                 half.sections.in_autocast(at) and is_expression and not _is_lowered(half.sections, body, at)
             )
-            splice = body.upcast(gate) if helps else None
+            splice = body.upcast(gate) if helps and not _is_complex(body, gate) else None
             yield Finding(
                 where=body.source.where(node),
                 message=f"`{body.text(node)}` multiplies two float16 activations in {body.spoken}: "
@@ -65,6 +70,15 @@ def examine(half: HalfPrecision) -> Iterator[Finding]:
                 strength=0.4 if half.sections.is_certain(at) and _is_far(half.sections, at) else 0.2,
                 fix=Fix("multiply in float32", Level.UNSAFE, (splice,)) if splice else None,
             )
+
+
+def _is_complex(body: Body, value: ast.expr) -> bool:
+    """Whether a value is the spectrum that a transform gave, or made of complex numbers otherwise."""
+    made = body.definition(value)
+    names = {
+        ast.unparse(node.func).rpartition(".")[2] for node in ast.walk(made) if isinstance(node, ast.Call)
+    }
+    return bool(names & COMPLEX)
 
 
 def _gate(half: HalfSections, body: Body, node: ast.AST) -> ast.expr | None:

@@ -89,7 +89,7 @@ def planned(
                 reason, why = Reason.OVERLAP, f"it changes what {touching} changes; ask again after that"
         if reason is None:
             try:
-                fresh = {part.file: _change(part.file, attempt[part.file], run) for part in parts}
+                fresh = {part.file: _change(part, attempt[part.file], run) for part in parts}
             except UnreadableFile as problem:
                 reason, why = Reason.REFUSED, str(problem).rstrip(".")
         if reason is not None:
@@ -163,12 +163,13 @@ def _touch(one: Splice, other: Splice) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _change(file: str, splices: Mapping[Splice, str], run: Run) -> FileChange:
-    read = text_of(file, run)
+def _change(part: Edit, splices: Mapping[Splice, str], run: Run) -> FileChange:
+    file, read_from = part.file, part.read_from or part.file
+    read = text_of(read_from, run)
     path = Path(os.path.realpath(file))
     before = read.text.encode() if read.dumped else _content(path, file)
     after = rewritten(before, read.text, tuple(splices), file)
-    must_read(after, file, _syntax(file, run))
+    must_read(after, file, _syntax(read_from, run))
     return FileChange(path, file, before, after, tuple(dict.fromkeys(splices.values())))
 
 

@@ -6,13 +6,25 @@ from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
 from stethoscope.prescription.remedy import ClinicTrial, Remedy
-from stethoscope.run import Level, Run
+from stethoscope.run import Level, Run, Splice
 
 REMEDY = Remedy(
     cures=("forward-overflow", "loss-numerically-unsafe"),
     level=Level.UNSAFE,
     proof=ClinicTrial("deblur-fft-overflow", "transform-in-float", "sufficient", "+0.555 dB"),
 )
+
+
+# The rules that find what overflows and know how to take it out of half precision.
+FINDING_IT = ("fft-in-half", "overflowing-sum-in-half")
+
+
+def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
+    """Compute in float32 what was found to overflow, where the finding knows how."""
+    for rule in FINDING_IT:
+        for finding in cause.findings(rule):
+            if finding.fix:
+                yield from finding.fix.splices
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:

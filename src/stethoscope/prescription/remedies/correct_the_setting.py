@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
-from stethoscope.prescription.edits.yaml_edit import removed
+from stethoscope.prescription.edits.setting_edit import without
 from stethoscope.prescription.remedy import ClinicTrial, Remedy
 from stethoscope.run import Level, Run, Splice
 
@@ -18,18 +18,10 @@ REMEDY = Remedy(
 
 
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
-    """Take out each YAML key that the framework does not have."""
+    """Take out each key that the framework does not have."""
     unknown = {(f.places[0].file, f.places[0].line) for f in cause.findings("unknown-setting")}
     for setting in run.recipe or ():
-        config = run.recipe.file(setting.where.file) if run.recipe else None
-        if (
-            config is None
-            or config.syntax != "yaml"
-            or (setting.where.file, setting.where.line) not in unknown
-        ):
-            continue
-        splice = removed(setting, config)
-        if splice:
+        if (setting.where.file, setting.where.line) in unknown and (splice := without(setting, run)):
             yield splice
 
 

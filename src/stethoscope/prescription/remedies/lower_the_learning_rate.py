@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
+from stethoscope.prescription.edits.setting_edit import with_value
 from stethoscope.prescription.remedy import ClinicTrial, Remedy
-from stethoscope.run import Level, Run
+from stethoscope.run import Level, Run, Splice
+from stethoscope.signals.learning_rate import LearningRate
+from stethoscope.signals.learning_rate import measure as logged_rate
+from stethoscope.signals.missing import Missing
+from stethoscope.signals.training_plan import TrainingPlan
+from stethoscope.signals.training_plan import measure as training_plan
 
 REMEDY = Remedy(
     cures=("learning-rate-too-high",),
@@ -15,6 +21,39 @@ REMEDY = Remedy(
         "too-fast", "third-of-the-rate", "necessary and sufficient", "+0.932 of saying the mean"
     ),
 )
+
+SHARE = 3.0  # what the trial divides the rate by
+DIGITS = 3  # of the rate that is written
+AT_ITS_PEAK = 0.2  # how far the highest logged rate may be from the setting: logs round, and miss the peak
+
+
+def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
+    """A third of the rate, where one setting gives it and the log shows that the run had it.
+
+    A setting that is lower than what was logged has been lowered since.
+    """
+    plan, logged = training_plan(run), logged_rate(run)
+    if isinstance(plan, Missing) or isinstance(logged, Missing):
+        return
+    asked = plan["learning rate"].only()
+    if asked is None or asked.amount.part or plan["learning rate"].differs is not None:
+        return
+    rate = asked.amount.number or 0.0
+    if not _was_had(rate, logged) or _is_several(plan):
+        return
+    splice = with_value(asked.setting, float(f"{rate / SHARE:.{DIGITS}g}"), run)
+    if splice is not None:
+        yield splice
+
+
+def _was_had(rate: float, logged: LearningRate) -> bool:
+    peak = float(logged.main.finite().values.max())
+    return abs(peak - rate) <= AT_ITS_PEAK * rate
+
+
+def _is_several(plan: TrainingPlan) -> bool:
+    """Whether several settings give a rate, of which a third of one would change the balance."""
+    return len({one.setting.dotted for one in plan["learning rate"].asked if not one.is_default}) > 1
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:

@@ -17,7 +17,7 @@ LOSSES = frozenset({"cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"})
 
 def ignored_by_loss(made: Site, loss: Site) -> tuple[Splice, ...]:
     """The loss told the number of the pads, where it has a name of its own that says so."""
-    pad = _pad(made.node)
+    pad = filled_with(made.node)
     if not isinstance(pad, ast.Name) or "pad" not in words(pad.id) or not is_constant(loss.source, pad.id):
         return ()
     told = _told(loss, pad.id) if made.source is loss.source else None
@@ -27,7 +27,7 @@ def ignored_by_loss(made: Site, loss: Site) -> tuple[Splice, ...]:
 def marked_in_labels(made: Site) -> tuple[Splice, ...]:
     """The labels of a language model without its pads: marked where they are made."""
     source = made.source
-    pad = _pad(made.node)
+    pad = filled_with(made.node)
     around = blocks_around(source, made.node)
     statement = around[0][0][around[0][1]]
     if pad is not None:
@@ -58,7 +58,7 @@ def kept_to_be_ignored(made: Site, loss: Site) -> tuple[Splice, ...]:
     return (taken, told) if taken is not None and told is not None else ()
 
 
-def _pad(made: ast.AST) -> ast.expr | None:
+def filled_with(made: ast.AST) -> ast.expr | None:
     """The number that something is filled up with, as written."""
     match made:
         case (
