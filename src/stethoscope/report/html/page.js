@@ -142,7 +142,7 @@ var stethoscope = (function () {
       padding: [8, 22, 0, 0],
       scales: {
         x: { time: false, range: () => views.get(chart.axis) || chart.extent },
-        y: { range: (plot, low, high) => chart.scale.range(low, high) },
+        y: { range: (plot, low, high) => withHeadroom(chart.scale.range(low, high), chart.marks.length) },
       },
       axes: [
         {
@@ -282,6 +282,11 @@ var stethoscope = (function () {
       return [low - around, high + around];
     }
     return [low - span * 0.05, high + span * 0.05];
+  }
+
+  /* Room above the curve for the labels of marks, so that they do not stand on it. */
+  function withHeadroom([low, high], marks) {
+    return [low, marks ? high + (high - low) * 0.13 : high];
   }
 
   function roundValues(low, high, most) {
