@@ -1,9 +1,10 @@
-"""Training runs the bare network past its wrapper, so that no rank hears of the others' gradients.
+"""Training runs the bare network, so that no rank hears of the others' gradients.
 
 ## What it checks
 Programs that wrap a network in DistributedDataParallel: whether the runs whose losses are minimised call
 `model.module`, the network from before the wrapping, or what `unwrap_model` gave, and none calls the wrapper;
-and whether every backward pass is inside `no_sync()`.
+and whether every backward pass is inside `no_sync()`. Programs that make a group of processes and divide the
+data among them: whether anything wraps the network or reduces gradients at all.
 
 ## Why it matters
 The wrapper prepares the exchange of gradients in its own forward pass. Without it each rank trains a network
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.ranks.unsynchronised import never_synchronised, runs_past_wrapper
+from stethoscope.program.ranks.unwrapped import never_shared
 from stethoscope.signals.processes import Processes
 
 RULE = Rule(code="RNK140", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -48,4 +50,12 @@ def examine(processes: Processes) -> Iterator[Finding]:
                     (context.source.where(context.node), site.where),
                     "every backward pass is inside no_sync(): the ranks never exchange gradients",
                     evidence={"backward": site.text},
+                )
+        for begun, backward in never_shared(ranks):
+            if backward.node not in seen:
+                seen.add(backward.node)
+                yield Finding(
+                    (backward.where, begun.where),
+                    "each rank trains a network of its own: nothing wraps it or reduces its gradients",
+                    evidence={"backward": backward.text, "group": begun.text},
                 )
