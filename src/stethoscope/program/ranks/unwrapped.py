@@ -51,7 +51,7 @@ def _last(call: Call) -> str:
 
 
 def _shares(source: Source) -> bool:
-    """Whether a file uses a name that speaks of bringing ranks together; what is only imported is not used."""
+    """Whether a file uses a name that speaks of bringing ranks together; an import is no use."""
     return any(_SHARING.search(name) and not _HARMLESS.match(name) for name in _used(source))
 
 
