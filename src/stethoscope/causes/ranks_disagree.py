@@ -13,7 +13,7 @@ Reduce the decision over all ranks first, and act on what came back.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Ranks take different decisions",
@@ -24,7 +24,7 @@ CAUSE = Cause(
         Evidence("decision-not-reduced", DECISIVE, "each rank decides by its own part of the data"),
         Evidence(
             "bad-batch-skipped-on-one-rank",
-            -STRONG,
+            -WEAK,
             "no rank skips a batch by itself",
             outcome=Outcome.CLEAR,
         ),

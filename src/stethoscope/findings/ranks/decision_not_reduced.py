@@ -1,14 +1,16 @@
 """Each rank decides for itself when to stop or slow down, by the part of the data it saw.
 
 ## What it checks
-Breaks and returns out of training loops, conditions of `while` loops, steps of ReduceLROnPlateau, and rates
-set by hand (`group["lr"] *= 0.5`), in distributed programs: whether they depend on a loss or score of this
-rank's own data, or on its clock, and no collective made that the same on all ranks. Counters of bad epochs
-and early-stopping objects are followed. So are hooks of Lightning that set `trainer.should_stop`.
+Breaks and returns out of training loops, conditions of `while` loops, updates of the weights and steps of a
+schedule that a condition guards, steps of ReduceLROnPlateau, and rates set by hand (`group["lr"] *= 0.5`),
+in distributed programs: whether they depend on a loss or score of this rank's own data, or on its clock,
+and no collective made that the same on all ranks. Counters of bad epochs and early-stopping objects are
+followed. So are hooks of Lightning that set `trainer.should_stop`.
 
 ## Why it matters
 The ranks see different data, so one of them decides first. It leaves the loop while the others wait for its
-gradients, or trains on with another learning rate, and the replicas drift apart.
+gradients, leaves an update out that the others make, or trains on with another learning rate, and the
+replicas drift apart.
 
 ## When it is harmless
 A score over the whole validation set, computed by every rank alike, is the same everywhere. A decision that
@@ -60,7 +62,8 @@ def examine(processes: Processes | None, stops: CallbackStops | None) -> Iterato
     seen: set[ast.AST] = set()
     for ranks in processes.ranks if processes is not None else ():
         decisions = Decisions(ranks)
-        for scope, what in (*_ends(ranks, decisions), *_slowings(ranks, decisions)):
+        found = (*_ends(ranks, decisions), *_slowings(ranks, decisions), *_skips(ranks, decisions))
+        for scope, what in found:
             node = scope.node if isinstance(scope, Scope) else scope.site.node
             if node in seen:
                 continue
@@ -110,6 +113,23 @@ def _slowings(ranks: Ranks, decisions: Decisions) -> Iterator[tuple[Scope | Call
             asked = next((s for s in event.scopes() if s.kind == "if" and decisions.local.get(id(s))), None)
             if asked is not None:
                 yield asked, "sets its learning rate"
+
+
+def _skips(ranks: Ranks, decisions: Decisions) -> Iterator[tuple[Scope | Call, str]]:
+    """Updates and steps of a schedule that each rank makes or leaves out by its own loss."""
+    for move in ranks.walk.moves:
+        is_scheduled = move.kind is Kind.SCHEDULER_STEP
+        if not (move.updates or is_scheduled):
+            continue
+        asked = next((s for s in move.event.scopes() if s.kind == "if" and decisions.local.get(id(s))), None)
+        if asked is not None and not _computes_gradients(ranks, asked):
+            yield asked, "moves its schedule" if is_scheduled else "updates its weights"
+
+
+def _computes_gradients(ranks: Ranks, scope: Scope) -> bool:
+    """Whether the backward pass is under the condition too: the others then wait, which is another fault."""
+    backward = (move.event for move in ranks.walk.moves if move.kind is Kind.BACKWARD)
+    return any(one is scope for event in backward for one in event.scopes())
 
 
 def _sets_rate(target: ast.expr) -> bool:
