@@ -305,12 +305,19 @@ def accumulates_one(loop: TrainingLoop) -> tuple[Site, Site, str] | None:
             engine = value.args[0]
             if not isinstance(engine, Applied) or not engine.callee.endswith("Accelerator"):
                 continue
-            if any("accumulation" in keyword for keyword in engine.keywords) or _is_open(engine):
+            if any(map(_is_told, engine.keywords.items())) or _is_open(engine):
                 continue
             asked = _accumulation_option(loop.run.index)
             if asked:
                 return value.site, engine.site, asked
     return None
+
+
+def _is_told(given: tuple[str, Value]) -> bool:
+    """Whether an argument asks for accumulation; a 1 that is written there does not."""
+    keyword, value = given
+    written_one = isinstance(value, Constant) and value.value == 1 and not value.setting
+    return "accumulation" in keyword and not written_one
 
 
 def _is_open(made: Applied) -> bool:
