@@ -1,0 +1,157 @@
+"""The edits of a prescription, written and put back: only below the folder, and only as they were shown."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from stethoscope.dashboard.houses import House
+from stethoscope.errors import StethoscopeError
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """A file that would change."""
+
+    file: str
+    diff: str
+    remedies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLeft:
+    """An edit that would not be made, and why."""
+
+    remedy: str
+    file: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prescribed:
+    """What would be written; `digest` stands for it byte by byte. `hindrance` says why it will not be.
+
+    `undo` names the files that can be put back as they were before the last writing.
+    """
+
+    changes: tuple[ShownChange, ...]
+    left: tuple[ShownLeft, ...]
+    digest: str
+    hindrance: str = ""
+    undo: tuple[str, ...] = ()
+    undo_when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was written or put back."""
+
+    files: tuple[str, ...]
+    when: str
+
+
+def prescribed(house: House, inside: str) -> Prescribed:
+    """What `stethoscope prescribe` would write for a run, as far as it lies below the folder."""
+    from stethoscope.prescription.applying.journal import last_written
+    from stethoscope.prescription.edits.diff import diff
+    from stethoscope.prescription.edits.rewriting import decoded
+
+    plan, project, _ = _planned(house, inside)
+    last = last_written(project)
+    return Prescribed(
+        tuple(
+            ShownChange(
+                one.file,
+                diff(one.file, decoded(one.before, one.file)[0], decoded(one.after, one.file)[0]),
+                one.remedies,
+            )
+            for one in plan.changes
+        ),
+        tuple(ShownLeft(one.edit.remedy, one.edit.file, one.why) for one in plan.left),
+        _digest(plan.changes),
+        _hindrance(project, plan.changes),
+        tuple(kept.file for kept in last.files) if last else (),
+        last.when if last else "",
+    )
+
+
+def apply(house: House, inside: str, digest: str) -> Done:
+    """Write what was shown; raises StethoscopeError where it is not the same any more."""
+    from stethoscope.prescription.applying.journal import recover, write_all
+
+    plan, project, path = _planned(house, inside)
+    if recover(project):
+        plan, project, path = _planned(house, inside)
+    if not plan.changes:
+        raise StethoscopeError("there is nothing left to write.")
+    if _digest(plan.changes) != digest:
+        raise StethoscopeError("the files or the run have changed since this was shown; look again.")
+    hindrance = _hindrance(project, plan.changes)
+    if hindrance:
+        raise StethoscopeError(hindrance)
+    if not all(house.holds(change.path) for change in plan.changes):
+        raise StethoscopeError(f"a file lies outside of {house.shown}; nothing is written.")
+    journal = write_all(project, plan.changes, path)
+    return Done(tuple(kept.file for kept in journal.files), journal.when)
+
+
+def undo(house: House, inside: str) -> Done:
+    """Put back what was written last around a run."""
+    from stethoscope.prescription.applying import journal
+
+    project = _project(house, inside)
+    last = journal.undo(project)
+    return Done(tuple(kept.file for kept in last.files), last.when)
+
+
+def _planned(house, inside):  # type: ignore[no-untyped-def]
+    from stethoscope.diagnose import diagnose
+    from stethoscope.prescription.applying.plan import planned
+    from stethoscope.run import Level
+
+    path = str(house.path(inside))
+    diagnosis = diagnose(path)
+    edits = [edit for edit in diagnosis.prescription.edits if edit.maintained]
+    project = _below(house, edits[0].file if edits else path)
+    return planned(diagnosis.prescription.edits, diagnosis.run, Level.SAFE, project), project, path
+
+
+def _project(house: House, inside: str) -> Path:
+    from stethoscope.prescription.applying.journal import shelf_above
+
+    path = house.path(inside)
+    shelf = shelf_above([path])
+    if shelf is None or not house.holds(shelf):
+        shelf = _planned(house, inside)[1]
+    return shelf
+
+
+def _below(house: House, file: str) -> Path:
+    """The project around a file, where it lies below the folder; else the folder itself."""
+    from stethoscope.prescription.applying.project import project_around
+
+    around = project_around(file)
+    return around if house.holds(around) else house.root
+
+
+def _hindrance(project: Path, changes) -> str:  # type: ignore[no-untyped-def]
+    """Why nothing is written though something could be: work that nobody has committed."""
+    from stethoscope.prescription.applying.journal import left_as_written
+    from stethoscope.prescription.applying.uncommitted import uncommitted
+
+    ours = left_as_written(project)
+    changed = uncommitted(project, [change.path for change in changes if change.path not in ours])
+    if not changed:
+        return ""
+    names = ", ".join(os.path.relpath(path, os.path.realpath(project)) for path in changed)
+    return f"{names}: changes that are not committed. Commit or stash them first."
+
+
+def _digest(changes) -> str:  # type: ignore[no-untyped-def]
+    hashed = hashlib.sha256()
+    for change in changes:
+        for part in (str(change.path).encode("utf-8", "surrogateescape"), change.before, change.after):
+            hashed.update(hashlib.sha256(part).digest())
+    return hashed.hexdigest()

@@ -1,0 +1,1 @@
+"""The dashboard, asked as a browser and a stranger would ask it."""
