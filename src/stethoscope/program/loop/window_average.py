@@ -136,7 +136,8 @@ def _hands_share(event: object) -> bool:
         return False
     key = event.target.slice
     named = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
-    return {"loss", "scale"} <= set(words(named))
+    is_read_off = "get_scale" in event.site.text  # what a log is told of the scaler
+    return {"loss", "scale"} <= set(words(named)) and not is_read_off
 
 
 def _scales_gradients(event: object) -> bool:
