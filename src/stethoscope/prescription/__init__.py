@@ -16,6 +16,7 @@ from stethoscope.prescription.checkpoint import go_back_to
 from stethoscope.prescription.edits.diff import diff, spliced
 from stethoscope.prescription.fixes import slug, unmade_fixes
 from stethoscope.prescription.originals import original_of
+from stethoscope.prescription.pointless import is_pointless
 from stethoscope.prescription.remedy import (
     UNPROVED,
     CheckpointAdvice,
@@ -98,12 +99,12 @@ def _edits(case: Case) -> Iterator[Edit]:
     for cause, entry in _matched(case):
         splices = tuple(entry.splices(cause, case.run))
         made.update(splices)
-        if entry.name not in refuted:
+        if entry.name not in refuted and not is_pointless(splices, entry.remedy.cures, case):
             yield from _edited(entry.name, cause, splices, entry.remedy, case.run)
     for cause in _roots(case):
         for fix in unmade_fixes(cause, made):
             made.update(fix.splices)
-            if slug(fix) in refuted:
+            if slug(fix) in refuted or is_pointless(fix.splices, (cause.name,), case):
                 continue
             yield from _edited(slug(fix), cause, fix.splices, Remedy((cause.name,), fix.level), case.run)
 
