@@ -2,9 +2,10 @@
 
 ## What it checks
 After an optimizer was given `model.parameters()`: an assignment of a layer with weights to an attribute or
-item of that model (`model.fc = nn.Linear(...)`), `resize_token_embeddings`, `add_module`, adapters put in
-by `get_peft_model`, or wrapping the model in FSDP, in the same function or in one that gets the model, where
-the optimizer goes on and neither a parameter group nor another optimizer is added before it does.
+item of that model (`model.fc = nn.Linear(...)`), another network put into its place (`self.net = Net()`),
+`resize_token_embeddings`, `add_module`, adapters put in by `get_peft_model`, or wrapping the model in FSDP,
+in the same function or in one that gets the model, where the optimizer goes on and neither a parameter
+group nor another optimizer is added before it does.
 
 ## Why it matters
 An optimizer holds the tensors it was given. The layer that is used is not among them and stays at its
@@ -38,6 +39,7 @@ from stethoscope.program.loop.parameter_owners import (
     unwrapped,
 )
 from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.trace import Trace
 from stethoscope.program.walk.values import Applied, Choice, Instance, Part, Value
@@ -114,7 +116,7 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
         if isinstance(event, Assignment) and not event.operator:
             is_layer = _is_layer_of(holder, event.target) if is_here else False
             is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
-            if is_layer and _is_new_layer(trace, event.value):
+            if (is_layer and _is_new_layer(trace, event.value)) or _is_made_anew(trace, holder, event):
                 yield event, f"{ast.unparse(event.target)} is replaced"
         elif isinstance(event, Call):
             what = _replaced(holder, event) if is_here else ""
@@ -124,6 +126,33 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
                 what = f"{_argument(event)} is wrapped"
             if what:
                 yield event, what
+
+
+def _is_made_anew(trace: Trace, holder: Holder, event: Assignment) -> bool:
+    """Whether a whole network takes the place of one that the optimizer has: `self.net = Net()`."""
+    if not _is_new_layer(trace, event.value) or _is_kept(event.target):
+        return False
+    made_from = {id(one) for one in ancestry(trace.run, event.value)}
+    if any(id(owner) in made_from for owner in holder.owners):
+        return False  # wrapped, or moved
+    return any(
+        isinstance(other, Assignment) and _is_same_place(other, event) and _is_owner(holder, other.value)
+        for other in trace.events[: holder.position]
+    )
+
+
+def _is_same_place(one: Assignment, other: Assignment) -> bool:
+    """Whether two assignments write to one name of a function, or to one attribute of an object."""
+    match one.target, other.target:
+        case ast.Name(id=name), ast.Name(id=again):
+            return name == again and one.within == other.within
+        case ast.Attribute(attr=name), ast.Attribute(attr=again):
+            return name == again and one.owner is not None and one.owner is other.owner
+    return False
+
+
+def _is_owner(holder: Holder, value: Value) -> bool:
+    return any(one is owner for one in unwrapped(value) for owner in holder.owners)
 
 
 def _is_own(trace: Trace, holder: Holder, value: Value | None) -> bool:
