@@ -27,7 +27,7 @@ import numpy as np
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
-from stethoscope.signals.validation import EVALUATE_MORE, LOG_THIS, Validation
+from stethoscope.signals.validation import EVALUATE_MORE, Validation
 
 RULE = Rule(code="VAL215", since="0.4", severity=Severity.WARNING)
 
@@ -44,7 +44,7 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
     """Fire on a validation loss that never follows the training loss."""
     metric = validation.metrics.get("val/loss")
     if metric is None:
-        raise InsufficientData("no validation loss was logged", LOG_THIS)
+        raise InsufficientData("no validation loss was logged")
     held, train = metric.series, loss.series.finite()
     if len(held) < LEAST_EVALUATIONS or len(train) < LEAST_POINTS:
         raise InsufficientData(f"cannot tell with {len(held)} evaluations", EVALUATE_MORE)
