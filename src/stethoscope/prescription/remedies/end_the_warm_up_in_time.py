@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.causes import RankedCause
+from stethoscope.findings import Finding
+from stethoscope.prescription.edits.setting_edit import with_value
 from stethoscope.prescription.remedy import ClinicTrial, Remedy
 from stethoscope.run import Level, Run, Splice
 
@@ -16,12 +18,27 @@ REMEDY = Remedy(
     proof=ClinicTrial("protein-sedd", "fitting-warm-up", "helpful", "+0.0271 of guessing"),
 )
 
+USUAL = 0.05  # of the run: what warm-ups mostly take
+
 
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
     """Give a warm-up that the run never leaves a usual share of it."""
     for finding in cause.findings("warmup-longer-than-run"):
         if finding.fix:
             yield from finding.fix.splices
+        elif splice := _by_way_of_others(finding, run):
+            yield splice
+
+
+def _by_way_of_others(finding: Finding, run: Run) -> Splice | None:
+    """The same for a value that a launcher's variable or a parser's default gives."""
+    length, place = finding.evidence.get("run"), finding.places[0]
+    recipe = run.recipe
+    for setting in (*recipe.settings, *recipe.defaults) if recipe else ():
+        if setting.where == place and setting.value == finding.evidence.get("warm-up"):
+            share = round(USUAL * length) if isinstance(length, int | float) else 0
+            return with_value(setting, max(1, share), run)
+    return None
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:
