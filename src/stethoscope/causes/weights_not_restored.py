@@ -34,6 +34,7 @@ CAUSE = Cause(
         Evidence("checkpoint-without-buffers", DECISIVE, "the checkpoint has no running statistics"),
         Evidence("weights-left-at-random", STRONG, "a load left more than a head at random"),
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
+        Evidence("weights-passed-over", DECISIVE, "the load fits no name of the network, and is lenient"),
         Evidence("resume-without-weights", DECISIVE, "the resume restores the optimizer and not the weights"),
         Evidence("resume-flag-unused", STRONG, "the option for resuming loads no checkpoint"),
         Evidence(
