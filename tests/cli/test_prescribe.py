@@ -244,6 +244,15 @@ def test_the_corrected_settings_are_written_whole(record: Path, tmp_path: Path) 
     assert target.read_text() == MENDED_ALL
 
 
+def test_programs_are_told_what_was_written(record: Path, project: Path, tmp_path: Path) -> None:
+    into = tmp_path / "mended"
+    told = json.loads(asked(record, "--into", into, "--format", "json").output)
+    assert told["written"] == {"into": str(into), "files": ["hparams.yaml"]}
+    told = json.loads(asked(project, "--write", "--format", "json").output)
+    assert told["written"]["files"] == ["settings.yml"]
+    assert told["written"]["remedies"] == ["write-the-number-with-a-dot"]
+
+
 def test_without_settings_there_are_none_to_correct(broken_run: Path, tmp_path: Path) -> None:
     assert "no settings file was read" in refused(broken_run, "--config-out", tmp_path / "next.yaml")
 
@@ -271,3 +280,20 @@ def test_a_read_only_file_is_left_alone(project: Path) -> None:
     (project / "settings.yml").chmod(0o444)
     assert "settings.yml is read-only" in refused(project, "--write")
     assert settings_of(project) == SETTINGS
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff" * 500, b"step,loss\n" + b"0,nan\n" * 50, b"{" * 2000])
+def test_hostile_input_ends_with_a_sentence(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_bytes(content)
+    for options in (("--write",), ("--into", tmp_path / "into"), ("--diff",)):
+        done = asked(tmp_path / "run.log", *options)
+        assert done.exception is None or isinstance(done.exception, StethoscopeError)
+    assert not (tmp_path / ".stethoscope").exists()
+    assert not (tmp_path / "into").exists()
+
+
+def test_standard_input_is_prescribed_for_and_never_written(tmp_path: Path) -> None:
+    log = "step,loss\n" + "".join(f"{step},{1 / (step + 1) if step < 80 else 'nan'}\n" for step in range(100))
+    done = CliRunner().invoke(command, ["-", "--write"], input=log, standalone_mode=False)
+    assert done.exception is None
+    assert "There is nothing left to write." in done.output

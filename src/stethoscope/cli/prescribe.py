@@ -200,7 +200,9 @@ def _interrupted(project: Path | None) -> list[str]:
 # --- what is shown ------------------------------------------------------------------------------------
 
 
-def _rendered(asked: _Asked, diagnosis: Diagnosis, plan: Plan, written: Journal | None = None) -> str:
+def _rendered(
+    asked: _Asked, diagnosis: Diagnosis, plan: Plan, written: dict[str, object] | None = None
+) -> str:
     from stethoscope.report import prescription_json, prescription_text
     from stethoscope.report.terminal import console
 
@@ -248,7 +250,9 @@ def _write(asked: _Asked, diagnosis: Diagnosis, plan: Plan, project: Path | None
         _must_be_committed(asked, plan, project)
         journal = write_all(project, plan.changes, diagnosis.run.path)
     if asked.format_ == "json":
-        _put(_rendered(asked, diagnosis, plan, journal), "json")
+        from stethoscope.report.prescription_json import written_dict
+
+        _put(_rendered(asked, diagnosis, plan, written_dict(journal) if journal else None), "json")
     else:
         _put(_told(plan, journal, project), "text")
     return _left(plan)
@@ -278,14 +282,14 @@ def _write_into(asked: _Asked, diagnosis: Diagnosis, plan: Plan) -> int:
     _must_be_readable(diagnosis)
     assert asked.into is not None
     if not plan.changes:
-        _put(_told(plan, None, None), "text")
+        _tell_copy(asked, diagnosis, plan, "There is nothing to mend in a copy.", None)
         return _left(plan)
     files = copies(diagnosis.run, plan)
     write_into(Path(asked.into), files)
     changed = {change.file for change in plan.changes}
     names = [file.name for file in files if file.of in changed]
-    _put(f"{asked.into} holds {len(files)} files; mended: {', '.join(names)}.\n", "text")
-    _put(_told_left(plan), "text")
+    said = f"{asked.into} holds {len(files)} files; mended: {', '.join(names)}."
+    _tell_copy(asked, diagnosis, plan, said, {"into": asked.into, "files": names})
     return _left(plan)
 
 
@@ -301,14 +305,24 @@ def _write_config(asked: _Asked, diagnosis: Diagnosis, plan: Plan) -> int:
         )
     corrected = corrected_config(diagnosis.run, plan)
     if corrected is None:
-        _put("Nothing is prescribed that changes the settings at this level.\n" + _told_left(plan), "text")
+        _tell_copy(asked, diagnosis, plan, "Nothing is prescribed that changes the settings.", None)
         return _left(plan)
     if not asked.force:
         refuse_to_overwrite(asked.config_out)
     with written_whole(asked.config_out) as stream:
         stream.write(corrected.content)
-    _put(f"{asked.config_out}: {corrected.of}, corrected.\n" + _told_left(plan), "text")
+    said = f"{asked.config_out}: {corrected.of}, corrected."
+    _tell_copy(asked, diagnosis, plan, said, {"config_out": asked.config_out, "files": [corrected.of]})
     return _left(plan)
+
+
+def _tell_copy(
+    asked: _Asked, diagnosis: Diagnosis, plan: Plan, said: str, written: dict[str, object] | None
+) -> None:
+    if asked.format_ == "json":
+        _put(_rendered(asked, diagnosis, plan, written), "json")
+    else:
+        _put("\n".join(_clean([said])) + "\n" + _told_left(plan), "text")
 
 
 def _undo(asked: _Asked) -> int:

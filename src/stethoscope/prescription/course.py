@@ -89,7 +89,7 @@ def _better_there(case: Case, advised: CheckpointAdvice) -> tuple[str, tuple[Whe
 
 
 def _repair(case: Case, prescription: Prescription) -> Option:
-    title = "Resume from the checkpoint with the changes"
+    title = "Resume from the checkpoint"
     advised = prescription.checkpoint
     wrong = next((case.cause(name) for name in WRONG_FROM_THE_START if case.cause(name)), None)
     if wrong is not None:
@@ -99,15 +99,20 @@ def _repair(case: Case, prescription: Prescription) -> Option:
     if not (prescription.edits or prescription.advice):
         return Option(REPAIR, title, NOTHING, why_not=NOTHING_TO_CHANGE)
     cost = cost_between(case.run, advised.step, None)
-    return Option(REPAIR, f"Resume from {advised.path} with the changes", cost, *_expected(prescription))
+    title = f"Resume from {advised.path} {_with_what(prescription)}"
+    return Option(REPAIR, title, cost, *_expected(prescription))
 
 
 def _proper(case: Case, prescription: Prescription) -> Option:
-    title = "Train again from the start with the changes"
+    title = f"Train again from the start {_with_what(prescription)}"
     if not (prescription.edits or prescription.advice):
         return Option(PROPER, title, NOTHING, why_not=NOTHING_TO_CHANGE)
     cost = cost_between(case.run, None, None)
     return Option(PROPER, title, cost, *_expected(prescription))
+
+
+def _with_what(prescription: Prescription) -> str:
+    return "with the changes" if prescription.edits else "as advised"
 
 
 def _expected(prescription: Prescription) -> tuple[str, tuple[str, ...]]:

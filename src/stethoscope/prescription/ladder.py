@@ -61,15 +61,15 @@ def _tried(cause: RankedCause, case: Case, remedies: tuple[RemedyEntry, ...]) ->
     title = cause.entry.cause.title
     then = f"; then: {remedy.summary[:1].lower()}{remedy.summary[1:].rstrip('.')}" if remedy else ""
     refuted = speaks_against(cause)
-    against = f"; another sign against it: {refuted}" if refuted else ""
+    against = f"; another sign of that: {refuted}" if refuted else ""
     return Rung(
         Means.TRY,
         what,
         (cause.name,),
         cause.probability,
         _cost(what, cause, case),
-        f"confirmed: {title}{then}",
-        f"that speaks against it{against}",
+        f"it is this: {title}{then}",
+        f"it is something else{against}",
         cause.where[:1],
     )
 

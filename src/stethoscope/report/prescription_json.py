@@ -24,13 +24,13 @@ SCHEMA = 1
 DIGITS = 4
 
 
-def render(diagnosis: Diagnosis, course: Course, plan: Plan, written: Journal | None = None) -> str:
-    """The prescription as one JSON object, ended by a newline."""
+def render(diagnosis: Diagnosis, course: Course, plan: Plan, written: Json | None = None) -> str:
+    """The prescription as one JSON object, ended by a newline; `written` says what was written, and where."""
     told = as_dict(diagnosis, course, plan, written)
     return json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def as_dict(diagnosis: Diagnosis, course: Course, plan: Plan, written: Journal | None = None) -> Json:
+def as_dict(diagnosis: Diagnosis, course: Course, plan: Plan, written: Json | None = None) -> Json:
     """The prescription as plain dictionaries, lists, strings and finite numbers."""
     prescribed = json_report.as_dict(diagnosis)["prescription"]
     assert isinstance(prescribed, dict)
@@ -44,7 +44,7 @@ def as_dict(diagnosis: Diagnosis, course: Course, plan: Plan, written: Journal |
         "options": [_option(option) for option in course.options],
         "resume": _resume(course.resume) if course.resume else None,
         "ladder": [_rung(rung) for rung in course.ladder],
-        "written": written_dict(written) if written else None,
+        "written": written,
     }
     return {name: plain(value) for name, value in told.items()}
 

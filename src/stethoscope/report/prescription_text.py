@@ -76,7 +76,8 @@ def _resume(resume: Resume | None) -> Iterator[Line]:
         yield Line(Text(one_line(resume.first)), indent=2, hang=2)
     if resume.command is not None:
         yield Line(Text(visible(resume.command)), indent=2, verbatim=True)
-    yield Line(Text(f"How that is known: {one_line(resume.how)}") + address(resume.where), indent=2, hang=2)
+    known = "How that is known: " if resume.command is not None else ""
+    yield Line(Text(known + one_line(resume.how)) + address(resume.where), indent=2, hang=2)
     if resume.loses:
         yield Line(Text(f"It loses: {'; '.join(one_line(loss) for loss in resume.loses)}"), indent=2, hang=2)
 
@@ -86,7 +87,7 @@ def _ladder(rungs: Sequence[Rung]) -> Iterator[Line]:
         price = "a line of logging" if rung.cost is None else cost_in_words(rung.cost)
         about = f" ({', '.join(rung.decides)}, {percent(rung.probability)}; {price})"
         yield Line(Text(one_line(rung.what) + about) + address(rung.where), indent=2, bullet=f"{number}. ")
-        yield Line(Text(f"if so, {one_line(rung.if_so)}"), indent=5, hang=2)
+        yield Line(Text(f"if it shows, {one_line(rung.if_so)}"), indent=5, hang=2)
         yield Line(Text(f"if not, {one_line(rung.if_not)}"), indent=5, hang=2)
 
 

@@ -77,12 +77,13 @@ def _loses(checkpoint: CheckpointAdvice, case: Case) -> tuple[str, ...]:
         for resumption in measured.resumptions[:1]
         if role in made and not resumption.restores(role)
     ]
-    said = {line.partition(":")[0] for line in forgotten}
-    return (*forgotten, *(line for line in checkpoint.loses if line not in said))
+    told = {line.partition(":")[0] for line in forgotten}
+    absent = {name for role, name in PARTS.items() if role not in made}
+    return (*forgotten, *(line for line in checkpoint.loses if line not in told | absent))
 
 
 def _made(case: Case) -> frozenset[Role]:
-    """The parts that the source has at all, by the names that it uses."""
+    """The parts that the source has at all, by the words in it."""
     text = "\n".join(source.text.lower() for source in case.run.program or ())
     words = {Role.OPTIMIZER: "optim", Role.SCHEDULER: "sched", Role.SCALER: "scaler", Role.AVERAGE: "ema"}
     return frozenset(role for role, word in words.items() if word in text)
