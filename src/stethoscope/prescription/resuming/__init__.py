@@ -78,7 +78,8 @@ def _loses(checkpoint: CheckpointAdvice, case: Case) -> tuple[str, ...]:
         if role in made and not resumption.restores(role)
     ]
     told = {line.partition(":")[0] for line in forgotten}
-    absent = {name for role, name in PARTS.items() if role not in made}
+    # Where not even an optimizer is spoken of, the training is written elsewhere.
+    absent = {name for role, name in PARTS.items() if role not in made and Role.OPTIMIZER in made}
     return (*forgotten, *(line for line in checkpoint.loses if line not in told | absent))
 
 
