@@ -25,6 +25,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
         Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
+        Evidence("logits-as-log-probabilities", DECISIVE, "the likelihood is taken of plain outputs"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
         Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),
         Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),

@@ -59,13 +59,19 @@ LEAVING = LAYOUT | {
 # Layers that do the same.
 IDLE_LAYERS = ("Identity", "Dropout", "Flatten", "Unflatten", "Rearrange")
 
+# Layers whose outputs may be any number.
+AFFINE = frozenset({"Linear", "LazyLinear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d"})
+
 Ending = tuple[str | None, Site | None]
 UNSEEN: Ending = (None, None)
 NEITHER: Ending = ("", None)
 
 
 def last_activation(run: Execution, value: Value) -> Ending:
-    """The last activation that a value went through, "" where there is none, None where that is not seen."""
+    """The last activation that a value went through, "" where there is none, None where that is not seen.
+
+    With it goes its place; without an activation, that of the layer where it is one that knows no bounds.
+    """
     try:
         return _last(run, value, DEPTH)
     except (Exhausted, RecursionError):
@@ -166,7 +172,7 @@ def _of_layer(run: Execution, call: Applied, depth: int) -> Ending:
             return UNSEEN
     layers = layers_of(run, layer) if layer is not None else None
     if layers is None:
-        return NEITHER if call.callee != "()" else UNSEEN
+        return _without(call.callee.removesuffix("()"), call.site) if call.callee != "()" else UNSEEN
     return _of_chain(run, layers, call.site, depth)
 
 
@@ -191,7 +197,14 @@ def _given_by(run: Execution, layer: Value, site: Site, depth: int) -> Ending:
         return _of_chain(run, inner, site, depth - 1) if depth > 1 else UNSEEN
     if isinstance(layer, Instance):
         return _last(run, calls.call_value(run, layer, (Leaf("x"),), {}, site), depth - 1)
-    return NEITHER if isinstance(layer, Applied) and layer.callee != "()" else UNSEEN
+    return (
+        _without(layer.callee, layer.site) if isinstance(layer, Applied) and layer.callee != "()" else UNSEEN
+    )
+
+
+def _without(layer: str, site: Site) -> Ending:
+    """No activation; a layer whose outputs may be any number is named by its place."""
+    return ("", site) if layer.rpartition(".")[2] in AFFINE else NEITHER
 
 
 def _agreed(found: Iterable[Ending]) -> Ending:

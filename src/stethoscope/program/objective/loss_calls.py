@@ -50,7 +50,8 @@ class LossCall:
     """A loss from outside applied to a prediction.
 
     `activation` is what the prediction went through last ("softmax", "sigmoid", "log_softmax"), "" where it
-    is none of these, and None where that could not be seen; `activated_at` is where.
+    is none of these, and None where that could not be seen; `activated_at` is where, or the place of a layer
+    that the prediction comes from as it is.
     """
 
     loss: str
