@@ -196,6 +196,8 @@ def test_a_sick_run_shows_verdict_causes_diff_checkpoint_and_what_was_not_examin
         "clinic trial nano-sr",
         "models/net_g_200.pth",
         "the optimiser",
+        "Train again from the start with the changes: 600 steps",
+        "every checkpoint was trained on the wrong thing from the first step",
         "A high loss scale",
         "switch to bf16",
         "no gradient norm",

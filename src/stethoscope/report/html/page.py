@@ -16,6 +16,8 @@ from stethoscope import __version__
 from stethoscope.causes.verdict import Verdict
 from stethoscope.diagnose import Diagnosis
 from stethoscope.figures import svg
+from stethoscope.prescription.case import Case
+from stethoscope.prescription.course import Course, course
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.html.anchors import of_causes, of_findings
 from stethoscope.report.html.charts import chart_data, home_of, panels
@@ -82,7 +84,7 @@ def content(diagnosis: Diagnosis) -> Content:
         headline.section(diagnosis, atlas),
         curves.section(diagnosis, shown),
         argument.section(diagnosis.explanation, atlas, healthy),
-        NOTHING if healthy else prescription.section(diagnosis.prescription, atlas),
+        NOTHING if healthy else prescription.section(diagnosis.prescription, _course(diagnosis), atlas),
         happenings.section(timeline(diagnosis), atlas),
         findings.benign(diagnosis.explanation.benign, atlas),
         findings.every_finding(diagnosis.examination.found, atlas),
@@ -92,6 +94,11 @@ def content(diagnosis: Diagnosis) -> Content:
     )
     title = f"{headline.BADGE[diagnosis.verdict]}: {name}"
     return Content(title, str(markup), {"charts": chart_data(shown)})
+
+
+def _course(diagnosis: Diagnosis) -> Course:
+    case = Case(diagnosis.run, diagnosis.examination, diagnosis.explanation)
+    return course(case, diagnosis.prescription)
 
 
 @cache

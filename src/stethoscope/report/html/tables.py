@@ -16,6 +16,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Child]]) -> Markup:
         element("table", element("thead", names), element("tbody", body)),
         class_="wide",
         tabindex="0",
-        role="region",
+        role="group",
         aria_label=", ".join(head),
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stethoscope.prescription import Edit, Level, NotRecommended, Prescription
+from stethoscope.prescription.course import Course
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.html.anchors import CHECKPOINT
 from stethoscope.report.html.diffs import highlighted
 from stethoscope.report.html.markup import NOTHING, Child, Markup, element, joined
 from stethoscope.report.html.places import Atlas, cause_link, places
+from stethoscope.report.html.sections import ways
 
 MEANING = {
     Level.SAFE: "proved, local, undoable",
@@ -18,12 +20,13 @@ MEANING = {
 }
 
 
-def section(prescription: Prescription, atlas: Atlas) -> Markup:
-    """Edits, advice, checkpoint, expectations, and what not to do."""
+def section(prescription: Prescription, course: Course, atlas: Atlas) -> Markup:
+    """Edits, advice, checkpoint, ways to go on, expectations, and what not to do."""
     parts = [
         _edits(prescription.edits, atlas),
         _list("What to do", "ol", prescription.advice),
         _checkpoint(prescription),
+        ways.section(course, atlas),
         _list("What the next run should show", "ul", prescription.expect),
         _not_recommended(prescription.not_recommended, atlas),
         _to_log(prescription.log_next_time),
