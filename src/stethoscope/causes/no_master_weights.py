@@ -14,12 +14,13 @@ float32 weights under autocast, an optimizer that keeps float32 copies, or stoch
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
 
 CAUSE = Cause(
     title="Half-precision weights lose small updates",
     prior=COMMON,
     evidence=(
+        Evidence("weights-rounded-every-step", DECISIVE, "every update ends with a rounding of the weights"),
         Evidence(
             "half-weights-trained", STRONG, "an optimizer updates half-precision weights without a copy"
         ),
