@@ -26,6 +26,7 @@ CAUSE = Cause(
             DECISIVE,
             "evaluation pictures are normalised by other numbers",
         ),
+        Evidence("network-fed-in-another-range", DECISIVE, "evaluation feeds the network in another range"),
         Evidence("evaluation-scaled-differently", DECISIVE, "the data of the evaluation is scaled otherwise"),
         Evidence(
             "validation-never-follows", MODERATE, "the validation gains nothing of what training learns"

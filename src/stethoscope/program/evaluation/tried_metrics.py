@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,7 +62,9 @@ class WrongMetric:
 @remembered
 def wrong_metrics(index: Index) -> tuple[WrongMetric, ...]:
     """The functions of a program that are called like a metric and compute another thing."""
-    found = (_tried(index, function) for function in index.functions)
+    with warnings.catch_warnings():  # empty slices and the like: the result is not a number, which is seen
+        warnings.simplefilter("ignore")
+        found = [_tried(index, function) for function in index.functions]
     return tuple(one for one in found if one is not None)
 
 
@@ -76,7 +79,9 @@ def wrong_where_assigned(walk: Walk) -> Iterator[WrongMetric]:
         value = quietly(run, event.value)
         operands = operands_of(run.index, value)
         if len(operands) == 2:
-            wrong = _decibels(run.index, value, operands)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                wrong = _decibels(run.index, value, operands)
             if wrong is not None:
                 yield WrongMetric(event.target.id, event.site, *wrong)
 

@@ -8,6 +8,7 @@ the discriminator does. Nothing depends on labels, names or on which end means r
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -84,7 +85,11 @@ def same_sides(index: Index, settings: SettingsTree) -> tuple[SameSide, ...]:
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            pushes.extend(_pushes(one))
+            with (
+                warnings.catch_warnings()
+            ):  # shapes that fit in no way: the result is no number, which is seen
+                warnings.simplefilter("ignore")
+                pushes.extend(_pushes(one))
         except (Exhausted, RecursionError):
             continue
     return tuple(_judged(pushes))
