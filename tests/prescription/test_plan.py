@@ -154,6 +154,18 @@ def test_a_folder_that_is_no_project_is_its_own(tmp_path: Path) -> None:
     assert project_around(tmp_path / "src" / "train.py", run) == (tmp_path / "src").resolve()
 
 
+def test_settings_in_the_folder_of_a_run_are_the_runs_unless_they_were_named(tmp_path: Path) -> None:
+    code = project(tmp_path / "project")
+    home = tmp_path / "project" / "out"
+    home.mkdir()
+    (home / "c.yml").write_text(YAML)
+    for origin, left in (("run", [Reason.RECORD]), ("given", [])):
+        config = ConfigFile(str(home / "c.yml"), YAML, origin)
+        run = Run(str(home), "out", recipe=Recipe(files=(config,)), program=code.program)
+        plan = planned([edit(run, "c.yml", 4, 5, "3")], run, Level.SAFE, tmp_path / "project")
+        assert [one.reason for one in plan.left] == left
+
+
 @pytest.fixture
 def trained(tmp_path: Path) -> Run:
     """A run in a folder of its project, with a copy of the settings that it was started with."""

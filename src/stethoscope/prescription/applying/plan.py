@@ -119,7 +119,7 @@ def _refusal(
         if part.level is Level.UNSAFE and level is not Level.UNSAFE:
             return Reason.UNSAFE, "unsafe: --level unsafe includes it"
     for part in () if in_copies else parts:
-        if not part.maintained or _is_kept_with_run(part.file, run):
+        if not part.maintained or _is_kept_with_run(part, run):
             return Reason.RECORD, (
                 f"{part.file} is a record of the run, which is never changed: --into DIR writes a mended copy"
             )
@@ -128,15 +128,22 @@ def _refusal(
     return None, ""
 
 
-def _is_kept_with_run(file: str, run: Run) -> bool:
-    """Whether a file lies in the copy of the source that a run keeps of itself, though it was named."""
-    home = Path(run.path)
-    if run.program is None or run.program.origin != "given":
-        return False  # whoever chose it has judged that already
-    if not home.is_dir() or is_project(home) or not is_inside(Path(file), home):
+def _is_kept_with_run(part: Edit, run: Run) -> bool:
+    """Whether a file is a run's own copy, though nothing else says so: of the source, or of the settings.
+
+    Settings in the folder of a run whose source lies elsewhere were put there by the run, unless somebody
+    named the file.
+    """
+    home = Path(run.path) if Path(run.path).is_dir() else Path(run.path).parent
+    program = run.program
+    if program is None or not program.maintained or is_project(home) or not is_inside(Path(part.file), home):
         return False
-    inside = os.path.relpath(os.path.realpath(file), os.path.realpath(home))
-    return bool(SNAPSHOTS.match(inside.split(os.sep)[0]))
+    if part.kind == "source":
+        inside = os.path.relpath(os.path.realpath(part.file), os.path.realpath(home))
+        return program.origin == "given" and bool(SNAPSHOTS.match(inside.split(os.sep)[0]))
+    config = run.recipe.file(part.read_from or part.file) if run.recipe else None
+    named = config is not None and config.origin == "given"
+    return not named and not is_inside(Path(program.root or "."), home)
 
 
 def _with(taken: Mapping[str, Mapping[Splice, str]], parts: Sequence[Edit]) -> dict[str, dict[Splice, str]]:
