@@ -39,11 +39,6 @@ def main() -> None:
             wall, cpu, found, remembered = timed(runs, Path(folder) / "cache", jobs)
             took = f"{wall:.1f} s by the clock, {cpu:.1f} s of CPU with {jobs} processes"
             print(f"{name}: {found} runs, {remembered} remembered, {took}", flush=True)
-    print(
-        json.dumps(
-            {name: {"wall": wall, "cpu": cpu, "runs": found} for name, (wall, cpu, found) in told.items()}
-        )
-    )
 
 
 def make(folder: Path, seed: int) -> None:
@@ -66,7 +61,7 @@ def make(folder: Path, seed: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """On Linux: make the processes that the command leaves behind children of this one, so that they count."""
+    """On Linux: adopt the processes that the command leaves behind, so that they count."""
     ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
