@@ -17,11 +17,13 @@ MAIN = "if __name__ == '__main__':\n"
 CHECKPOINT = "runs/one/step_200.pt"
 LOOP = """
     optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
+    step = 0
     if args.resume:
         state = torch.load(args.resume)
         model.load_state_dict(state["model"])
         step = state["step"]
-    for batch in loader:
+    for step in range(step, 100):
+        batch = next(iter(loader))
         optimizer.zero_grad()
         model(batch).mean().backward()
         optimizer.step()
@@ -149,6 +151,29 @@ def test_without_a_state_the_weights_are_all_there_is() -> None:
     resume = resumed({"train.py": TRAIN_PY}, {"options.yml": BASICSR})
     assert resume.first.startswith(f"set path.pretrain_network_g to {CHECKPOINT}")
     assert any("no training state was saved" in loss for loss in resume.loses)
+
+
+def test_what_accelerate_loads() -> None:
+    source = (
+        "from accelerate import Accelerator\n\n"
+        "def main(folder):\n    accelerator = Accelerator()\n    accelerator.load_state(folder)\n\n"
+        f"{MAIN}    main('kept')\n"
+    )
+    resume = resumed({"train.py": source}, path="out/checkpoint-200")
+    assert resume.first == "let folder be out/checkpoint-200 (train.py:5)"
+    assert resume.command == "python train.py"
+
+
+def test_a_file_that_the_source_looks_for_by_itself() -> None:
+    source = SCRIPT.replace('    parser.add_argument("--resume", default=None)\n', "")
+    source = source.replace("if args.resume:", 'if os.path.exists("last.pt"):')
+    source = source.replace("torch.load(args.resume)", 'torch.load("last.pt")').replace(
+        "import torch", "import os\nimport torch"
+    )
+    resume = resumed({"train.py": source})
+    assert resume.command == "python train.py"
+    assert resume.first.startswith(f"put {CHECKPOINT} where `")
+    assert resume.first.endswith("(train.py:16)")
 
 
 def test_not_knowing_is_an_answer() -> None:
