@@ -1,8 +1,9 @@
 """What is held out is among the training data.
 
 ## What it checks
-Loaders that are called held-out and made of the training set; slices of one array, or parts of one data set
-of the hub, that overlap; random splits that nothing seeds, in a program that resumes from checkpoints.
+Loaders that are called held-out and made of the training set; two loaders of the same training split, one of
+them shuffled; slices of one array, or parts of one data set of the hub, that overlap; random splits that
+nothing seeds, in a program that resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and
@@ -10,8 +11,8 @@ promises what no new data will give. A split that is drawn anew at each start mo
 resume.
 
 ## When it is harmless
-A loader that measures the training set and is called so. A split with a generator, a `random_state` or a seed
-that the program sets at its start is the same every time.
+A loader that measures the training set and is called so, or stands beside one of another split. A split with
+a generator, a `random_state` or a seed that the program sets at its start is the same every time.
 
 ## References
 - Kapoor and Narayanan, Leakage and the reproducibility crisis in machine-learning-based science, 2023

@@ -47,6 +47,7 @@ def leaks(index: Index) -> Iterator[Leak]:
         for body in bodies(module.source.tree):
             assigned = list(_assignments(body))
             yield from _loaders_of_training_data(module.source, assigned)
+            yield from _same_split_twice(module.source, assigned)
             yield from _overlapping(module.source, assigned)
             yield from _overlapping_parts(index, module, assigned)
 
@@ -108,6 +109,66 @@ def _loaded(value: ast.expr) -> str:
         value.args[0] if value.args else next((k.value for k in value.keywords if k.arg == "dataset"), None)
     )
     return dotted(given) or "" if given is not None else ""
+
+
+# --- by a split that is asked for twice
+
+
+def _same_split_twice(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterator[Leak]:
+    """Two loaders, one of them shuffled, of two data sets that are the same training split.
+
+    Held-out data are often cut out of a second copy of it, with transforms of their own: then a subset or a
+    sampler stands between. Where any other split is made, it is what is held out.
+    """
+    made = {name: value for name, value in assigned if isinstance(value, ast.Call) and _split(value)}
+    trained = {name: value for name, value in made.items() if _split(value) in TRAINING}
+    if len(trained) != len(made):
+        return
+    loaded = [(name, value, _loaded(value)) for name, value in assigned if _loaded(value) in trained]
+    shuffled = [one for one in loaded if _is_shuffled(one[1])]
+    for name, value, data in loaded:
+        if _is_shuffled(value) or _is_sampled(value) or any(map(_is_training, (name, data))):
+            continue
+        twins = (one for one in shuffled if one[2] != data and _are_alike(trained[one[2]], trained[data]))
+        if (twin := next(twins, None)) is not None:
+            why = f"{name} loads the training split that {twin[0]} trains on: `{ast.unparse(trained[data])}`"
+            yield Leak(source, trained[data], trained[twin[2]], why)
+
+
+def _split(call: ast.Call) -> str:
+    """Which part of the data a call asks for, "train" or another; empty where nothing is asked."""
+    for keyword in call.keywords:
+        match keyword:
+            case ast.keyword(arg="train", value=ast.Constant(value=bool(asked))):
+                return "train" if asked else "test"
+            case ast.keyword(
+                arg="split" | "subset" | "image_set" | "mode" | "phase", value=ast.Constant(value=str(part))
+            ):
+                return part.lower()
+    return ""
+
+
+def _is_shuffled(loader: ast.expr) -> bool:
+    return isinstance(loader, ast.Call) and any(
+        keyword.arg == "shuffle" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for keyword in loader.keywords
+    )
+
+
+def _is_sampled(loader: ast.expr) -> bool:
+    named = {keyword.arg for keyword in loader.keywords} if isinstance(loader, ast.Call) else set()
+    return bool(named & {"sampler", "batch_sampler", None})
+
+
+def _are_alike(one: ast.Call, other: ast.Call) -> bool:
+    """Whether two data sets are made alike but for what is done to their samples."""
+    return _told(one) == _told(other)
+
+
+def _told(call: ast.Call) -> tuple[object, ...]:
+    kept = (k for k in call.keywords if not any(word in (k.arg or "") for word in ("transform", "download")))
+    named = sorted((str(keyword.arg), ast.dump(keyword.value)) for keyword in kept)
+    return (ast.dump(call.func), tuple(map(ast.dump, call.args)), tuple(named))
 
 
 # --- by slices

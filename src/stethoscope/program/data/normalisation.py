@@ -55,7 +55,7 @@ def _pipelines(index: Index, module: Module) -> Iterator[Pipeline]:
     nodes = all_nodes(module.source.tree) if chains else ()
     parents = {child: node for node in nodes for child in children(node)}
     for node in chains:
-        purpose = _purpose(node, parents)
+        purpose = _purpose(node, parents) or _purpose_of_data(node, parents)
         steps = _steps(index, module, node)
         if not purpose or steps is None:
             continue
@@ -108,6 +108,30 @@ def _purpose(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
                 is_negated = isinstance(test, ast.UnaryOp) or "!=" in ast.unparse(test)
                 return purpose if holds is not is_negated else OTHER[purpose]
         node = parent
+    return ""
+
+
+def _purpose_of_data(chain: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
+    """ "train" or "eval", by the data sets that a chain is given to under its name, where they agree."""
+    assigned = parents.get(chain)
+    if not (isinstance(assigned, ast.Assign) and isinstance(assigned.targets[0], ast.Name)):
+        return ""
+    name = assigned.targets[0].id
+    uses = (node for node in parents if isinstance(node, ast.Name) and node.id == name)
+    given = (parents[use] for use in uses if isinstance(use.ctx, ast.Load))
+    calls = [parents.get(one) if isinstance(one, ast.keyword) else one for one in given]
+    found = {_asked_of(call) or _purpose(call, parents) for call in calls if isinstance(call, ast.Call)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _asked_of(call: ast.Call) -> str:
+    """For whom a data set is made, by the part of the data that it is asked for."""
+    for keyword in call.keywords:
+        match keyword:
+            case ast.keyword(arg="train", value=ast.Constant(value=bool(asked))):
+                return "train" if asked else "eval"
+            case ast.keyword(arg="split" | "subset" | "mode" | "phase", value=ast.Constant(value=str(part))):
+                return _spoken_purpose(part)
     return ""
 
 
