@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence("answers-over-batch", DECISIVE, "answers are taken over the samples of a batch"),
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
         Evidence("metric-miscomputed", DECISIVE, "the formula of the metric fails a trial on numbers"),

@@ -1,0 +1,125 @@
+"""Answers that are taken over the samples of a batch, and compared with the labels of these samples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.index import Index
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.values import Site
+
+MOVING = frozenset({"to", "cuda", "cpu", "long", "detach", "view", "squeeze", "flatten", "reshape", "float"})
+CHOOSING = frozenset({"argmax", "max", "topk"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverBatch:
+    """Where the largest output is taken over the samples, and where it is compared with their labels."""
+
+    chosen: Site
+    compared: Site
+
+
+def answers_over_batch(index: Index) -> Iterator[OverBatch]:
+    """Every comparison of a batch's labels with the number of a sample instead of a class."""
+    for module in index.modules.values():
+        source = module.source
+        if is_test(source) or not any(word in source.text for word in ("argmax", "max(", "topk")):
+            continue
+        for loop in all_nodes(source.tree, ast.For):
+            for chosen, compared in _in_loop(loop):
+                yield OverBatch(Site(source, chosen), Site(source, compared))
+
+
+def _in_loop(loop: ast.For) -> Iterator[tuple[ast.Call, ast.Compare]]:
+    drawn = _drawn(loop)
+    if len(drawn) < 2:
+        return
+    outputs = {
+        target.id
+        for node in all_nodes(loop)
+        if isinstance(node, ast.Assign) and _is_output(node.value, drawn)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    chosen = dict(_choices(loop, drawn, outputs))
+    for node in all_nodes(loop):
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq)):
+            continue
+        for answer, label in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
+            bare = _unmoved(answer)
+            call = chosen.get(bare.id) if isinstance(bare, ast.Name) else _over_samples(bare, drawn, outputs)
+            told = _unmoved(label)
+            if call is not None and isinstance(told, ast.Name) and told.id in drawn:
+                yield call, node
+
+
+def _drawn(loop: ast.For) -> set[str]:
+    """The names that a loop draws its batch under, also where it is taken apart in its first lines."""
+    names = {node.id for node in all_nodes(loop.target) if isinstance(node, ast.Name)}
+    for node in loop.body:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=name)) if name in names:
+                names |= {part.id for part in parts if isinstance(part, ast.Name)}
+    return names
+
+
+def _choices(loop: ast.For, drawn: set[str], outputs: set[str]) -> Iterator[tuple[str, ast.Call]]:
+    """The names that such answers are kept under: `pred = out.argmax(0)`, `_, pred = out.max(0)`."""
+    for node in all_nodes(loop):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                call = _over_samples(_unmoved(value), drawn, outputs)
+            case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name(id=name)])], value=value):
+                call = _over_samples(_unmoved(value), drawn, outputs)
+            case _:
+                continue
+        if call is not None:
+            yield name, call
+
+
+def _over_samples(node: ast.expr, drawn: set[str], outputs: set[str]) -> ast.Call | None:
+    """A choice along the first axis of what a network gives for the batch."""
+    if isinstance(node, ast.Subscript):  # `out.max(0)[1]`
+        node = node.value
+    if isinstance(node, ast.Attribute) and node.attr == "indices":
+        node = node.value
+    if not (isinstance(node, ast.Call) and bare_name(node) in CHOOSING):
+        return None
+    is_function = (
+        isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and (node.func.value.id in {"torch", "np", "numpy"})
+    )
+    if is_function:
+        held, rest = (node.args[0], node.args[1:]) if node.args else (None, [])
+    else:
+        held, rest = getattr(node.func, "value", None), node.args
+    axis = next((k.value for k in node.keywords if k.arg in {"dim", "axis"}), rest[0] if rest else None)
+    is_first = isinstance(axis, ast.Constant) and axis.value == 0 and axis.value is not False
+    if held is None or not is_first or bare_name(node) == "topk":
+        return None
+    held = _unmoved(held)
+    is_output = isinstance(held, ast.Name) and held.id in outputs
+    return node if is_output or _is_output(held, drawn) else None
+
+
+def _is_output(node: ast.expr, drawn: set[str]) -> bool:
+    """What is called with the batch alone: `net(x)`, `self.model(x.to(device))`."""
+    node = _unmoved(node)
+    if not (isinstance(node, ast.Call) and len(node.args) == 1 and bare_name(node) not in CHOOSING | MOVING):
+        return False
+    given = _unmoved(node.args[0])
+    named = bare_name(node).lower()
+    is_network = any(word in named for word in ("net", "model", "forward", "classifier", "encoder"))
+    return is_network and isinstance(given, ast.Name) and given.id in drawn
+
+
+def _unmoved(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MOVING:
+        node = node.func.value
+    return node
