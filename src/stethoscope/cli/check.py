@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -126,28 +127,49 @@ def _draw(judgement: Judgement, plot: str) -> None:
 
 
 def _followed(run: Sequence[str], trajectory: Trajectory, every: float) -> Judgement:
-    """Look again and again, until a band is left or the run is over."""
-    from stethoscope.errors import NothingToRead
-    from stethoscope.trajectory import hold
-    from stethoscope.watching.followed_run import FollowedRun, must_be_watchable
-    from stethoscope.watching.pace import rest
+    """Look again and again, until a band is left or the run is over; Ctrl-C and a silent log end it, too."""
+    from stethoscope.trajectory import Judgement, hold
+    from stethoscope.watching.followed_run import must_be_watchable
 
     if len(run) != 1:
         raise click.UsageError("--follow takes one run.")
     must_be_watchable(run[0])
-    followed = FollowedRun(run[0])
     last: Run | None = None
-    while True:
-        worked, began = time.process_time(), time.monotonic()
-        try:
-            last = followed.poll() or last
-        except NothingToRead:
-            last = last  # it is waited for
-        if last is not None:
-            over = _is_over(last)
+    try:
+        for last, over in _looks(run[0], every):
             judgement = hold(last, trajectory, over=over)
             if over or judgement.departed:
                 return judgement
+    except KeyboardInterrupt:
+        click.echo("stethoscope: interrupted; judged as far as the run has come.", err=True)
+    if last is None:
+        from stethoscope.run import Run
+
+        return Judgement(trajectory, Run(run[0], run[0]))
+    return hold(last, trajectory, over=False)
+
+
+def _looks(path: str, every: float) -> Iterator[tuple[Run, bool]]:
+    """The run as far as it is written, again and again, and whether it is over."""
+    from stethoscope.errors import NothingToRead
+    from stethoscope.watching import heartbeat
+    from stethoscope.watching.followed_run import FollowedRun
+    from stethoscope.watching.pace import rest
+
+    followed, known = FollowedRun(path), None
+    pulse = None
+    while True:
+        worked, began = time.process_time(), time.monotonic()
+        with suppress(NothingToRead):  # it is waited for
+            known = followed.poll() or known
+        if known is not None:
+            pulse = pulse or heartbeat.began(followed.written, time.time())
+            pulse = heartbeat.grown(pulse, time.time()) if followed.has_grown() else pulse
+            over = _is_over(known)
+            silent = heartbeat.heartbeat(pulse, known, time.time(), over).stalled
+            if silent:
+                click.echo("stethoscope: the log grows no more; judged as far as the run came.", err=True)
+            yield known, over or silent
         spent = (time.process_time() - worked, time.monotonic() - began) if followed.settled else (0.0, 0.0)
         time.sleep(rest(*spent, every))
 

@@ -45,6 +45,7 @@ MOST_SIGNALS = 12  # bands: more than a person would look at cost every one of t
 LOOKS = 20  # in the whole run
 START_MARGIN = 1.25  # times the loss of guessing that a fresh model may begin at
 ABOVE_START = 1.1  # times the highest level that is expected at the start
+LASTING = 0.03  # of the run: a spike that is over by then is only a spike
 NEAR_GUESSING = 0.3  # of the loss of guessing: a first value this near shows that it is a cross-entropy
 LONG_ENOUGH = 0.95  # of its length: a run that came so far is whole
 
@@ -209,7 +210,7 @@ def _continued(made: Held, known: Series, length: int, rates: Held | None) -> He
     rows = []
     for step, level, width in zip(ahead.tolist(), told.level, wide, strict=True):
         sides = (float(level) - width, float(level), float(level) + width)
-        low, middle, high = (math.exp(min(max(one, -690.0), 690.0)) if relative else one for one in sides)
+        low, middle, high = (math.exp(min(max(one, -705.0), 705.0)) if relative else one for one in sides)
         rows.append(Row(int(step), float(low), float(middle), float(high)))
     missed = f"which missed its back-test by {abs(told.missed):.1%}"
     said = f"from step {made.last:,} on a forecast by a {told.family}, {missed}"
@@ -253,7 +254,7 @@ def _signs(basis: Basis, draft: _Draft, phases: Sequence[Phase], length: int | N
     progress = next((held for held in draft.signals if held.name.split("/")[0] == "loss"), None)
     name = progress.name if progress is not None else _loss_name(basis)
     yield WarningSign(name, Condition.NOT_FINITE, why="a loss that is no number teaches nothing")
-    yield from _at_the_start(basis, name, progress)
+    yield from _at_the_start(basis, name, progress, length)
     if (
         progress is not None
         and progress.scale is Scale.LOG
@@ -264,7 +265,8 @@ def _signs(basis: Basis, draft: _Draft, phases: Sequence[Phase], length: int | N
         first = max(settled, start.step + (progress.last - start.step) // 10)
         if first < progress.last:
             why = "the loss is higher than when training began"
-            yield WarningSign(name, Condition.ABOVE, ABOVE_START * top, 0, why, first)
+            lasts = round(LASTING * (progress.last - start.step))
+            yield WarningSign(name, Condition.ABOVE, ABOVE_START * top, lasts, why, first)
     if any("grad_norm" in run.series for run in (*basis.healthy, basis.run)):
         why = "gradients that stay infinite mean that no step is taken"
         yield WarningSign("grad_norm", Condition.NOT_FINITE, None, SEARCH_STEPS, why, SEARCH_STEPS)
@@ -283,7 +285,9 @@ def _loss_name(basis: Basis) -> str:
     return "loss"
 
 
-def _at_the_start(basis: Basis, name: str, progress: Held | None) -> Iterator[WarningSign]:
+def _at_the_start(
+    basis: Basis, name: str, progress: Held | None, length: int | None
+) -> Iterator[WarningSign]:
     """What a model that knows nothing loses: it may begin there, and not far above."""
     guessing = baseline.measure(basis.run)
     chance = guessing.chance_loss if isinstance(guessing, baseline.Baseline) else None
@@ -296,7 +300,8 @@ def _at_the_start(basis: Basis, name: str, progress: Held | None) -> Iterator[Wa
         return
     told = guessing.vocabulary or guessing.classes if isinstance(guessing, baseline.Baseline) else None
     why = f"guessing costs {chance:.4g} ({told.dotted} is {told.value})" if told is not None else ""
-    yield WarningSign(name, Condition.ABOVE, START_MARGIN * max(chance, first or 0.0), 0, why)
+    lasts = round(LASTING * (length or 0))
+    yield WarningSign(name, Condition.ABOVE, START_MARGIN * max(chance, first or 0.0), lasts, why)
 
 
 def _look(rates: Held | None, phases: Sequence[Phase], length: int | None) -> Look:

@@ -163,7 +163,7 @@ def _scaled(values: Values, scale: Scale) -> Values:
 
 def _row(step: int, height: float, width: float, scale: Scale) -> Row:
     low, expected, high = (
-        math.exp(min(max(one, -690.0), 690.0)) if scale is Scale.LOG else one
+        math.exp(min(max(one, -705.0), 705.0)) if scale is Scale.LOG else one
         for one in (height - width, float(height), height + width)
     )
     return Row(step, low, expected, high)

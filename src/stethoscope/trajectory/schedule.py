@@ -126,7 +126,8 @@ def _rows(steps: Steps, values: Values, tolerance: float) -> tuple[Row, ...]:
 
 def _row(step: int, value: float, tolerance: float, least: float) -> Row:
     off = max(tolerance * abs(value), least + STRAIGHT * abs(least) / LEAST_TOLERANCE)
-    return Row(step, max(0.0, value - off) if value >= 0.0 else value - off, value, value + off)
+    # A side below zero is kept: cut off, the line to its neighbour would rise above the schedule.
+    return Row(step, value - off, value, value + off)
 
 
 def _corners(x: Values, y: Values, close: float) -> list[int]:
@@ -210,7 +211,7 @@ def _asked_for(kind: str, peak: float, low: float, warm: float, steps: int, wher
     for share in np.linspace(0.0, 1.0, 2 if kind == "constant" else 13):
         value = shapes[kind](float(share))
         off = ASKED_TOLERANCE * peak
-        rows.append(Row(first + round(share * (steps - first)), max(0.0, value - off), value, value + off))
+        rows.append(Row(first + round(share * (steps - first)), value - off, value, value + off))
     return Held("lr", _once(rows), Side.BOTH, exact=True, source=f"asked for in {where}", log_this=LOG_THIS)
 
 

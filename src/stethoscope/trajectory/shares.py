@@ -23,7 +23,9 @@ def in_unit_of(held: Held, series: Series) -> Series:
     """The series in per cent where the band is, and as a fraction where the band is."""
     if not any(_SHARES.fullmatch(part) for part in re.split(r"[/ ]", held.name)):
         return series
-    named = [v for row in held.rows for v in (row.low, row.expected, row.high) if v is not None]
+    # What is expected is a share; the sides of its band may lie beyond 1.
+    expected = [row.expected for row in held.rows if row.expected is not None]
+    named = expected or [v for row in held.rows for v in (row.low, row.high) if v is not None]
     values = series.values[np.isfinite(series.values)]
     if not len(values) or not named:
         return series

@@ -38,24 +38,27 @@ def sections(text: str) -> tuple[Section, ...]:
 
 
 def line_of(text: str, path: tuple[str, ...], key: str = "", number: int = 0) -> int:
-    """The line of a key within a table (of the table's header without one); 1 where it is not found."""
-    for section in sections(text):
-        if section.path == path and section.number == number:
-            return section.first + _offset(section, key)
-    for section in sections(text):  # a table written inside another: signal = { loss = ... }
-        if key and section.path == path[: len(section.path)] and (at := _offset(section, key)):
+    """The line of a key within a table, or of the table itself; 1 where neither is found."""
+    every = sections(text)
+    own = [one for one in every if one.path == path and one.number == number]
+    # A key may be a table of its own, and a table be written inside another: signal = { loss = ... }.
+    within = [one for one in every if one.path == path[: len(one.path)]]
+    for section in [*own, *within] if key else []:
+        if (at := _offset(section, key)) is not None:
             return section.first + at
-    return 1
+    below = [one for one in every if key and one.path == (*path, key)]
+    return next((section.first for section in [*below, *own]), 1)
 
 
-def _offset(section: Section, key: str) -> int:
+def _offset(section: Section, key: str) -> int | None:
+    """How many lines below its first a section has a key."""
     if not key:
         return 0
     names = re.compile(rf"(?<![\w\"'-])(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')\s*[=.]")
     for offset, line in enumerate(section.lines):
         if names.search(_without_comment(line)):
             return offset
-    return 0
+    return None
 
 
 def _without_comment(line: str) -> str:

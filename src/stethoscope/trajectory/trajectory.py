@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
 
@@ -84,8 +85,7 @@ class Held:
     @property
     def reach(self) -> float:
         """How many standard deviations lie between the expected value and the side of the band."""
-        middle = 0.5 + self.confidence / 2.0
-        return normal_quantile(middle) if self.freedom is None else t_quantile(middle, self.freedom)
+        return _reach(self.confidence, self.freedom)
 
     def scaled(self, values: Values) -> Values:
         """Values in the units in which distances are measured."""
@@ -114,6 +114,12 @@ class Held:
     def last(self) -> int:
         """The last named step."""
         return self.rows[-1].step
+
+
+@cache
+def _reach(confidence: float, freedom: float | None) -> float:
+    middle = 0.5 + confidence / 2.0
+    return normal_quantile(middle) if freedom is None else t_quantile(middle, freedom)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ EXPONENTS = np.geomspace(0.06, 2.5, 18)
 OFFSETS = np.concatenate([[0.0], np.geomspace(0.003, 1.0, 9)])  # of the length that was seen
 DECAYS = np.geomspace(0.04, 4.0, 20)  # lengths of a decay, of the length that was seen
 
+REFINED = (0.2, 0.1, 0.05)  # relative: how far apart the shapes of a finer search are
+
 LR_SUM, POWER, DECAY = "power law in the summed learning rate", "power law in steps", "exponential decay"
 
 
@@ -64,14 +66,28 @@ class Curve:
         return np.asarray(design[:, : len(self.linear)] @ self.linear, dtype=np.float64)
 
 
-def fit(family: str, inputs: Inputs, values: Values, relative: bool) -> Curve | None:
-    """The closest curve of a family; `relative` counts distances as factors, for values above zero."""
+def fit(
+    family: str, inputs: Inputs, values: Values, relative: bool, near: Curve | None = None
+) -> Curve | None:
+    """The closest curve of a family; `relative` counts distances as factors, for values above zero.
+
+    Given a curve that it is `near`, only shapes like that one's are tried.
+    """
     length = float((inputs.spent if family == LR_SUM and inputs.spent is not None else inputs.steps)[-1])
     if length <= 0.0 or len(values) < 8:
         return None
-    shapes = np.array(
-        [(d, 0.0) for d in DECAYS] if family == DECAY else list(product(EXPONENTS, OFFSETS)), dtype=np.float64
-    )
+    found = _closest(family, inputs, values, relative, _shapes(family, near), length)
+    if found is None or near is not None:
+        return found
+    for apart in REFINED:
+        finer = _closest(family, inputs, values, relative, _around(found, apart), length)
+        found = finer if finer is not None and finer.loss < found.loss else found
+    return found
+
+
+def _closest(
+    family: str, inputs: Inputs, values: Values, relative: bool, shapes: Values, length: float
+) -> Curve | None:
     designs = _design(family, inputs, shapes, length)
     best: Curve | None = None
     for used in _combinations(family, inputs):
@@ -87,6 +103,31 @@ def fit(family: str, inputs: Inputs, values: Values, relative: bool) -> Curve | 
         if best is None or penalised < best.loss:
             best = Curve(family, float(shapes[at, 0]), float(shapes[at, 1]), whole, penalised, length)
     return best
+
+
+def _shapes(family: str, near: Curve | None) -> Values:
+    """The exponents and offsets that are tried, one pair a row."""
+    if family == DECAY:
+        return np.stack([DECAYS, np.zeros(len(DECAYS))], axis=1)
+    exponents, offsets = EXPONENTS, OFFSETS
+    if near is not None:
+        exponents = _neighbours(exponents, near.shape, 4)
+        offsets = _neighbours(offsets, near.offset, 2)
+    return np.array(list(product(exponents, offsets)), dtype=np.float64)
+
+
+def _around(curve: Curve, apart: float) -> Values:
+    """Shapes a little smaller and larger than those of a curve."""
+    factors = np.exp(apart * np.array([-1.0, -0.5, 0.0, 0.5, 1.0]))
+    if curve.family == DECAY:
+        return np.stack([curve.shape * factors, np.zeros(len(factors))], axis=1)
+    offsets = max(curve.offset, float(OFFSETS[1]) / 2.0) * np.exp(3.0 * apart * np.linspace(-1.0, 1.0, 5))
+    return np.array(list(product(curve.shape * factors, [curve.offset, *offsets])), dtype=np.float64)
+
+
+def _neighbours(grid: Values, value: float, reach: int) -> Values:
+    at = int(np.argmin(np.abs(grid - value)))
+    return grid[max(0, at - reach) : at + reach + 1]
 
 
 def _design(family: str, inputs: Inputs, shapes: Values, length: float) -> Cube:

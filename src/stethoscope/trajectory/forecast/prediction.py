@@ -122,7 +122,7 @@ def _by_noise(curve: Curve, known: Inputs, y: Values, ahead: Inputs, relative: b
     made = []
     for _ in range(DRAWS):
         drawn = middle + _drawn(left, block, rng)
-        again = fit(curve.family, known, np.exp(drawn) if relative else drawn, relative)
+        again = fit(curve.family, known, np.exp(drawn) if relative else drawn, relative, curve)
         if again is not None:
             made.append(_scaled(again.at(ahead), relative))
     if len(made) < DRAWS // 2:
