@@ -21,6 +21,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
+        Evidence("rate-written-over", DECISIVE, "every round replaces the rate by a number of the code"),
         Evidence("setting-only-switches", DECISIVE, "the source takes another number for it"),
         Evidence("decay-left-out", DECISIVE, "the optimizer in use is made without it"),
         Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),

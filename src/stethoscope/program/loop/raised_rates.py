@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from functools import partial
 
 from stethoscope.program.loop.hand_made_rates import followed
-from stethoscope.program.loop.rate_courses import Course, courses_by_hand
+from stethoscope.program.loop.known_numbers import known_number
+from stethoscope.program.loop.parameter_owners import holders
+from stethoscope.program.loop.rate_courses import Course, courses_by_hand, is_rate_of_group
+from stethoscope.program.loop.replaced_rates import is_named_rate
+from stethoscope.program.loop.rounds_made import innermost, rounds_made
 from stethoscope.program.loop.schedules import GAMMA
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Assignment, Call
 from stethoscope.program.walk.execution import Execution
-from stethoscope.program.walk.values import Constant, Items, Site, Value
+from stethoscope.program.walk.values import Applied, Constant, Items, Site, Value
 
 STEPPED = frozenset({"StepLR", "MultiStepLR"})  # ExponentialLR above one is how one looks for a rate
 POINTS = 80  # rounds at which a schedule is tried
@@ -26,6 +30,7 @@ LONGEST = 1_000_000  # rounds that a course may have
 FIRST_PART = 0.1  # of the course, in which a rate may be raised to begin with
 TIMES = 1.9  # what came before, from one round to the next
 ABOVE = 1.5  # of the rate that was asked for
+UNFREEZING = frozenset({"requires_grad_", "unfreeze", "add_param_group", "unfreeze_backbone"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +52,7 @@ def raised_rates(loop: TrainingLoop) -> Iterator[RaisedRate]:
             yield from _by_function(loop, event)
         elif isinstance(event, Assignment):
             yield from _by_base(loop, event)
+            yield from _by_number(loop, event)
     yield from _by_hand(loop)
 
 
@@ -84,6 +90,51 @@ def _is_under_way(loop: TrainingLoop, event: Assignment) -> bool:
     place = {id(one): position for position, one in enumerate(loop.trace.events)}
     trained = [place[id(move.event)] for move in (*loop.before, *loop.moves) if move.updates]
     return bool(trained) and min(trained) < place[id(event)]
+
+
+# A number that is written over a rate
+
+
+def _by_number(loop: TrainingLoop, event: Assignment) -> Iterator[RaisedRate]:
+    """`if step == 5000: group["lr"] = 0.5`, where the optimizer was made with far less."""
+    if event.operator or not (is_rate_of_group(event.target) or _is_rate_kept(event)):
+        return
+    written, asked = known_number(loop.run, event.value), _highest_rate(loop)
+    if written is None or asked is None or written <= TIMES * asked:
+        return
+    at = _asked_at(loop, event)
+    scope = innermost(loop, event)
+    rounds = rounds_made(loop, scope) if scope is not None else None
+    if at is not None and rounds is not None and at > FIRST_PART * rounds:
+        shown = f"{ast.unparse(event.target)} is set to {written:g}, and was asked for as {asked:g}"
+        yield RaisedRate(event.site, written / asked, shown, at)
+
+
+def _is_rate_kept(event: Assignment) -> bool:
+    return isinstance(event.target, ast.Attribute) and is_named_rate(event.target)
+
+
+def _highest_rate(loop: TrainingLoop) -> float | None:
+    """The highest rate that an optimizer of the walk was made with, where all are known."""
+    rates = [known_number(loop.run, one.call.argument(1, "lr")) for one in holders(loop.trace)]
+    known = [rate for rate in rates if rate is not None]
+    return max(known) if known and len(known) == len(rates) else None
+
+
+def _asked_at(loop: TrainingLoop, event: Assignment) -> int | None:
+    """The round that a condition around an event waits for; parts that are let go there begin anew."""
+    for scope in event.scopes():
+        value = scope.value
+        if scope.kind != "if" or not scope.arm or not isinstance(value, Applied):
+            continue
+        if value.callee not in {"==", ">", ">="} or isinstance(value.args[0], Constant):
+            continue
+        inside = (one for one in loop.events if any(other is scope for other in one.scopes()))
+        if any(isinstance(one, Call) and one.name in UNFREEZING for one in inside):
+            return None
+        at = known_number(loop.run, value.args[1])
+        return int(at) if at is not None else None
+    return None
 
 
 # A function of the round
