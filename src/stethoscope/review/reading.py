@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from types import ModuleType
 
 from stethoscope.discovery import modules_in
@@ -16,19 +17,22 @@ from stethoscope.run import Where
 
 MOST_PROPOSALS = 500  # a document that proposes more is a settings file or a log
 MOST_UNPARSED = 500
+MOST_LINES = 200_000  # more than anybody writes
 FEWEST_WORDS = 4  # of a sentence that says something
 
 
 def read_document(text: str, file: str) -> Reading:
     """Everything a document says, in the order of its lines."""
-    parts = parts_of(text)
+    cut = _end_of_line(text, MOST_LINES)
+    parts = parts_of(text[:cut])
     proposals: list[Proposal] = []
     seen: list[Observation] = []
     unparsed: list[Unparsed] = []
-    notes: list[str] = []
+    notes = [f"{file}: only its first {MOST_LINES:,} lines were read"] if cut < len(text) else []
     for part in parts:
-        measured = list(observations(part))
-        wanted = _without_measured([p for form in _forms() for p in form.read(part)], measured)
+        measured = list(islice(observations(part), MOST_PROPOSALS + 1))
+        every = (proposal for form in _forms() for proposal in form.read(part))
+        wanted = _without_measured(islice(every, 4 * MOST_PROPOSALS), measured)
         seen += measured
         proposals += wanted
         if part.kind is PartKind.PROSE and not wanted and not measured:
@@ -44,6 +48,16 @@ def read_document(text: str, file: str) -> Reading:
     if len(unparsed) > MOST_UNPARSED:
         notes.append(f"{len(unparsed) - MOST_UNPARSED:,} further sentences of {file} are not listed")
     return Reading(file, placed, told, tuple(unparsed[:MOST_UNPARSED]), prose, tuple(notes))
+
+
+def _end_of_line(text: str, number: int) -> int:
+    """The offset behind a line; that of the end where there are fewer."""
+    at = -1
+    for _ in range(number):
+        at = text.find("\n", at + 1)
+        if at < 0:
+            return len(text)
+    return at
 
 
 @cache

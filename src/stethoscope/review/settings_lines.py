@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 
 import yaml
 
+from stethoscope.errors import UnreadableFile
+from stethoscope.recipe import read_settings
 from stethoscope.review.intent import NEW, OLD, intent, marked
 from stethoscope.review.parts import Line
 from stethoscope.review.values import value_of
+from stethoscope.run import Setting
 
 _YAML = re.compile(r"""^(\s*)((?:-\s+)*)["']?([A-Za-z_][\w.\-/@]*)["']?\s*:(?:\s+(.*))?$""")
 _JSON = re.compile(r"""^(\s*)[{\s]*"([^"]{1,80})"\s*:\s*(.*?)\s*,?\s*$""")
@@ -53,6 +56,8 @@ _TAKES_SETTINGS = re.compile(
 _PYTHON = frozenset({"python", "py", "python3"})
 _KEPT_COMMENT = 3  # words at the head of a comment that may say "before" or "after"
 _MOST = 2000  # settings of one block
+_MOST_OF_PYTHON = 5000  # lines that are parsed
+_DEEPEST = 30  # sections inside each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,9 @@ class Written:
 def settings_in(lines: Sequence[Line], syntax: str) -> list[Written]:
     """The settings of a block, in the order of its lines."""
     sections = _sections(lines)
-    found: Iterable[Written] | None = _python(lines) if syntax in _PYTHON else None
+    is_short = len(lines) <= _MOST_OF_PYTHON
+    found: Iterable[Written] | None = _python(lines) if syntax in _PYTHON and is_short else None
+    found = _json(lines) if syntax == "json" and is_short else found
     if found is None:
         found = _by_line(lines)
         if syntax in _PYTHON:  # damaged source: only what is surely a value
@@ -89,7 +96,7 @@ def settings_in(lines: Sequence[Line], syntax: str) -> list[Written]:
 
 def looks_like_settings(lines: Sequence[Line]) -> bool:
     """Whether most lines of an unnamed block are settings."""
-    full = [line for line in lines if line.text.strip() and not _COMMENT.match(line.text)]
+    full = [line for line in lines[:_MOST] if line.text.strip() and not _COMMENT.match(line.text)]
     fits = [line for line in full if _is_setting(line.text)]
     return len(fits) > 0 and len(fits) >= 0.6 * len(full)
 
@@ -130,6 +137,8 @@ def _by_line(lines: Sequence[Line]) -> list[Written]:
         text = line.text.rstrip()
         if not text.strip() or _COMMENT.match(text):
             continue
+        if len(found) > _MOST:
+            break
         section = _SECTION.match(text)
         if section:
             table, open_keys = tuple(section[1].replace('"', "").split(".")), []
@@ -164,7 +173,8 @@ def _of_line(line: Line, table: tuple[str, ...], open_keys: list[tuple[int, str]
     if value in {"", "{", "[", "|", ">", "{}"} or (
         json and value.startswith("{") and not value.endswith("}")
     ):
-        open_keys.append((depth, key))
+        if len(open_keys) < _DEEPEST:
+            open_keys.append((depth, key))
         return None
     path = (*table, *(name for _, name in open_keys), *key.split("."))
     return _written(line, path, value, remark)
@@ -219,6 +229,27 @@ def _flags(line: Line) -> Iterator[Written]:
     for _, name, value in sorted(taken):
         path = tuple(name.replace("/", ".").split("."))
         yield _written(line, path, value.strip("\"'"), remark)
+
+
+def _json(lines: Sequence[Line]) -> list[Written] | None:
+    """The values of a whole JSON document; None for what is none, such as one with comments."""
+    try:
+        settings = read_settings("\n".join(line.text for line in lines), "", "json", lines[0].number)
+    except UnreadableFile:
+        return None
+    values: dict[tuple[str, ...], list[Setting]] = {}
+    for setting in settings:
+        names = tuple(part for part in setting.key if isinstance(part, str))
+        values.setdefault(names, []).append(setting)
+    texts = {line.number: line for line in lines}
+    found = []
+    for path, members in values.items():
+        first = members[0]
+        is_list = isinstance(first.key[-1], int) if first.key else True
+        value = f"[{', '.join(one.text for one in members)}]" if is_list else first.text
+        if path and first.where.line in texts:
+            found.append(_written(texts[first.where.line], path, value, ""))
+    return found
 
 
 # --- Python ---------------------------------------------------------------------------------------------

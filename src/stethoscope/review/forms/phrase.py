@@ -93,10 +93,11 @@ _MUST_BY = re.compile(
     r"\s+(?:by\s+)?(?:a factor of\s+)?(?P<by>\d+(?:\.\d+)?)\s*(?:x\b|×|times\b)",
     re.IGNORECASE,
 )
+_ASKED = r"(?:^|[.:;,!?]\s|\b(?:to|should|must|could|please|just|then|or|and|would|can|instead|i'd)\s)\W*"
 _PRECISION = re.compile(
-    r"\b(?:use|using|switch(?:ing)? to|try|move to|go to|go with|train(?:ing)? in|run(?:ning)? "
-    r"in)\s+(?:full |mixed )?"
-    r"(?P<new>bf16|bfloat16|fp32|float32|fp16|float16)\b(?!-)",
+    rf"(?:{_ASKED}(?:use|try|train in|run in)"
+    r"|\b(?:switch(?:ing)?|mov(?:e|ing)|chang(?:e|ing)|go) to|\bgo with)\s+"
+    r"(?:full |mixed )?(?P<new>bf16|bfloat16|fp32|float32|fp16|float16)\b(?!-)",
     re.IGNORECASE,
 )
 _OFF = re.compile(r"disabl|off|deactiv|deaktiv", re.IGNORECASE)
