@@ -10,7 +10,8 @@ import pytest
 from stethoscope.prescription.applying.copies import copies, corrected_config, write_into
 from stethoscope.prescription.applying.plan import Reason, planned
 from stethoscope.prescription.applying.project import is_inside, project_around
-from stethoscope.prescription.originals import original_of
+from stethoscope.prescription.edits.diff import spliced
+from stethoscope.prescription.originals import Original, original_of
 from stethoscope.prescription.remedy import UNPROVED, Edit
 from stethoscope.run import ConfigFile, Level, Program, Recipe, Run, Source, Splice
 
@@ -176,25 +177,45 @@ def trained(tmp_path: Path) -> Run:
     return Run(str(home), "out", recipe=run.recipe, program=run.program)
 
 
+def changed(run: Run, text: str = YAML) -> Original | None:
+    """The original of the run's copy, with another rate."""
+    copy = str(Path(run.path) / "c.yml")
+    return original_of(copy, text, [Splice(copy, 4, 5, "3")], run)
+
+
 def test_the_copy_that_a_run_keeps_leads_to_its_original(trained: Run) -> None:
-    copy = str(Path(trained.path) / "c.yml")
-    original = original_of(copy, YAML, trained)
+    original = changed(trained)
     assert original is not None
-    assert Path(original) == Path(trained.path).parent / "c.yml"
+    assert Path(original.file) == Path(trained.path).parent / "c.yml"
+    assert spliced(original.text, original.splices) == "lr: 3\nsteps: 2\n"
 
 
-def test_an_original_that_says_something_else_is_none(trained: Run) -> None:
-    (Path(trained.path).parent / "c.yml").write_text("lr: 5\n")
-    assert original_of(str(Path(trained.path) / "c.yml"), YAML, trained) is None
+def test_an_original_that_has_other_lines_by_now_is_changed_at_the_same_setting(trained: Run) -> None:
+    (Path(trained.path).parent / "c.yml").write_text("# new\nsteps: 9\nlr: 1 # still\n")
+    original = changed(trained)
+    assert original is not None
+    assert spliced(original.text, original.splices) == "# new\nsteps: 9\nlr: 3 # still\n"
+
+
+def test_a_setting_that_was_changed_since_is_left_as_it_is(trained: Run) -> None:
+    (Path(trained.path).parent / "c.yml").write_text("lr: 3\nsteps: 2\n")
+    original = changed(trained)
+    assert original is not None
+    assert original.splices == ()
+
+
+def test_an_original_without_the_setting_is_none(trained: Run) -> None:
+    (Path(trained.path).parent / "c.yml").write_text("steps: 5\n")
+    assert changed(trained) is None
 
 
 def test_of_two_originals_neither_is_taken(trained: Run) -> None:
     other = Path(trained.path).parent / "configs"
     other.mkdir()
     (other / "c.yml").write_text(YAML)
-    assert original_of(str(Path(trained.path) / "c.yml"), YAML, trained) is None
+    assert changed(trained) is None
 
 
 def test_a_file_of_the_project_is_its_own_original(tmp_path: Path) -> None:
     run = project(tmp_path)
-    assert original_of(str(tmp_path / "c.yml"), YAML, run) is None
+    assert changed(run) is None

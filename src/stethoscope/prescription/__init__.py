@@ -118,22 +118,27 @@ def _edited(
         by_file[splice.file].append(splice)
     for file, of_file in by_file.items():
         read = text_of(file, run)
-        original = original_of(file, read.text, run) if read.kind == "config" and not read.dumped else None
-        shown = diff(original or file, read.text, spliced(read.text, of_file))
+        original = original_of(file, read.text, of_file, run) if read.kind == "config" else None
+        shown_in, text, made = (
+            (original.file, original.text, original.splices)
+            if original
+            else (file, read.text, tuple(of_file))
+        )
+        shown = diff(shown_in, text, spliced(text, made))
         if shown:
             proof = _proof(name, remedy, run)
-            level = _level(remedy.level, proof)
             yield Edit(
                 name,
                 (cause.name,),
-                original or file,
+                shown_in,
                 read.kind,
-                level,
+                _level(remedy.level, proof),
                 shown,
                 proof,
                 read.maintained or original is not None,
-                tuple(of_file),
+                made,
                 file,
+                text,
             )
 
 

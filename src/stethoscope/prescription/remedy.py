@@ -44,7 +44,8 @@ class Remedy:
 class Edit:
     """A remedy applied to one file, as a unified diff and as the splices in the text that was read.
 
-    `read_from` is the file that the text was read from, where that is the run's own copy of `file`.
+    `read_from` is the file that the run was read from, which may be its own copy of `file`; `text` is what
+    the splices count in.
     """
 
     remedy: str
@@ -57,6 +58,7 @@ class Edit:
     maintained: bool = True
     splices: tuple[Splice, ...] = ()
     read_from: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,9 @@ def _resume(resume: Resume | None) -> Iterator[Line]:
     known = "How that is known: " if resume.command is not None else ""
     yield Line(Text(known + one_line(resume.how)) + address(resume.where), indent=2, hang=2)
     if resume.loses:
-        yield Line(Text(f"It loses: {'; '.join(one_line(loss) for loss in resume.loses)}"), indent=2, hang=2)
+        yield Line(
+            Text(f"A resume loses: {'; '.join(one_line(loss) for loss in resume.loses)}"), indent=2, hang=2
+        )
 
 
 def _ladder(rungs: Sequence[Rung]) -> Iterator[Line]:

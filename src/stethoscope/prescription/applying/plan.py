@@ -174,8 +174,9 @@ def _change(part: Edit, splices: Mapping[Splice, str], run: Run) -> FileChange:
     file, read_from = part.file, part.read_from or part.file
     read = text_of(read_from, run)
     path = Path(os.path.realpath(file))
-    before = read.text.encode() if read.dumped else _content(path, file)
-    after = rewritten(before, read.text, tuple(splices), file)
+    text = part.text or read.text
+    before = text.encode() if read.dumped else _content(path, file)
+    after = rewritten(before, text, tuple(splices), file)
     must_read(after, file, _syntax(read_from, run))
     return FileChange(path, file, before, after, tuple(dict.fromkeys(splices.values())))
 
