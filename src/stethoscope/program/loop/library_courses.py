@@ -19,6 +19,7 @@ ARGUMENTS: Mapping[str, Mapping[str, tuple[int, float | None]]] = {
     "LinearLR": {"start_factor": (1, 1 / 3), "end_factor": (2, 1.0), "total_iters": (3, 5.0)},
     "ConstantLR": {"factor": (1, 1 / 3), "total_iters": (2, 5.0)},
     "PolynomialLR": {"total_iters": (1, 5.0), "power": (2, 1.0)},
+    "StepLR": {"step_size": (1, None), "gamma": (2, 0.1)},
     "OneCycleLR": {"total_steps": (2, None), "pct_start": (5, 0.3)},
     "get_linear_schedule_with_warmup": {"num_warmup_steps": (1, None), "num_training_steps": (2, None)},
     "get_cosine_schedule_with_warmup": {"num_warmup_steps": (1, None), "num_training_steps": (2, None)},
@@ -33,6 +34,8 @@ def library_course(run: Execution, made: Value) -> Share | None:
     kind = made.callee.rpartition(".")[2]
     if kind == "SequentialLR":
         return _in_sequence(run, made)
+    if kind == "MultiStepLR":
+        return _at_milestones(run, made)
     taken = _taken(run, kind, made) if kind in ARGUMENTS else None
     form = FORMS[kind] if taken is not None else None
     return (lambda at: form(taken, at)) if form is not None and taken is not None else None
@@ -67,6 +70,17 @@ def _in_sequence(run: Execution, made: Applied) -> Share | None:
     return at
 
 
+def _at_milestones(run: Execution, made: Applied) -> Share | None:
+    """One share less behind each milestone."""
+    limits = made.keywords.get("milestones") or _at(made.args, 1)
+    gamma = made.keywords.get("gamma") or _at(made.args, 2)
+    milestones = known_numbers(run, limits)
+    factor = known_number(run, gamma) if gamma is not None else 0.1
+    if not milestones or factor is None:
+        return None
+    return lambda at: float(factor ** sum(at >= milestone for milestone in milestones))
+
+
 def _at(values: Sequence[Value], position: int) -> Value | None:
     return values[position] if position < len(values) else None
 
@@ -87,6 +101,10 @@ def _constant(taken: Taken, at: int) -> float:
 def _polynomial(taken: Taken, at: int) -> float:
     left = 1.0 - min(1.0, at / max(1.0, taken["total_iters"]))
     return float(left ** taken["power"])
+
+
+def _staircase(taken: Taken, at: int) -> float:
+    return float(taken["gamma"] ** (at // max(1.0, taken["step_size"])))
 
 
 def _one_cycle(taken: Taken, at: int) -> float | None:
@@ -118,6 +136,7 @@ FORMS: Mapping[str, Callable[[Taken, int], float | None]] = {
     "LinearLR": _line,
     "ConstantLR": _constant,
     "PolynomialLR": _polynomial,
+    "StepLR": _staircase,
     "OneCycleLR": _one_cycle,
     "get_linear_schedule_with_warmup": _warmed_line,
     "get_cosine_schedule_with_warmup": _warmed_cosine,
