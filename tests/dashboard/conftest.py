@@ -22,7 +22,7 @@ from stethoscope.dashboard.following import Look
 from stethoscope.dashboard.gate import Keys
 from stethoscope.dashboard.houses import house_at, number_of
 from stethoscope.dashboard.joined.finding import Memory, find
-from stethoscope.dashboard.joined.summaries import Shelf, of_diagnosis
+from stethoscope.dashboard.joined.summaries import nowhere, summary_of
 from stethoscope.dashboard.register import Register
 from stethoscope.diagnose import diagnose
 from stethoscope.report.html.page import content
@@ -67,7 +67,7 @@ class StandingStill:
         diagnosis = diagnose(path)
         report = content(diagnosis)
         shown = Shown(report.title, blocks_of(report.markup), report.data["charts"])  # type: ignore[arg-type]
-        return Still(Look(shown, of_diagnosis(diagnosis)))
+        return Still(Look(shown, summary_of(diagnosis, path)))
 
     def close(self) -> None:
         """There is nothing to end."""
@@ -83,7 +83,7 @@ class Asked:
 
     def look(self) -> None:
         """Let the scout go through the folder once."""
-        self.dashboard.register.found(find(self.folder, Memory()))
+        self.dashboard.register.found(find(self.folder, self.dashboard.house.shown, Memory()))
 
     def post(self, path: str, told: Any, **headers: str) -> Any:
         own = {"origin": "http://127.0.0.1", "x-stethoscope": self.dashboard.keys.csrf}
@@ -103,7 +103,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Asked]]:
         home = folder or tmp_path / "runs"
         home.mkdir(exist_ok=True)
         house, keys, here = house_at(str(home)), Keys(TOKEN), Here()
-        register = Register(house, here, Shelf(), at_once=100)
+        register = Register(house, here, nowhere, at_once=100)
         dashboard = Dashboard(house, keys, register, here, StandingStill(), (), read_only)
         made.append(dashboard)
         client = TestClient(application(dashboard), base_url="http://127.0.0.1", raise_server_exceptions=True)

@@ -124,7 +124,7 @@ def test_a_run_that_cannot_be_read_is_a_row_that_says_so(tmp_path: Path, serving
     asked = serving()
     (home / "train.csv").unlink()
     (row,) = examined(asked)
-    assert row["verdict"] == "failed"
+    assert row["verdict"] == "unreadable"
     assert row["error"]
     assert asked.client.get("/").status_code == 200
 

@@ -11,7 +11,7 @@ from stethoscope.dashboard.crew import Crew
 from stethoscope.dashboard.following import Followed, Following
 from stethoscope.dashboard.gate import Keys
 from stethoscope.dashboard.houses import House
-from stethoscope.dashboard.joined.summaries import Shelf
+from stethoscope.dashboard.joined.summaries import IndexWriter
 from stethoscope.dashboard.pages.frame import Frame
 from stethoscope.dashboard.register import Register, Row
 from stethoscope.dashboard.scout import Scout
@@ -77,11 +77,12 @@ class Dashboard:
             one.close()
 
 
-def opened(house: House, keys: Keys, read_only: bool = False, shelf: Shelf | None = None) -> Dashboard:
+def opened(house: House, keys: Keys, read_only: bool = False) -> Dashboard:
     """A dashboard with its processes: one looks for runs, some examine them, some answer pages."""
     background = max(1, sensible_jobs() - 1)
     crew = Crew(background)
-    register = Register(house, crew, shelf or Shelf(), at_once=2 * background)
-    scout = Scout(house.root, register.found, register.trouble)
+    writer = IndexWriter()
+    register = Register(house, crew, writer.keep, at_once=2 * background)
+    scout = Scout(house, register.found, register.trouble)
     desk = Crew(AT_THE_DESK, niceness=0)
-    return Dashboard(house, keys, register, desk, Following(), (scout, crew), read_only)
+    return Dashboard(house, keys, register, desk, Following(), (scout, crew, writer), read_only)

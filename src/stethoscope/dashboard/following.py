@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 
 from stethoscope.dashboard.changes import Json, Shown, blocks_of
 from stethoscope.dashboard.crew import context, ended, prepare
-from stethoscope.dashboard.joined.summaries import Summary, of_diagnosis
+from stethoscope.dashboard.joined.summaries import Summary, summary_of
 from stethoscope.report.clean_text import one_line
 from stethoscope.report.html.page import content
 from stethoscope.watching import spoken
@@ -129,7 +129,10 @@ def _follow(path: str, line: Connection) -> None:
                 report = content(drawn)
                 charts = report.data["charts"]
                 assert isinstance(charts, list)
-                shown, summary = Shown(report.title, blocks_of(report.markup), charts), of_diagnosis(drawn)
+                shown, summary = (
+                    Shown(report.title, blocks_of(report.markup), charts),
+                    summary_of(drawn, path),
+                )
             look = Look(Shown(shown.title, shown.blocks, shown.charts, _status(state, watch.over)), summary)
             if look != last:
                 line.send(look)

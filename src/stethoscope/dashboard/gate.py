@@ -127,7 +127,7 @@ class _Asked:
         self.scope = scope
         self.method: str = scope["method"]
         self.address: bytes = (scope.get("raw_path") or b"") + b"?" + scope["query_string"]
-        self.query = dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50))
+        self.query: dict[str, str] = dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50))
 
     def one(self, name: bytes) -> bytes | None:
         """The value of a header."""
@@ -165,7 +165,7 @@ class _Asked:
             jar = SimpleCookie((self.one(b"cookie") or b"").decode("latin-1"))
         except CookieError:
             return None
-        return jar[cookie].value if cookie in jar else None
+        return str(jar[cookie].value) if cookie in jar else None
 
 
 def _elsewhere(asked: _Asked) -> str:

@@ -1,12 +1,9 @@
-"""What the process that all others are forked from imports: every rule, cause and reader, once for all."""
+"""What the process that all others are forked from imports: everything that a report needs, once for all."""
 
 from __future__ import annotations
 
-from stethoscope import causes, findings, logs
-from stethoscope.dashboard import following
+from stethoscope.dashboard import following, scout
 from stethoscope.dashboard.joined import summaries
+from stethoscope.triage import preloaded
 
-__all__ = ["following", "summaries"]
-
-for everything in (logs.formats, findings.catalogue, causes.catalogue):
-    everything()
+__all__ = ["following", "preloaded", "scout", "summaries"]

@@ -11,7 +11,7 @@ from stethoscope.dashboard.register import Row, State
 
 PER_PAGE = 100
 MOST_TEXT = 200
-FAILED, WAITING, GOING = "failed", "waiting", "going"
+FAILED, WAITING = "unreadable", "waiting"
 VERDICTS = ("sick", "at-risk", "unknown", "healthy", FAILED, WAITING)
 ORDERS = ("help", "newest", "name")
 # Who needs help: something is surely wrong, perhaps, nobody could look, nobody has looked, nothing is.
@@ -125,7 +125,7 @@ def _order(order: str, now: float) -> Callable[[Row], tuple[object, ...]]:
 
 def _urgency(row: Row) -> int:
     verdict = verdict_of(row)
-    if verdict == "unknown" and row.summary is not None and not row.summary.findings:
+    if verdict == "unknown" and row.summary is not None and not row.summary.symptoms:
         return NOTHING_FOUND
     return URGENCY.get(verdict, NOTHING_FOUND)
 

@@ -7,6 +7,7 @@ whoever watches it.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -17,8 +18,17 @@ from typing import TYPE_CHECKING
 
 from stethoscope.dashboard.houses import House, number_of
 from stethoscope.dashboard.joined.finding import Found, FoundRun, Stamp
-from stethoscope.dashboard.joined.summaries import Shelf, Summary, summarised
+from stethoscope.dashboard.joined.summaries import (
+    UNREADABLE,
+    Keep,
+    Outcome,
+    Patient,
+    Summary,
+    examined,
+    failed,
+)
 from stethoscope.errors import StethoscopeError
+from stethoscope.signals.ending import STILL_RUNNING, UNKNOWN
 
 if TYPE_CHECKING:
     from stethoscope.dashboard.dashboard import Answering
@@ -27,6 +37,7 @@ TICK_SECONDS = 0.25
 REST_SECONDS = 10.0  # between two examinations of a run that keeps changing ...
 REST_FACTOR = 20.0  # ... or so many times as long as the last one took
 LIMIT_SECONDS = 120.0  # for one run; the largest logs take a minute
+GRACE_SECONDS = 10.0  # beyond its limit, in which a run may still end by itself
 WARM_SECONDS = 10 * 60.0  # since the last line of a log; a run that is silent for longer is not going on
 
 
@@ -40,26 +51,32 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run of the list. `stamp` is how its files are, `examined` how they were when it was examined."""
+    """A run of the list. `stamp` is how its files are, `examined` how they were when it was examined.
+
+    `own` are its logs where other runs lie below it; `others` are runs that are kept in the same folder.
+    """
 
     number: str
     inside: str
     stamp: Stamp
     written: float
+    own: tuple[str, ...] = ()
+    index_state: str = ""
     summary: Summary | None = None
     examined: Stamp | None = None
     again_at: float = 0.0
+    others: tuple[str, ...] = ()
 
     @property
     def state(self) -> State:
         """Waiting, examined, or why not."""
         if self.summary is None:
             return State.WAITING
-        return State.FAILED if self.summary.error else State.EXAMINED
+        return State.FAILED if self.summary.verdict == UNREADABLE else State.EXAMINED
 
     def goes_on(self, now: float) -> bool:
         """Whether the run is still being written to."""
-        over = self.summary is not None and not self.summary.may_go_on
+        over = self.summary is not None and self.summary.ended not in {"", STILL_RUNNING, UNKNOWN}
         return not over and now - self.written < WARM_SECONDS
 
 
@@ -77,15 +94,16 @@ class Progress:
 class Register:
     """Every run, safe to ask from any thread. `version` changes with whatever there is to see."""
 
-    def __init__(self, house: House, crew: Answering, shelf: Shelf, at_once: int) -> None:
+    def __init__(self, house: House, crew: Answering, keep: Keep, at_once: int) -> None:
         self.house = house
         self.version = 0
         self.documents: dict[str, str] = {}
         self.trials: dict[str, str] = {}
-        self._crew, self._shelf, self._at_once = crew, shelf, at_once
+        self._crew, self._keep, self._at_once = crew, keep, at_once
         self._rows: dict[str, Row] = {}
-        self._asked: dict[str, tuple[Future[Summary], float]] = {}
-        self._looked, self._trouble, self._notes = False, "", ()
+        self._asked: dict[str, tuple[Future[Outcome], float]] = {}
+        self._looked, self._trouble = False, ""
+        self._notes: tuple[str, ...] = ()
         self._lock = threading.RLock()
         self._closed = threading.Event()
         threading.Thread(target=self._tick, daemon=True).start()
@@ -116,7 +134,8 @@ class Register:
             before, self._rows = self._rows, {}
             for run in found.runs:
                 number = number_of("run", run.inside)
-                self._rows[number] = self._met(before.get(number), number, run)
+                self._rows[number] = row = self._met(before.get(number), number, run)
+                self._meet_others(row, before)
             self.documents = {number_of("document", one): one for one in found.documents}
             self.trials = {number_of("trial", one): one for one in found.trials}
             self._looked, self._trouble, self._notes = True, "", found.notes
@@ -145,10 +164,18 @@ class Register:
 
     def _met(self, known: Row | None, number: str, run: FoundRun) -> Row:
         if known is not None:
-            return replace(known, stamp=run.stamp, written=run.written)
-        kept = self._shelf.kept(run.inside, run.stamp)
-        examined = run.stamp if kept is not None else None
-        return Row(number, run.inside, run.stamp, run.written, kept, examined)
+            return replace(known, stamp=run.stamp, written=run.written, own=run.own, index_state=run.state)
+        # A run that was going on may have ended without writing anything.
+        is_valid = run.known is not None and not run.known.going
+        seen = run.stamp if is_valid else None
+        return Row(number, run.inside, run.stamp, run.written, run.own, run.state, run.known, seen)
+
+    def _meet_others(self, row: Row, before: dict[str, Row]) -> None:
+        """Rows for the other runs that are kept in a run's folder."""
+        for inside in row.others:
+            number = number_of("run", inside)
+            known = before.get(number) or Row(number, inside, row.stamp, row.written)
+            self._rows[number] = replace(known, stamp=row.stamp, written=row.written)
 
     def _tick(self) -> None:
         while not self._closed.wait(TICK_SECONDS):
@@ -171,35 +198,40 @@ class Register:
         try:
             path = str(self.house.path(row.inside))
         except StethoscopeError as problem:
-            self._note(row.number, row.stamp, Summary(error=str(problem)), 0.0)
+            self._note(row, failed(row.inside, str(problem)), 0.0)
             return
-        answer = self._crew.ask(summarised, path, seconds=LIMIT_SECONDS, rank=-row.written)
+        patient, limit = Patient(path, row.own), LIMIT_SECONDS + GRACE_SECONDS
+        answer = self._crew.ask(examined, patient, LIMIT_SECONDS, seconds=limit, rank=-row.written)
         self._asked[row.number] = (answer, time.monotonic())
-        answer.add_done_callback(self._hears(row.number, row.stamp))
+        answer.add_done_callback(self._hears(row, path))
 
-    def _hears(self, number: str, stamp: Stamp) -> Callable[[Future[Summary]], None]:
-        def heard(answer: Future[Summary]) -> None:
+    def _hears(self, asked: Row, path: str) -> Callable[[Future[Outcome]], None]:
+        def heard(answer: Future[Outcome]) -> None:
             with self._lock:
-                _, began = self._asked.pop(number, (answer, time.monotonic()))
+                _, began = self._asked.pop(asked.number, (answer, time.monotonic()))
             try:
-                summary = answer.result()
+                outcome = answer.result()
             except CancelledError:
                 return
             except Exception as problem:
-                summary = Summary(error=str(problem))
-            self._note(number, stamp, summary, time.monotonic() - began)
+                outcome = failed(path, str(problem))
+            self._note(asked, outcome, time.monotonic() - began)
+            if outcome.summary.verdict != UNREADABLE and asked.index_state:
+                self._keep((os.path.abspath(path), asked.index_state, outcome.summary))
             self._ask()
 
         return heard
 
-    def _note(self, number: str, stamp: Stamp, summary: Summary, seconds: float) -> None:
+    def _note(self, asked: Row, outcome: Outcome, seconds: float) -> None:
         with self._lock:
-            row = self._rows.get(number)
+            row = self._rows.get(asked.number)
             if row is None:
                 return
+            others = tuple(os.path.relpath(path, self.house.shown) for path in outcome.others)
             again_at = time.monotonic() + max(REST_SECONDS, REST_FACTOR * seconds)
-            self._rows[number] = replace(row, summary=summary, examined=stamp, again_at=again_at)
+            row = replace(
+                row, summary=outcome.summary, examined=asked.stamp, again_at=again_at, others=others
+            )
+            self._rows[asked.number] = row
+            self._meet_others(row, self._rows)
             self.version += 1
-            inside = row.inside
-        if not summary.error:
-            self._shelf.keep(inside, stamp, summary)

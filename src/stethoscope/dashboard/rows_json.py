@@ -36,8 +36,9 @@ def _row(row: Row, now: float) -> dict[str, Any]:
             {"name": c.name, "title": c.title, "probability": round(c.probability, 4), "verdict": c.standing}
             for c in (summary.causes if summary else ())
         ],
-        "step": summary.step if summary else None,
-        "ending": summary.ending if summary else None,
+        "step": summary.last_step if summary else None,
+        "ended": summary.ended if summary else None,
+        "next": (summary.next or None) if summary else None,
         "written": row.written,
         "going": row.goes_on(now),
         "error": (summary.error or None) if summary else None,

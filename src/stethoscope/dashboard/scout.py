@@ -9,10 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 from stethoscope.dashboard.crew import context, ended, prepare
+from stethoscope.dashboard.houses import House
 from stethoscope.dashboard.joined.finding import Found, Memory, find
+from stethoscope.triage.cache_folder import cache_folder
+from stethoscope.triage.index import Index
 
 EVERY_SECONDS = 1.0
 SHARE = 1 / 20  # of one core, at most, that looking takes
@@ -22,8 +24,8 @@ AGAIN_SECONDS = 2.0  # before another scout is sent where one was lost
 class Scout:
     """Tells `found` whenever something changed, or `trouble` where the folder cannot be looked at."""
 
-    def __init__(self, root: Path, found: Callable[[Found], None], trouble: Callable[[str], None]) -> None:
-        self._root, self._found, self._trouble = root, found, trouble
+    def __init__(self, house: House, found: Callable[[Found], None], trouble: Callable[[str], None]) -> None:
+        self._house, self._found, self._trouble = house, found, trouble
         self._closed = threading.Event()
         self._process: BaseProcess | None = None
         threading.Thread(target=self._listen, daemon=True).start()
@@ -44,7 +46,7 @@ class Scout:
     def _hear(self) -> None:
         chosen = context()
         line, other = chosen.Pipe(duplex=False)
-        process = chosen.Process(target=_scout, args=(str(self._root), other), daemon=True)  # type: ignore[attr-defined]
+        process = chosen.Process(target=_scout, args=(self._house, other), daemon=True)  # type: ignore[attr-defined]
         process.start()
         self._process = process
         other.close()
@@ -58,13 +60,13 @@ class Scout:
                 self._trouble(str(told))
 
 
-def _scout(root: str, line: Connection) -> None:
+def _scout(house: House, line: Connection) -> None:
     prepare()
-    memory, last = Memory(), None
+    memory, last = Memory(Index(cache_folder())), None
     with suppress(OSError, KeyboardInterrupt):
         while True:
             began = time.process_time()
-            told = _look(root, memory)
+            told = _look(house, memory)
             if told != last:
                 line.send(told)
                 last = told
@@ -73,9 +75,9 @@ def _scout(root: str, line: Connection) -> None:
                 return
 
 
-def _look(root: str, memory: Memory) -> Found | str:
+def _look(house: House, memory: Memory) -> Found | str:
     try:
-        os.listdir(root)
-        return find(Path(root), memory)
+        os.listdir(house.root)
+        return find(house.root, house.shown, memory)
     except OSError as problem:
         return (problem.strerror or str(problem)).lower()

@@ -1,44 +1,54 @@
-"""Which runs, documents and trials lie below a folder, and when each of them changed."""
+"""Which runs, documents and trials lie below a folder, and when each of them changed.
+
+Files are opened to tell logs from others only when files come, go or begin to grow; what merely grows is
+seen by its size and time.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stethoscope.errors import UnreadableFile
-from stethoscope.logs import head_of, surest
-from stethoscope.logs.run_folders import run_folders
-from stethoscope.run import Log
-from stethoscope.run.checkpoint_files import in_checkpoint_folder, is_checkpoint
-from stethoscope.run.file_times import LogFile
-from stethoscope.run.folder import Entry, walk
+from stethoscope.dashboard.houses import HERE
+from stethoscope.run import Unread
+from stethoscope.run.checkpoint_files import is_checkpoint
+from stethoscope.run.folder import Entry, Folder, walk
 from stethoscope.run.proof import RESULT, is_trial
+from stethoscope.triage.index import Index
+from stethoscope.triage.run_paths import Below, RunPath, runs_below
+from stethoscope.triage.states import state_of
+from stethoscope.triage.summary import Summary
 
-HERE = "."
 DOCUMENT = re.compile(r"\.(?:md|markdown|txt|rst)$", re.IGNORECASE)
 NO_REVIEW = re.compile(r"^(?:requirements|constraints|licen[cs]e|merges|vocab)", re.IGNORECASE)
 LARGEST_DOCUMENT = 1 << 20
 MOST_DOCUMENTS = 500
-NO_LOG = re.compile(
-    r"^(?:readme|licen[cs]e|requirements|constraints|\.)"
-    r"|\.(?:py|ya?ml|toml|ini|cfg|sh|md|rst|png|jpe?g|gif|svg|pdf|npy|npz|pkl|h5|zip|html|lock)$",
-    re.IGNORECASE,
-)
+MOST_NOTES = 20
+BEGINNING = 1 << 16  # bytes in which a log shows what it is
+SHARE = 1 / 20  # of one core, at most, that opening files takes
 
 Stamp = tuple[int, int, int]  # files, bytes, and the last change in nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run: its path below the folder, what changes when it does, and when its logs were last written."""
+    """A run: its path below the folder, what changes when it does, and when its logs were last written.
+
+    `own` are its logs where other runs lie below it; `state` is what the index knows it by, and `known` what
+    the index says.
+    """
 
     inside: str
     stamp: Stamp
     written: float
+    own: tuple[str, ...] = ()
+    state: str = ""
+    known: Summary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,68 +63,102 @@ class Found:
 
 @dataclass(slots=True)
 class Memory:
-    """Which files are logs: each is opened once, and again while it is none and grows."""
+    """What was seen at the last look."""
 
-    logs: dict[str, tuple[int, bool]] = field(default_factory=dict)
-
-    def is_log(self, entry: Entry) -> bool:
-        """Whether a file is a log, by its beginning."""
-        known = self.logs.get(entry.file)
-        if known is not None and (known[1] or known[0] == entry.size):
-            return known[1]
-        answer = _is_log(entry)
-        self.logs[entry.file] = (entry.size, answer)
-        return answer
+    index: Index | None = None
+    below: Below | None = None
+    beginnings: frozenset[tuple[str, int]] = frozenset()
+    again_at: float = 0.0
+    runs: dict[str, FoundRun] = field(default_factory=dict)
 
 
-def find(root: Path, memory: Memory) -> Found:
+def find(root: Path, shown: str, memory: Memory) -> Found:
     """Look through a folder; what cannot be looked at is named."""
-    folder = walk(root, "")
-    logs = [LogFile(Log(entry.file, ""), entry) for entry in folder.files if memory.is_log(entry)]
-    kept = [file for file in logs if not in_checkpoint_folder(file.entry.path, root)]
-    homes = run_folders(kept or logs, root)
-    runs = _runs(root, homes, kept or logs, folder.files)
-    documents = [entry.file for entry in folder.files if _is_document(entry)]
-    trials = list(_trials(root, [root, *folder.folders]))
-    notes = [f"{one.file or HERE}: {one.reason}" for one in folder.unread]
-    return Found(runs, tuple(documents[:MOST_DOCUMENTS]), tuple(trials), tuple(notes[:20]))
-
-
-def _runs(
-    root: Path, homes: dict[Path, Path], logs: Iterable[LogFile], files: Iterable[Entry]
-) -> tuple[FoundRun, ...]:
-    written: dict[Path, float] = defaultdict(float)
-    for file in logs:
-        home = homes[file.entry.path.parent]
-        written[home] = max(written[home], file.entry.changed)
-    parts: dict[Path, list[Entry]] = defaultdict(list)
-    nearest: dict[Path, Path | None] = {}
-    for entry in files:
-        folder = entry.path.parent
-        if folder not in nearest:
-            nearest[folder] = next((one for one in (folder, *folder.parents) if one in written), None)
-        home_of_it = nearest[folder]
-        if home_of_it is not None and not is_checkpoint(entry):
-            parts[home_of_it].append(entry)
-    return tuple(
-        FoundRun(os.path.relpath(home, root), _stamp(parts[home]), written[home]) for home in sorted(written)
+    folders = list(_walked(root))
+    files = [entry for folder in folders for entry in folder.files]
+    runs = _runs(root, shown, files, memory)
+    inside = [path for folder in folders for path in folder.folders]
+    unread = [one for folder in folders for one in folder.unread]
+    return Found(
+        tuple(runs),
+        tuple(entry.file for entry in files if _is_document(entry))[:MOST_DOCUMENTS],
+        tuple(dict.fromkeys(_trials(root, [root, *inside]))),
+        tuple(_notes(unread, memory)),
     )
 
 
-def _stamp(entries: list[Entry]) -> Stamp:
+def _walked(root: Path) -> Iterator[Folder]:
+    """The folder's own files, then each folder in it by itself: the limits of a walk are those of one run."""
+    top = walk(root, "", max_depth=0)
+    tops = [path for path in top.folders if path.parent == root]
+    yield Folder(top.files, tuple(tops), tuple(one for one in top.unread if "nested" not in one.reason))
+    for child in tops:
+        yield walk(child, child.name)
+
+
+def _runs(root: Path, shown: str, files: Sequence[Entry], memory: Memory) -> list[FoundRun]:
+    below = _below(root, shown, files, memory)
+    parts = _parts(below.runs, files)
+    found = [_run(run, root, parts.get(run.path, []), memory) for run in below.runs]
+    memory.runs = {run.inside: run for run in found}
+    return found
+
+
+def _below(root: Path, shown: str, files: Sequence[Entry], memory: Memory) -> Below:
+    """The runs, told anew where files have come, gone or begun; not all the time, where that takes long."""
+    logs = {str(log.path) for run in memory.below.runs for log in run.logs} if memory.below else set()
+    beginnings = frozenset(
+        (entry.file, 0 if str(entry.path) in logs else min(entry.size, BEGINNING))
+        for entry in files
+        if not is_checkpoint(entry)
+    )
+    now = time.monotonic()
+    if memory.below is None or (beginnings != memory.beginnings and now >= memory.again_at):
+        began = time.process_time()
+        memory.below = runs_below(root, shown)
+        memory.beginnings = beginnings
+        memory.again_at = time.monotonic() + (time.process_time() - began) / SHARE
+    return memory.below
+
+
+def _parts(runs: Iterable[RunPath], files: Iterable[Entry]) -> dict[Path, list[Entry]]:
+    """The files of every run: those below its folder that are not below that of another one."""
+    homes = {run.path for run in runs}
+    nearest: dict[Path, Path | None] = {}
+    parts: dict[Path, list[Entry]] = defaultdict(list)
+    for entry in files:
+        folder = entry.path.parent
+        if folder not in nearest:
+            nearest[folder] = next((one for one in (folder, *folder.parents) if one in homes), None)
+        home = entry.path if entry.path in homes else nearest[folder]
+        if home is not None and not is_checkpoint(entry):
+            parts[home].append(entry)
+    return parts
+
+
+def _run(run: RunPath, root: Path, parts: Sequence[Entry], memory: Memory) -> FoundRun:
+    inside = os.path.relpath(run.path, root)
+    stamp = _stamp(parts)
+    before = memory.runs.get(inside)
+    if before is not None and before.stamp == stamp:
+        return before
+    logs = {str(log.path) for log in run.logs}
+    written = max((entry.changed for entry in parts if str(entry.path) in logs), default=0.0)
+    own = tuple(log.file for log in run.logs) if run.holds_others else ()
+    state, known = _remembered(run, memory.index if before is None else None)
+    return FoundRun(inside, stamp, written, own, state, known)
+
+
+def _remembered(run: RunPath, index: Index | None) -> tuple[str, Summary | None]:
+    """What the index knows of a run; it is asked once, when the run is first seen."""
+    state = state_of(run)
+    known = index.get(os.path.abspath(run.shown), state) if index is not None else None
+    return state, known
+
+
+def _stamp(entries: Sequence[Entry]) -> Stamp:
     newest = max((int(entry.changed * 1e9) for entry in entries), default=0)
     return len(entries), sum(entry.size for entry in entries), newest
-
-
-def _is_log(entry: Entry) -> bool:
-    if entry.size == 0 or NO_LOG.search(entry.name) or is_checkpoint(entry):
-        return False
-    try:
-        return surest(head_of(entry.path, entry.file)) is not None
-    except (OSError, UnreadableFile):
-        return False
-    except Exception:
-        return False  # one file that a reader stumbles over must not hide all the others
 
 
 def _is_document(entry: Entry) -> bool:
@@ -122,8 +166,13 @@ def _is_document(entry: Entry) -> bool:
     return bool(named) and 0 < entry.size <= LARGEST_DOCUMENT
 
 
-def _trials(root: Path, folders: Iterable[Path]) -> Iterable[str]:
+def _trials(root: Path, folders: Iterable[Path]) -> Iterator[str]:
     for folder in folders:
         file = folder / RESULT
         if is_trial(file):
             yield os.path.relpath(file, root)
+
+
+def _notes(unread: Iterable[Unread], memory: Memory) -> list[str]:
+    notes = [f"{one.file or HERE}: {one.reason}" for one in unread][:MOST_NOTES]
+    return [*notes, memory.index.note] if memory.index is not None and memory.index.note else notes

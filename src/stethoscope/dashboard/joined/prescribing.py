@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stethoscope.dashboard.houses import House
+from stethoscope.diagnose import diagnose
 from stethoscope.errors import StethoscopeError
+from stethoscope.prescription.applying import journal
+from stethoscope.prescription.applying.plan import FileChange, Plan, planned
+from stethoscope.prescription.applying.project import project_around
+from stethoscope.prescription.applying.uncommitted import uncommitted
+from stethoscope.prescription.edits.diff import diff
+from stethoscope.prescription.edits.rewriting import decoded
+from stethoscope.run import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +63,8 @@ class Done:
 
 def prescribed(house: House, inside: str) -> Prescribed:
     """What `stethoscope prescribe` would write for a run, as far as it lies below the folder."""
-    from stethoscope.prescription.applying.journal import last_written
-    from stethoscope.prescription.edits.diff import diff
-    from stethoscope.prescription.edits.rewriting import decoded
-
     plan, project, _ = _planned(house, inside)
-    last = last_written(project)
+    last = journal.last_written(project)
     return Prescribed(
         tuple(
             ShownChange(
@@ -79,10 +84,8 @@ def prescribed(house: House, inside: str) -> Prescribed:
 
 def apply(house: House, inside: str, digest: str) -> Done:
     """Write what was shown; raises StethoscopeError where it is not the same any more."""
-    from stethoscope.prescription.applying.journal import recover, write_all
-
     plan, project, path = _planned(house, inside)
-    if recover(project):
+    if journal.recover(project):
         plan, project, path = _planned(house, inside)
     if not plan.changes:
         raise StethoscopeError("there is nothing left to write.")
@@ -93,24 +96,19 @@ def apply(house: House, inside: str, digest: str) -> Done:
         raise StethoscopeError(hindrance)
     if not all(house.holds(change.path) for change in plan.changes):
         raise StethoscopeError(f"a file lies outside of {house.shown}; nothing is written.")
-    journal = write_all(project, plan.changes, path)
-    return Done(tuple(kept.file for kept in journal.files), journal.when)
+    written = journal.write_all(project, plan.changes, path)
+    return Done(tuple(kept.file for kept in written.files), written.when)
 
 
 def undo(house: House, inside: str) -> Done:
     """Put back what was written last around a run."""
-    from stethoscope.prescription.applying import journal
-
     project = _project(house, inside)
     last = journal.undo(project)
     return Done(tuple(kept.file for kept in last.files), last.when)
 
 
-def _planned(house, inside):  # type: ignore[no-untyped-def]
-    from stethoscope.diagnose import diagnose
-    from stethoscope.prescription.applying.plan import planned
-    from stethoscope.run import Level
-
+def _planned(house: House, inside: str) -> tuple[Plan, Path, str]:
+    """Which edits can be made, in which project, and the path of the run."""
     path = str(house.path(inside))
     diagnosis = diagnose(path)
     edits = [edit for edit in diagnosis.prescription.edits if edit.maintained]
@@ -119,10 +117,8 @@ def _planned(house, inside):  # type: ignore[no-untyped-def]
 
 
 def _project(house: House, inside: str) -> Path:
-    from stethoscope.prescription.applying.journal import shelf_above
-
     path = house.path(inside)
-    shelf = shelf_above([path])
+    shelf = journal.shelf_above([path])
     if shelf is None or not house.holds(shelf):
         shelf = _planned(house, inside)[1]
     return shelf
@@ -130,18 +126,13 @@ def _project(house: House, inside: str) -> Path:
 
 def _below(house: House, file: str) -> Path:
     """The project around a file, where it lies below the folder; else the folder itself."""
-    from stethoscope.prescription.applying.project import project_around
-
     around = project_around(file)
     return around if house.holds(around) else house.root
 
 
-def _hindrance(project: Path, changes) -> str:  # type: ignore[no-untyped-def]
+def _hindrance(project: Path, changes: Sequence[FileChange]) -> str:
     """Why nothing is written though something could be: work that nobody has committed."""
-    from stethoscope.prescription.applying.journal import left_as_written
-    from stethoscope.prescription.applying.uncommitted import uncommitted
-
-    ours = left_as_written(project)
+    ours = journal.left_as_written(project)
     changed = uncommitted(project, [change.path for change in changes if change.path not in ours])
     if not changed:
         return ""
@@ -149,7 +140,7 @@ def _hindrance(project: Path, changes) -> str:  # type: ignore[no-untyped-def]
     return f"{names}: changes that are not committed. Commit or stash them first."
 
 
-def _digest(changes) -> str:  # type: ignore[no-untyped-def]
+def _digest(changes: Sequence[FileChange]) -> str:
     hashed = hashlib.sha256()
     for change in changes:
         for part in (str(change.path).encode("utf-8", "surrogateescape"), change.before, change.after):

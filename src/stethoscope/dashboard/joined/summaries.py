@@ -1,75 +1,77 @@
-"""What the list says about a run, and where it is kept from one start to the next."""
+"""What the list says about a run, as `stethoscope triage` finds it out, and the index that remembers it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import queue
+import threading
+from collections.abc import Callable
+from pathlib import Path
 
-from stethoscope.causes.verdict import stands
-from stethoscope.diagnose import Diagnosis, diagnose
-from stethoscope.signals.ending import STILL_RUNNING, UNKNOWN
+from stethoscope.triage.cache_folder import cache_folder
+from stethoscope.triage.examining import Outcome, Patient, examined, failed, summary_of
+from stethoscope.triage.index import Index
+from stethoscope.triage.summary import UNREADABLE, Summary, SummaryCause
 
-MOST_CAUSES = 5
+__all__ = [
+    "UNREADABLE",
+    "IndexWriter",
+    "Outcome",
+    "Patient",
+    "Summary",
+    "SummaryCause",
+    "examined",
+    "failed",
+    "nowhere",
+    "summary_of",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class NamedCause:
-    """A cause that stands, or the best guess: its slug, its title, and how sure it is."""
-
-    name: str
-    title: str
-    probability: float
-    standing: str
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A diagnosis in a line. `error` says why there is none."""
-
-    verdict: str = "unknown"
-    causes: tuple[NamedCause, ...] = ()
-    findings: int = 0
-    step: int | None = None
-    axis: str = "step"
-    ending: str = UNKNOWN
-    error: str = ""
-
-    @property
-    def may_go_on(self) -> bool:
-        """Whether nothing in the logs says that the run is over."""
-        return self.ending in {STILL_RUNNING, UNKNOWN}
+Entry = tuple[str, str, Summary]  # absolute path, state, summary
+Keep = Callable[[Entry], None]
+TOGETHER = 64
+EVERY_SECONDS = 1.0
 
 
-def summarised(path: str) -> Summary:
-    """Diagnose a run."""
-    return of_diagnosis(diagnose(path))
+def nowhere(entry: Entry) -> None:
+    """Remember nothing."""
 
 
-def of_diagnosis(diagnosis: Diagnosis) -> Summary:
-    """The line that a list shows of a diagnosis."""
-    run = diagnosis.run
-    causes = diagnosis.explanation.causes
-    named = [cause for cause in causes if stands(cause)]
-    if not named and diagnosis.explanation.symptoms:
-        named = [cause for cause in causes[:1] if cause.standing.value != "contradicted"]
-    return Summary(
-        diagnosis.verdict.value,
-        tuple(
-            NamedCause(cause.name, cause.entry.cause.title, cause.probability, cause.standing.value)
-            for cause in named[:MOST_CAUSES]
-        ),
-        len(diagnosis.explanation.symptoms),
-        run.steps[1] if run.steps else None,
-        "epoch" if run.series and all(one.axis == "epoch" for one in run.series.values()) else "step",
-        diagnosis.ending.how,
-    )
+class IndexWriter:
+    """Puts summaries into the index, some at a time, by a thread of its own."""
 
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or cache_folder()
+        self._entries: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
 
-class Shelf:
-    """Summaries by the run and the state of its files."""
+    def keep(self, entry: Entry) -> None:
+        """Remember a summary."""
+        self._entries.put(entry)
 
-    def kept(self, inside: str, stamp: tuple[int, int, int]) -> Summary | None:
-        """What is known of a run as it is."""
-        return None
+    def close(self) -> None:
+        """Write what is left."""
+        self._entries.put(None)
+        self._thread.join(timeout=2.0)
 
-    def keep(self, inside: str, stamp: tuple[int, int, int], summary: Summary) -> None:
-        """Remember it."""
+    def _write(self) -> None:
+        with Index(self._folder) as index:
+            while True:
+                entries, is_last = self._next()
+                if entries:
+                    index.put(entries)
+                if is_last:
+                    return
+
+    def _next(self) -> tuple[list[Entry], bool]:
+        """What has come together; whether that is all there will be."""
+        first = self._entries.get()
+        entries: list[Entry] = []
+        while first is not None:
+            entries.append(first)
+            if len(entries) >= TOGETHER:
+                return entries, False
+            try:
+                first = self._entries.get(timeout=EVERY_SECONDS)
+            except queue.Empty:
+                return entries, False
+        return entries, True

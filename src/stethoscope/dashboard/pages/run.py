@@ -18,11 +18,11 @@ def page(frame: Frame, row: Row, shown: Shown, version: int) -> str:
     return frame.page(
         shown.title or one_line(row.inside, LONGEST_NAME),
         element("div", status(shown), id="status", role="status", aria_live="off"),
+        _ways(row),
         element("div", before or _waiting(row), id="before"),
         element("div", curves, id="report"),
         element("div", after, id="after"),
         _applying(frame),
-        _ways(row),
         script="run.js",
         charts=list(shown.charts),
         skip="before",
@@ -59,11 +59,15 @@ def status(shown: Shown) -> Markup:
     if told.get("problem"):
         parts.append(notice(str(told["problem"]), kind="bad"))
     if told.get("progress"):
-        state = "over" if told.get("over") else "stands still" if told.get("stalled") else "followed live"
+        state = "over" if told.get("over") else "stands still" if told.get("stalled") else "live"
         judged = joined(", judged ", moment(float(told["judged"]))) if told.get("judged") else NOTHING
         parts.append(
             element(
-                "p", element("span", state, class_="going"), f" {told['progress']}", judged, class_="faint"
+                "p",
+                element("span", state, class_=f"going {state}"),
+                f" {told['progress']}",
+                judged,
+                class_="faint",
             )
         )
     for alert in told.get("alerts", ()):
@@ -107,6 +111,7 @@ def _applying(frame: Frame) -> Markup:
             aria_labelledby="plan-title",
         ),
         id="apply",
+        tabindex="-1",
         class_="scripted-only",
     )
 
@@ -114,7 +119,7 @@ def _applying(frame: Frame) -> Markup:
 def _ways(row: Row) -> Markup:
     return element(
         "nav",
-        element("a", "All runs", href="/"),
+        element("a", "Apply the prescription", href="#apply"),
         element("a", "Review a document about this run", href=f"/review?run={row.number}"),
         element("a", "JSON", href=f"/run/{row.number}.json"),
         class_="ways",

@@ -19,7 +19,6 @@ WORDS = {
     WAITING: "waiting",
 }
 IN_ORDER = {"help": "who needs help", "newest": "last written", "name": "name"}
-SELECTED = "selected"
 
 
 def page(frame: Frame, listing: Listing, progress: Progress, now: float) -> str:
@@ -153,7 +152,7 @@ def _said(one: Row) -> Markup:
     if summary.error:
         return element("span", one_line(summary.error, 300), class_="faint")
     if not summary.causes:
-        return joined("something is wrong; no cause is known" if summary.findings else "")
+        return joined("something is wrong; no cause is known" if summary.symptoms else "")
     first, *others = summary.causes
     sure = "proved" if first.standing == "proved" else f"{first.standing}, {percent(first.probability)}"
     more = element("span", f" and {len(others)} more", class_="faint") if others else NOTHING
@@ -161,10 +160,9 @@ def _said(one: Row) -> Markup:
 
 
 def _step(one: Row) -> str:
-    if one.summary is None or one.summary.step is None:
+    if one.summary is None or one.summary.last_step is None:
         return ""
-    unit = "epoch " if one.summary.axis == "epoch" else ""
-    return f"{unit}{one.summary.step:,}"
+    return f"{one.summary.last_step:,}"
 
 
 def _comparing() -> Markup:

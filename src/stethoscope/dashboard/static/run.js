@@ -145,7 +145,8 @@ if (show) {
       const told = await get(`${here}.plan`);
       applied.textContent = "";
       offerUndo(told.undo, told.undo_when);
-      ask("Write these changes?", told.markup, "Write them", told.writable, {
+      const title = told.writable ? "Write these changes?" : told.files.length ? "These changes are not written" : "Nothing to write";
+      ask(title, told.markup, "Write them", told.writable, {
         path: "apply", told: { digest: told.digest }, done: (files) => `Written: ${files}.`,
       });
     } catch (problem) {
@@ -159,6 +160,7 @@ if (show) {
     fill(plan, markup);
     confirm.textContent = yes;
     confirm.hidden = !possible;
+    document.getElementById("cancel").textContent = possible ? "Cancel" : "Close";
     wanted = next;
     dialog.showModal();
     document.getElementById("cancel").focus();
