@@ -3,7 +3,7 @@
 ## What it checks
 Rate times decay is the share of every weight that one update takes away; with momentum it acts 1 / (1 -
 momentum) times as strongly. Its inverse is how many updates a weight is remembered for. The rule fires where
-that is less than fifty.
+that is less than fifty. The numbers come from the settings, or from the source where they are written there.
 
 ## Why it matters
 A weight is then only what the last few batches push it to: it cannot grow to the size that the task needs.
@@ -32,15 +32,19 @@ RULE = Rule(code="SET124", since="0.2", severity=Severity.WARNING, subject=Subje
 
 FEWEST = 50.0  # updates; usual recipes remember for at least ten times as many
 USUAL = 2_000.0  # updates that the fix lets weights be remembered for
+WRITTEN = ("weight decay", "learning rate")
 COUPLED = frozenset({"adam", "adagrad", "rmsprop", "adamax", "nadam", "radam"})
 
 
 def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire where a weight is forgotten within fifty updates."""
-    decay, rate = plan["weight decay"].only(), plan["learning rate"].only()
-    if decay is None or rate is None or not decay.amount.number or not rate.amount.number:
-        return
     if _is_coupled(plan) or _is_left_out(plan):
+        return
+    decay, rate = plan["weight decay"].only(), plan["learning rate"].only()
+    if decay is None or rate is None:
+        yield from _as_written(plan)
+        return
+    if not decay.amount.number or not rate.amount.number:
         return
     carried = 1.0 - _momentum(plan)
     remembered = carried / (decay.amount.number * rate.amount.number)
@@ -49,16 +53,41 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
     gentle = float(f"{carried / (USUAL * rate.amount.number):.1g}")
     yield Finding(
         (decay.setting.where, rate.setting.where),
-        f"{decay.name} is {decay.amount.number:g} at a rate of {rate.amount.number:g}: a weight is forgotten "
-        f"within {max(1.0, remembered):,.0f} updates",
+        _said(decay.name, decay.amount.number, rate.amount.number, remembered),
         evidence={"decay": decay.amount.number, "rate": rate.amount.number, "remembered": remembered},
         fix=files.with_value(decay.setting, gentle, "let weights be remembered") if files else None,
     )
 
 
+def _as_written(plan: TrainingPlan) -> Iterator[Finding]:
+    """The same for numbers that stand in the source, where no setting has anything to do with them."""
+    if plan["weight decay"].asked or plan["learning rate"].asked:
+        return
+    decays, rates = (
+        {one.amount.number: one for one in plan[name].in_effect if one.how == CODE} for name in WRITTEN
+    )
+    if len(decays) != 1 or len(rates) != 1:
+        return
+    (decay, made), (rate, _) = *decays.items(), *rates.items()
+    if decay and rate and 1.0 / (decay * rate) < FEWEST:
+        yield Finding(
+            made.where,
+            _said("weight decay", decay, rate, 1.0 / (decay * rate)),
+            evidence={"decay": decay, "rate": rate, "remembered": 1.0 / (decay * rate)},
+        )
+
+
+def _said(name: str, decay: float, rate: float, remembered: float) -> str:
+    return (
+        f"{name} is {decay:g} at a rate of {rate:g}: a weight is forgotten within "
+        f"{max(1.0, remembered):,.0f} updates"
+    )
+
+
 def _is_coupled(plan: TrainingPlan) -> bool:
     """Whether the decay goes through the division of an adaptive optimizer."""
-    return any(str(one.amount.value).lower() in COUPLED for one in plan["optimizer"].asked)
+    named = (*plan["optimizer"].asked, *plan["optimizer"].in_effect)
+    return any(str(one.amount.value).lower() in COUPLED for one in named)
 
 
 def _is_left_out(plan: TrainingPlan) -> bool:
