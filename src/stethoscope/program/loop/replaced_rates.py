@@ -49,7 +49,9 @@ def replaced_rates(loop: TrainingLoop) -> Iterator[ReplacedRate]:
         asked = _asked(loop.run, rate)
         if holder is None or rate is None or asked is None:
             continue
-        if _is_of_numbers(loop.run, event.value) and not _has_part(loop.run, event.value, asked[1]):
+        if not _is_of_numbers(loop.run, event.value) or _is_set_now_and_then(loop, event.value):
+            continue
+        if not _has_part(loop.run, event.value, asked[1]):
             yield ReplacedRate(event.site, *asked, holder.call.site)
 
 
@@ -85,6 +87,16 @@ def _is_of_numbers(run: Execution, value: Value) -> bool:
             isinstance(one, Constant | Delayed) or _is_of_numbers(run, one) for one in value.args
         )
     return False
+
+
+def _is_set_now_and_then(loop: TrainingLoop, value: Value) -> bool:
+    """Whether a number got into a rate under a condition: in the other rounds it is another one."""
+    made_from = {id(one) for one in ancestry(loop.run, value)}
+    return any(
+        isinstance(event, Assignment) and id(event.value) in made_from and is_named_rate(event.target)
+        for event in loop.events
+        if any(scope.kind == "if" for scope in event.scopes())
+    )
 
 
 def _has_part(run: Execution, value: Value, asked: float) -> bool:
