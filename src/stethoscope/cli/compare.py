@@ -44,6 +44,7 @@ THEY_PART = 1
 )
 @click.option("--plot", type=click.Path(), help="Draw the signals that part first: .svg, .png or .html.")
 @click.option("--force", is_flag=True, help="Overwrite the picture.")
+@click.option("--redact", is_flag=True, help="Replace paths, hosts, users and secrets by placeholders.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every signal, difference and finding.")
 def command(
     good: Sequence[str],
@@ -52,6 +53,7 @@ def command(
     alpha: float,
     plot: str | None,
     force: bool,
+    redact: bool,
     verbose: bool,
 ) -> int:
     """Find the first step at which BAD parts from GOOD by more than noise, and what differs between them.
@@ -75,6 +77,7 @@ def command(
     with patience(f"comparing {one_line(bad, 60)}"):
         compared = compare(good, bad, alpha=alpha)
         _must_share_signals(compared, bad)
+        compared = _redacted(compared) if redact else compared
         written = _rendered(compared, format_, verbose)
     if plot is not None:
         _draw(compared, Path(plot))
@@ -95,6 +98,12 @@ def _must_share_signals(compared: Comparison, bad: str) -> None:
         f"{bad} and the good run share no signal that could be compared{f' ({reasons})' if reasons else ''}; "
         "`stethoscope logs` lists what each of them has."
     )
+
+
+def _redacted(compared: Comparison) -> Comparison:
+    from stethoscope.report.redact import redacted
+
+    return redacted(compared)
 
 
 def _rendered(compared: Comparison, format_: str, verbose: bool) -> str:

@@ -77,6 +77,7 @@ BETWEEN_SECONDS = 0.2  # of two lines of progress
 )
 @click.option("--cache", type=click.Path(), metavar="FOLDER", help="Where to remember what was found out.")
 @click.option("--no-cache", is_flag=True, help="Examine every run, and remember nothing.")
+@click.option("--redact", is_flag=True, help="Replace paths, hosts, users and secrets by placeholders.")
 def command(
     folder: str,
     verdicts: Sequence[str],
@@ -91,6 +92,7 @@ def command(
     seconds: float,
     cache: str | None,
     no_cache: bool,
+    redact: bool,
 ) -> int:
     """List every run below DIR in one line, the sickest first.
 
@@ -113,6 +115,10 @@ def command(
         found = triage(folder, index, jobs=jobs or cores(), seconds=seconds, told=told, examine=examine)
     _must_have_found(found)
     shown = in_order(chosen(found.summaries, choice), order)[:limit]
+    if redact:
+        from stethoscope.report.redact import redacted
+
+        found, shown = redacted((found, shown))
     _put(found, shown, format_)
     for note in found.notes:
         _say(note)
