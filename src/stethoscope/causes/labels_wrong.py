@@ -13,7 +13,17 @@ Look at a few samples with their labels as the model receives them, after every 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -33,6 +43,7 @@ CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),

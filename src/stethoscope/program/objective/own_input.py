@@ -1,0 +1,96 @@
+"""Cross entropies whose target is what the network was given: it need only copy."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stethoscope.program.data.ingredients import LAYOUT, ingredients
+from stethoscope.program.objective.loss_calls import LossCall
+from stethoscope.program.walk.execution import Exhausted
+from stethoscope.program.walk.network_passes import is_network_pass
+from stethoscope.program.walk.values import (
+    Applied,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Items,
+    Site,
+    Value,
+)
+
+ENTROPIES = frozenset(
+    {"cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss", "LabelSmoothingCrossEntropy"}
+)
+# A network that is meant to give back what it gets, that hides some of it, or that moves it by itself.
+_MEANT = re.compile(
+    r"(?i)shift|:\s*-1\b|-1\s*:|\broll\(|vae|auto_?enc|latent|bottleneck|quanti[sz]|codebook|recon|corrupt|noise|mask_token"
+    r"|random_mask|mask_ratio|mlm|dropout_?token|diffusion|denois"
+)
+DEPTH = 8
+
+
+def given_its_target(call: LossCall) -> Site | None:
+    """Where the network is given the very tokens that its answers are compared with."""
+    target = call.call.args[1] if len(call.call.args) > 1 else call.call.keywords.get("target")
+    prediction = call.call.args[0] if call.call.args else None
+    if call.loss not in ENTROPIES or target is None or prediction is None:
+        return None
+    wanted = _bare(target)
+    if isinstance(wanted, Constant):
+        return None
+    try:
+        for value in ingredients(call.run, prediction):
+            if is_network_pass(call.run.index, value) and not _is_meant(value, call.site):
+                given = value.args if isinstance(value, Applied | Delayed) else ()
+                if any(_same(_bare(one), wanted, DEPTH) for one in given):
+                    return value.site if isinstance(value, Applied | Delayed) else None
+    except (Exhausted, RecursionError):
+        return None
+    return None
+
+
+def _is_meant(value: Value, loss: Site) -> bool:
+    """Whether the network, or the file that trains it, speaks of copying, hiding or moving tokens."""
+    callee = value.callee if isinstance(value, Delayed) else None
+    bound = callee.bound if isinstance(callee, FunctionValue) else None
+    network = ast.unparse(bound.cls.node) if isinstance(bound, Instance) else ""
+    return bool(_MEANT.search(network) or _MEANT.search(_function_around(loss)))
+
+
+def _function_around(site: Site) -> str:
+    """The text of the innermost function around a place; of the whole file where there is none."""
+    line = getattr(site.node, "lineno", 0)
+    around = [
+        node
+        for node in ast.walk(site.source.tree)
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    innermost = max(around, key=lambda node: node.lineno, default=None)
+    return ast.unparse(innermost) if innermost is not None else site.source.text
+
+
+def _bare(value: Value) -> Value:
+    """A value without changes of layout and type; what is cut out of it stays cut."""
+    while isinstance(value, Applied) and value.args and value.callee.rpartition(".")[2] in LAYOUT:
+        value = value.args[0]
+    return value
+
+
+def _same(one: Value, other: Value, depth: int) -> bool:
+    if one is other:
+        return True
+    if depth == 0:
+        return False
+    match one, other:
+        case Constant(value=left), Constant(value=right):
+            return left == right
+        case Items(items=left), Items(items=right):
+            return len(left) == len(right) and all(
+                _same(a, b, depth - 1) for a, b in zip(left, right, strict=True)
+            )
+        case Applied(callee="[]" | "slice" as cut), Applied(callee=as_cut) if cut == as_cut:
+            pairs = zip(one.args, other.args, strict=False)
+            return len(one.args) == len(other.args) and all(_same(a, b, depth - 1) for a, b in pairs)
+    return False
