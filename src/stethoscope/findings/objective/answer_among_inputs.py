@@ -10,8 +10,8 @@ language allows, and what is generated is the same token for ever.
 
 ## When it is harmless
 Autoencoders give back what they get, through a bottleneck; masked and denoising models get a damaged copy,
-which is another value; some networks move their target by themselves. Nothing is said where the network or the
-function that trains it speaks of any of these, or where the network is not in sight.
+which is another value; some networks move their target by themselves. Nothing is said where the network or
+the function that trains it speaks of any of these, or where the network is not in sight.
 
 ## References
 - Radford et al., "Improving language understanding by generative pre-training", 2018: the objective
