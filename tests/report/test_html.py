@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 
 from stethoscope import Diagnosis
+from stethoscope.figures.colours import DARK, LIGHT, Colours
 from stethoscope.report.html import charts
 from stethoscope.report.html.curve_data import NEIGHBOURS, curve_data
 from stethoscope.report.html.diffs import highlighted
 from stethoscope.report.html.markup import data_block, element, text
 from stethoscope.report.html.page import content, page, script, style
+from stethoscope.report.html.palette import VARIABLES
+from stethoscope.report.html.palette import rules as palette_rules
 from stethoscope.report.timeline import Kind, timeline
 from stethoscope.run import Segment, Series
 from tests.report import patients
@@ -324,3 +327,35 @@ def test_content_is_what_the_page_shows() -> None:
     assert inside.markup in page(sick)
     assert inside.title == "sick: nano"
     assert data_of(page(sick)) == json.loads(json.dumps(inside.data))
+
+
+# --- colours
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("at", "colours"), [(0, LIGHT), (1, DARK)], ids=["light", "dark"])
+def test_words_can_be_read_on_everything_they_stand_on(at: int, colours: Colours) -> None:
+    grounds = [colours.background, *(VARIABLES[name][at] for name in ("raised", "added", "removed"))]
+    inks = [colours.ink, colours.faint_ink, *(VARIABLES[n][at] for n in ("link", "good", "bad", "warn"))]
+    poor = [
+        (ink, ground)
+        for ink in inks
+        for ground in grounds[: 4 if ink == colours.ink else 2]
+        if contrast(ink, ground) < 4.5
+    ]
+    assert poor == []
+
+
+def test_every_colour_that_is_used_is_given() -> None:
+    used = set(re.findall(r"var\(--([a-z0-9-]+)\)", style()))
+    assert used <= set(re.findall(r"--([a-z0-9-]+):", palette_rules()))

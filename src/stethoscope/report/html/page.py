@@ -19,6 +19,7 @@ from stethoscope.figures import svg
 from stethoscope.prescription.case import Case
 from stethoscope.prescription.course import Course, course
 from stethoscope.report.clean_text import one_line
+from stethoscope.report.html import palette
 from stethoscope.report.html.anchors import of_causes, of_findings
 from stethoscope.report.html.charts import chart_data, home_of, panels
 from stethoscope.report.html.markup import NOTHING, Markup, data_block, element, joined, link
@@ -110,7 +111,7 @@ def script() -> str:
 @cache
 def style() -> str:
     """The page's style, that of the pictures included."""
-    return "\n".join([*(_read(name) for name in STYLES), svg.style("auto")])
+    return "\n".join([palette.rules(), svg.style("auto"), *(_read(name) for name in STYLES)])
 
 
 def _policy() -> Markup:
