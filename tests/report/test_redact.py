@@ -152,11 +152,11 @@ def test_objects_that_were_one_stay_one(runs: tuple[Path, Path]) -> None:
 
 
 KINDS = (str.isupper, str.islower, str.isdigit)
-WORDS = st.text(string.ascii_lowercase, min_size=5, max_size=12)
+WORDS = st.text(string.ascii_lowercase, min_size=6, max_size=12)
 TOKENS = st.text(string.ascii_letters + string.digits, min_size=28, max_size=40).filter(
     lambda word: (
         all(sum(map(kind, word)) >= 3 for kind in (str.isupper, str.islower, str.isdigit))
-        and len(set(word)) > 16
+        and len(set(word)) > 20
     )
 )
 PLANTED = st.one_of(

@@ -67,6 +67,7 @@ NOBODY = frozenset(
         ),
     }
 )
+NOTHING = frozenset({"none", "null", "true", "false"})
 PLACEHOLDER = re.compile(r"<(?:path|user|host|email|ip|url|secret)-\d+>")
 
 _SECRET_NAME = (
@@ -117,7 +118,7 @@ _DOMAIN = re.compile(
     r"(?<![\w.@/-])(?:[A-Za-z0-9][\w-]*\.)+(?:com|org|net|edu|gov|io|ai|local|internal|intern|lan|corp|cloud|site|cluster|de"
     r"|fr|uk|ch|cn|jp|eu)(?![\w-])"
 )
-_WORD = re.compile(r"(?<![\w+/=-])[\w+/=-]{24,}(?![\w+/=-])")
+_WORD = re.compile(r"(?<![\w+/-])[\w+/-]{24,}={0,2}(?![\w+/-])")
 _HEX = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}(?![0-9A-Za-z])")
 
 
@@ -274,7 +275,7 @@ class Redactor:
 
 def _is_telling(text: str) -> bool:
     """Whether a value can be a secret at all."""
-    return len(text) >= SHORTEST_SECRET and text.lower() not in NOBODY and not set(text) <= set("*xX.-_")
+    return len(text) >= SHORTEST_SECRET and text.lower() not in NOTHING and not set(text) <= set("*xX.-_")
 
 
 def _looks_random(word: str) -> bool:
@@ -372,7 +373,8 @@ class _Copy:
             return {self.of(key): self.of(part) for key, part in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             parts = [self.of(part, field) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+            made: Any = type(value)
+            return made(*parts) if hasattr(value, "_fields") else made(parts)
         if is_dataclass(value) and not isinstance(value, type):
             return self._copied_fields(value)
         return value
