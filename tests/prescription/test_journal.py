@@ -267,6 +267,20 @@ def test_a_failing_disk_leaves_every_file_as_it_was(tmp_path: Path, once: bool) 
     assert 10 < n < 199
 
 
+def test_undoing_after_a_crash_takes_back_no_more_than_was_interrupted(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    write_all(project, changes_in(project), "one")
+    later = [FileChange(project / name, name, AFTER[name], b"later") for name in AFTER]
+    for n in range(1, 200):
+        killed_at(n, lambda: write_all(project, later, "two"))
+        if interrupted(project):
+            break
+    undo(project)
+    assert contents(project) == AFTER
+    undo(project)
+    assert contents(project) == BEFORE
+
+
 def test_a_change_after_a_crash_is_not_written_over(tmp_path: Path) -> None:
     n = next(n for n in range(1, 200) if _is_half_written(tmp_path / str(n), n))
     project = tmp_path / str(n)

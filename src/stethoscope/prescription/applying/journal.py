@@ -103,10 +103,13 @@ def recover(project: Path) -> tuple[Journal, ...]:
 def undo(project: Path, *, force: bool = False) -> Journal:
     """Put back what was written last; raises StethoscopeError, and then every file is as it was.
 
-    With `force` a file that was changed since is put back as well, and what it held is kept.
+    What was interrupted while it was written counts as written last. With `force` a file that was changed
+    since is put back as well, and what it held is kept.
     """
     with _held(project) as shelf:
-        _must_be_whole(project, shelf)
+        halves = [journal for journal in _must_be_whole(project, shelf) if not journal.undoes]
+        if halves:
+            return halves[-1]
         last = last_written(project)
         if last is None:
             raise StethoscopeError(f"nothing that was written in {project} is left to undo.")
