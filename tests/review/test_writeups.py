@@ -57,8 +57,9 @@ def is_it(claim: Claim, wanted: dict[str, Any]) -> bool:
     key = "checkpoint" if claim.change.kind is Kind.CHECKPOINT else claim.change.key
     if key != wanted["key"]:
         return False
-    if "direction" in wanted:
-        return not claim.change.to and claim.change.direction == wanted["direction"]
+    if "direction" in wanted:  # which may stand beside a value that the document gives elsewhere
+        said = {place.line for place in claim.where}
+        return claim.change.direction == wanted["direction"] and wanted.get("line", 0) in (0, *said)
     return same(claim.change.to, wanted["to"])
 
 

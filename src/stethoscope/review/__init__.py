@@ -144,8 +144,10 @@ def _claims(document: str, resolved: Resolved, patient: Patient | None) -> list[
         if is_label or (proposal.whole and _stays(target)):
             continue  # a line of a whole file that stays as it is, or says how the run is called
         groups.setdefault(_identity(proposal, target), []).append((proposal, target))
-    for key in [key for key in groups if _is_said_better(key, groups)]:
-        del groups[key]
+    for key in list(groups):
+        better = _said_better(key, groups)
+        if better is not None:
+            better += groups.pop(key)
     by_block: dict[int, list[Target]] = {}
     for proposal, target in resolved:
         by_block.setdefault(proposal.block, []).append(target)
@@ -163,18 +165,20 @@ def _identity(proposal: Proposal, target: Target) -> tuple[object, ...]:
     return proposal.kind, target.dotted.lower(), value.lower(), "" if value else target.direction
 
 
-def _is_said_better(
+def _said_better(
     key: tuple[object, ...], groups: dict[tuple[object, ...], list[tuple[Proposal, Target]]]
-) -> bool:
-    """Whether a mere direction is given a value elsewhere in the document."""
+) -> list[tuple[Proposal, Target]] | None:
+    """Where a mere direction is given a value: the same way, or on the same line of the document."""
     kind, dotted, value, direction = key
     if value:
-        return False
+        return None
     own = {proposal.where for proposal, _ in groups[key]}
-    valued = (
-        one for (k, d, v, _), members in groups.items() if (k, d) == (kind, dotted) and v for one in members
-    )
-    return any(target.direction == direction or proposal.where in own for proposal, target in valued)
+    for (other, named, to, _), members in groups.items():
+        if (other, named) == (kind, dotted) and to:
+            same_way = any(target.direction == direction for _, target in members)
+            if same_way or any(proposal.where in own for proposal, _ in members):
+                return members
+    return None
 
 
 def _claim(
@@ -183,7 +187,7 @@ def _claim(
     by_block: dict[int, list[Target]],
     patient: Patient | None,
 ) -> Claim:
-    proposal, target = max(members, key=lambda one: bool(one[0].before))
+    proposal, target = max(members, key=lambda one: (bool(one[0].to), bool(one[0].before)))
     siblings = tuple(one for one in by_block[proposal.block] if one is not target)
     question = Question(proposal, target, patient, siblings)
     ruling = judged(question)

@@ -29,9 +29,7 @@ _FILLERS = frozenset(
         *("set", "change"),
     }
 )
-_BOUNDS = frozenset(
-    {"max", "maximum", "base", "initial", "peak", "steps", "step"}
-)  # of which a name may need one
+_BOUNDS = frozenset({"max", "maximum", "base", "initial", "peak"})  # of which a name may need one
 BY_QUANTITY = "the quantity"
 MOST_SOURCES = 200
 LONGEST_SOURCE = 200_000  # characters
