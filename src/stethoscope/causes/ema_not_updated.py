@@ -26,6 +26,7 @@ CAUSE = Cause(
     title="The average of the weights is never updated",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("average-never-updated", DECISIVE, "nothing in the training moves the average"),
         Evidence(
             "metric-never-moves",
             STRONG,
