@@ -29,8 +29,15 @@ from stethoscope.program.objective.loss_masks import (
     takes_out,
 )
 from stethoscope.program.objective.own_losses import opened
-from stethoscope.program.objective.padded_tokens import filler_of, is_ignored, pads, pads_tokens
+from stethoscope.program.objective.padded_tokens import (
+    filler_of,
+    is_ignored,
+    pads,
+    pads_tokens,
+    unless_taken_out,
+)
 from stethoscope.program.objective.paddings import CHANNELS, TOKENS, is_size, paddings
+from stethoscope.program.objective.pads_in_sight import pads_in_sight
 from stethoscope.program.objective.trainer_collators import collator
 from stethoscope.program.objective.trainer_labels import labels_as_made
 from stethoscope.program.objective.void_labels import replaced_mark
@@ -189,6 +196,15 @@ class _Objective:
                 for made in pads(run, value):
                     if not is_ignored(filler_of(made), ignored):
                         yield made.site, loss.site
+            if ignored is None and target is not None and loss.args and not self._picks_some(target):
+                for seen in pads_in_sight(self.run, loss.args[0], target):
+                    yield seen, loss.site
+
+    def _picks_some(self, target: Value) -> bool:
+        """Whether some of the labels were taken out or marked before they reach the loss."""
+        below = ingredients(self.run, target, leading=_outside_loaders)
+        kept = {id(one) for one in ingredients(self.run, target, leading=unless_taken_out)}
+        return any(id(one) not in kept for one in below)
 
     def _made_of(self, target: Value) -> Iterator[tuple[Execution, Value]]:
         """What labels are made of: as they reach the loss, and as the loaders in them draw them."""
