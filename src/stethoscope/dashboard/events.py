@@ -89,6 +89,7 @@ def _list_now(dashboard: Dashboard, query: Query) -> dict[str, Any]:
         "banner": str(runs_page.banner(dashboard.register.progress())),
         "count": str(runs_page.summary(listing)),
         "pages": str(runs_page.pages(listing)),
+        "choices": {name: str(part) for name, part in runs_page.choices(listing).items()},
         "rows": {f"run-{one.number}": str(runs_page.row(one, now)) for one in listing.rows},
     }
 

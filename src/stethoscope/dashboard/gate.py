@@ -127,7 +127,9 @@ class _Asked:
         self.scope = scope
         self.method: str = scope["method"]
         self.address: bytes = (scope.get("raw_path") or b"") + b"?" + scope["query_string"]
-        self.query: dict[str, str] = dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50))
+        self.query: dict[str, str] = dict(
+            parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=50)
+        )
 
     def one(self, name: bytes) -> bytes | None:
         """The value of a header."""

@@ -62,6 +62,7 @@ class Scout:
 
 def _scout(house: House, line: Connection) -> None:
     prepare()
+    home = os.getppid()
     memory, last = Memory(Index(cache_folder())), None
     with suppress(OSError, KeyboardInterrupt):
         while True:
@@ -71,7 +72,7 @@ def _scout(house: House, line: Connection) -> None:
                 line.send(told)
                 last = told
             time.sleep(max(EVERY_SECONDS, (time.process_time() - began) / SHARE))
-            if os.getppid() == 1:  # nobody listens any more
+            if os.getppid() != home:  # nobody listens any more
                 return
 
 

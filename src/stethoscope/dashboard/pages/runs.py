@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stethoscope.dashboard.listing import FAILED, ORDERS, VERDICTS, WAITING, Listing, Query, verdict_of
+from collections.abc import Iterable
+
+from stethoscope.dashboard.listing import FAILED, VERDICTS, WAITING, Listing, Query, verdict_of
 from stethoscope.dashboard.pages.frame import Frame, field, moment, notice
 from stethoscope.dashboard.register import Progress, Row
 from stethoscope.report.clean_text import one_line
@@ -26,7 +28,7 @@ def page(frame: Frame, listing: Listing, progress: Progress, now: float) -> str:
     return frame.page(
         "Runs",
         element("h1", "Runs", class_="unseen"),
-        element("div", banner(progress), id="banner", role="status"),
+        element("div", banner(progress), id="banner"),
         filters(listing),
         _comparing(),
         element("p", summary(listing), id="count", role="status"),
@@ -61,20 +63,21 @@ def banner(progress: Progress) -> Markup:
 
 def filters(listing: Listing) -> Markup:
     """What to search for. Without a script it is a form like any other."""
-    query = listing.query
+    query, offered = listing.query, choices(listing)
     return element(
         "form",
         _labelled(
             "Search",
             field(type="search", name="q", value=query.text, placeholder="path or cause", id="search"),
         ),
-        _labelled("Verdict", _choice("verdict", query.verdict, _verdicts(listing))),
-        _labelled("Cause", _choice("cause", query.cause, _causes(listing))),
-        _labelled("Order by", _choice("order", query.order, [(one, IN_ORDER[one]) for one in ORDERS])),
+        _labelled("Verdict", element("select", offered["verdict"], name="verdict", data_choices="verdict")),
+        _labelled("Cause", element("select", offered["cause"], name="cause", data_choices="cause")),
+        _labelled("Order by", element("select", _options(query.order, IN_ORDER.items()), name="order")),
         element(
             "label",
             field(type="checkbox", name="going", value="1", checked=query.going),
-            f" still going ({listing.going:,})",
+            " ",
+            element("span", offered["going"], data_choices="going"),
             class_="check",
         ),
         element("button", "Search", type="submit", class_="unscripted"),
@@ -83,6 +86,15 @@ def filters(listing: Listing) -> Markup:
         action="/",
         method="get",
     )
+
+
+def choices(listing: Listing) -> dict[str, Markup]:
+    """What there is to choose from, and how many runs have it."""
+    return {
+        "verdict": _options(listing.query.verdict, _verdicts(listing)),
+        "cause": _options(listing.query.cause, _causes(listing)),
+        "going": joined(f"still going ({listing.going:,})"),
+    }
 
 
 def summary(listing: Listing) -> Markup:
@@ -196,11 +208,10 @@ def _causes(listing: Listing) -> list[tuple[str, str]]:
     return [("", "any"), *found]
 
 
-def _choice(name: str, chosen: str, options: list[tuple[str, str]]) -> Markup:
-    found = [
-        element("option", said or "any", value=value, selected=value == chosen) for value, said in options
-    ]
-    return element("select", found, name=name)
+def _options(chosen: str, options: Iterable[tuple[str, str]]) -> Markup:
+    return joined(
+        *(element("option", said, value=value, selected=value == chosen) for value, said in options)
+    )
 
 
 def _labelled(name: str, control: Markup) -> Markup:

@@ -47,11 +47,18 @@ export function live(address, heard, state) {
   return { again: open, close };
 }
 
+const filled = new WeakMap();
+
 /* Replace what is inside an element, and only where it is something else. */
 export function fill(element, markup) {
-  if (element.dataset.filled === markup) return;
-  element.dataset.filled = markup;
+  if (filled.get(element) === markup) return;
+  filled.set(element, markup);
   element.innerHTML = markup;
+}
+
+export function empty(element, text) {
+  filled.delete(element);
+  element.textContent = text;
 }
 
 export function made(markup) {

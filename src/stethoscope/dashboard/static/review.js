@@ -1,5 +1,5 @@
 /* Have a document reviewed, and show what is said of it. */
-import { fill, post } from "./asking.js";
+import { empty, fill, post } from "./asking.js";
 
 const form = document.getElementById("review"), opinion = document.getElementById("opinion");
 
@@ -7,14 +7,13 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const button = form.querySelector("button[type=submit]");
   button.disabled = true;
-  opinion.textContent = "Reading ...";
-  delete opinion.dataset.filled;
+  empty(opinion, "Reading ...");
   try {
     const told = await post("/review.json", Object.fromEntries(new FormData(form)));
     fill(opinion, told.markup);
     opinion.focus();
   } catch (problem) {
-    opinion.textContent = problem.message;
+    empty(opinion, problem.message);
   }
   button.disabled = false;
 });

@@ -5,7 +5,7 @@ import { tellTimes } from "./times.js";
 const CURVES = "charts";
 const told = JSON.parse(document.getElementById("stethoscope-data").textContent);
 const here = `/run/${told.run}`;
-let charts = told.charts, version = told.version, held = false, waiting = null;
+let charts = told.charts, version = told.version, held = false, waiting = false;
 let title = document.title;
 
 live(() => `${here}.events?have=${version}`, heard, trouble);
@@ -87,18 +87,25 @@ addEventListener("pointercancel", release);
 
 function release() {
   held = false;
-  if (waiting) setTimeout(() => { const markup = waiting; waiting = null; redraw(markup.markup); }, 0);
+  if (waiting) setTimeout(redraw, 0); // after the chart has seen the end of the drag
 }
 
-let curvesMarkup = null;
+let curvesMarkup = pristine(document.getElementById("report"));
+
+/* The curves as they came, without what was drawn since. */
+function pristine(home) {
+  const copy = home.cloneNode(true);
+  for (const plot of copy.querySelectorAll(".plot")) plot.replaceChildren();
+  return copy.innerHTML;
+}
 
 function redraw(markup) {
   const home = document.getElementById("report");
-  if (markup !== undefined) curvesMarkup = markup;
-  if (held) { waiting = { markup }; return; }
+  if (markup !== undefined) curvesMarkup = `<div data-block="${CURVES}">${markup}</div>`;
+  waiting = held;
+  if (held) return;
   const before = pictures(home), focus = focusedIn(home);
-  const shown = curvesMarkup !== null ? `<div data-block="${CURVES}">${curvesMarkup}</div>` : home.innerHTML;
-  stethoscope.replace({ title, markup: shown, data: { charts } });
+  stethoscope.replace({ title, markup: curvesMarkup, data: { charts } });
   for (const [id, still] of before) {
     const plot = home.querySelector(`.plot[data-chart="${id}"]`);
     if (plot && !plot.hasChildNodes()) plot.append(...still);

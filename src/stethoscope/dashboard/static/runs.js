@@ -1,5 +1,5 @@
 /* The list: searching, choosing two runs, and rows that change while one looks at them. */
-import { fill, live, made, say } from "./asking.js";
+import { empty, fill, live, made, say } from "./asking.js";
 import { tellTimes } from "./times.js";
 
 const form = document.getElementById("filters");
@@ -20,8 +20,12 @@ function query() {
 
 const stream = live(() => `/runs.events?${query()}`, heard, (trouble) => {
   document.body.classList.toggle("cut-off", Boolean(trouble));
-  if (trouble) fill(document.getElementById("banner"), `<p class="notice bad"></p>`);
-  if (trouble) document.querySelector("#banner p").textContent = trouble;
+  if (!trouble) return;
+  const said = document.createElement("p");
+  said.className = "notice bad";
+  said.textContent = trouble;
+  empty(document.getElementById("banner"), "");
+  document.getElementById("banner").append(said);
 });
 
 function search(first) {
@@ -53,9 +57,23 @@ function heard(told) {
   if ("banner" in told) fill(document.getElementById("banner"), told.banner);
   if ("count" in told) fill(document.getElementById("count"), told.count);
   if ("pages" in told) fill(document.getElementById("pages"), told.pages);
+  if (told.choices) offer(told.choices);
   if (told.order) arrange(told.order, told.rows);
   document.documentElement.dataset.heard = String(Date.now());
 }
+
+/* What there is to choose from; a list that somebody has open stays as it is. */
+function offer(choices) {
+  for (const [name, markup] of Object.entries(choices)) {
+    const place = form.querySelector(`[data-choices="${name}"]`);
+    if (!place || place === document.activeElement) continue;
+    const value = place.value;
+    fill(place, markup);
+    if (place.tagName === "SELECT") place.value = value;
+  }
+}
+
+const markups = new WeakMap();
 
 function arrange(order, rows) {
   const focused = keyOf(document.activeElement);
@@ -63,7 +81,7 @@ function arrange(order, rows) {
   for (const row of [...body.children]) if (!wanted.has(row.id)) row.remove();
   order.forEach((id, at) => {
     const known = document.getElementById(id);
-    const row = id in rows && !(known && known.dataset.markup === rows[id]) ? fresh(rows[id], known) : known;
+    const row = id in rows && !(known && markups.get(known) === rows[id]) ? fresh(rows[id], known) : known;
     if (row && body.children[at] !== row) body.insertBefore(row, body.children[at] || null);
   });
   tellTimes(body);
@@ -73,7 +91,7 @@ function arrange(order, rows) {
 
 function fresh(markup, known) {
   const row = made(markup);
-  row.dataset.markup = markup;
+  markups.set(row, markup);
   if (known) known.replaceWith(row);
   return row;
 }
