@@ -39,6 +39,7 @@ COULD_NOT_EXAMINE = 2
 )
 @click.option("--out", type=click.Path(), help="Write the report to this file instead of standard output.")
 @click.option("--figures", type=click.Path(), help="Write each chart into this folder, as SVG and PNG.")
+@click.option("--redact", is_flag=True, help="Replace paths, hosts, users and secrets by placeholders.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every finding, weight, file and unexamined rule.")
 def command(
     run: Sequence[str],
@@ -47,6 +48,7 @@ def command(
     format_: str,
     out: str | None,
     figures: str | None,
+    redact: bool,
     verbose: bool,
 ) -> int:
     """Say what went wrong with RUN, how sure that is, and what to change.
@@ -70,6 +72,7 @@ def command(
         must_exist(given)
     with patience(f"examining {one_line(paths[0], 60)}"):
         diagnosis = diagnose(paths, config=config, code=code)
+        diagnosis = _redacted(diagnosis) if redact else diagnosis
         written = _rendered(diagnosis, format_, verbose, to_file=out is not None)
         if figures is not None:
             _draw(diagnosis, figures)
@@ -100,6 +103,12 @@ def _rendered(diagnosis: Diagnosis, format_: str, verbose: bool, to_file: bool) 
     module = import_module(f"stethoscope.report.{format_}_report")
     rendered: str = module.render(diagnosis)
     return rendered
+
+
+def _redacted(diagnosis: Diagnosis) -> Diagnosis:
+    from stethoscope.report.redact import redacted
+
+    return redacted(diagnosis)
 
 
 def _draw(diagnosis: Diagnosis, folder: str) -> None:
