@@ -3,17 +3,18 @@
 ## What it checks
 The DataLoader that a training loop, or a `train_dataloader` hook, draws from: whether it shuffles, has a
 sampler or a batch sampler. The data set must be known to be one whose order the loader decides. A flag that
-the script of the run leaves off counts as off. Batches that the code cuts out of arrays by itself are read
-too: inputs and labels, at the same places in every epoch.
+the script of the run leaves off counts as off. Samplers of the program are followed as they are made.
+Batches that the code cuts out of arrays by itself are read too: inputs and labels, at the same places in
+every epoch.
 
 ## Why it matters
-Stored order is rarely random: classes, scenes or documents stand together. Each batch then shows one side of
-the data, the loss swings with a period of one epoch, and the network forgets what it saw first.
+Stored order is rarely random: classes, scenes or documents stand together. Each batch then shows one side
+of the data, the loss swings with a period of one epoch, and the network forgets what it saw first.
 
 ## When it is harmless
-An iterable or streamed data set shuffles by itself or not at all; a data set that shuffles its own index, or
-makes items up whatever the index, needs no help; a sampler decides the order. Loaders for validation should
-not shuffle. Where an option came from what could not be resolved, nothing is said.
+An iterable or streamed data set shuffles by itself or not at all; a data set that shuffles its own index,
+or makes items up whatever the index, needs no help; a sampler decides the order. Loaders for validation
+should not shuffle. Where an option came from what could not be resolved, nothing is said.
 
 ## References
 - torch.utils.data.DataLoader
@@ -33,6 +34,7 @@ from stethoscope.program.data.data_order import (
     mixes_by_itself,
 )
 from stethoscope.program.data.lone_order import lone_order
+from stethoscope.program.data.own_samplers import own_order
 from stethoscope.program.walk.values import Applied, Part, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_data import TrainingLoaders
@@ -48,7 +50,7 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
         left = loaders.left_off.get(shuffle.key) if isinstance(shuffle, Part) and is_parsed(shuffle) else None
         grouped = loader.options.get("batch_sampler")
         keeps_order = (is_off(grouped) or goes_in_order(grouped)) and (is_off(shuffle) or left is not None)
-        alone = lone_order(loader) if keeps_order else None
+        alone = (lone_order(loader) or own_order(loader)) if keeps_order else None
         keeps_order = keeps_order and (is_off(sampler) or goes_in_order(sampler) or alone is not None)
         sampled = any(map(goes_in_order, (sampler, grouped)))
         is_ordered = sampled or alone is not None or is_map_style(loaders.index, loader.dataset)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stethoscope.program.data.data_order import SHUFFLING
+from stethoscope.program.data.ordered_indices import looked_up_in_order
 from stethoscope.program.data.ordered_streams import ordered_streams
 from stethoscope.program.data.stored_order import cut_in_order
 from stethoscope.program.index import Function, Index, dotted
@@ -44,7 +45,7 @@ def ordered_batches(index: Index, settings: SettingsTree) -> tuple[OrderedBatche
     """What training loops go through that could be shuffled, and neither it nor the loop does so."""
     found: dict[int, OrderedBatches] = {}
     for loop in training_loops(index, settings):
-        for site in (*cut_in_order(loop, index), *_streamed(loop)):
+        for site in (*cut_in_order(loop, index), *_streamed(loop), *looked_up_in_order(loop)):
             found.setdefault(id(site.node), OrderedBatches(site, ""))
         for scope in loop.loops:
             for made in (*_in_order(scope.value, loop), *_written_in_order(scope, index)):
