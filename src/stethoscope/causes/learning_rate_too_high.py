@@ -39,6 +39,7 @@ CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
+        Evidence("rate-times-batch", DECISIVE, "the rate is multiplied by the batch and divided by none"),
         Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
         Evidence("loss-never-falls", STRONG, "every update made the loss worse", when=_above_start),
         Evidence(
