@@ -26,13 +26,21 @@ def section(course: Course, atlas: Atlas) -> Markup:
 def _options(options: Sequence[Option], atlas: Atlas) -> Markup:
     if not options:
         return NOTHING
-    rows = [joined(element("dt", option.name), element("dd", _option(option, atlas))) for option in options]
+    rows = []
+    said: set[str] = set()
+    for option in options:
+        shown = _offered(option, atlas) if option.is_open else [_refused(option, option.why_not in said)]
+        rows.append(joined(element("dt", option.name), element("dd", shown)))
+        said.add(option.why_not)
     return joined(element("h3", "Ways to go on"), element("dl", rows, class_="ways"))
 
 
-def _option(option: Option, atlas: Atlas) -> list[Child]:
-    if not option.is_open:
-        return [element("span", f"not here: {one_line(option.why_not)}", class_="faint")]
+def _refused(option: Option, told: bool) -> Markup:
+    why = "the same holds" if told else one_line(option.why_not)
+    return element("span", f"not here: {why}", class_="faint")
+
+
+def _offered(option: Option, atlas: Atlas) -> list[Child]:
     effect = element("p", f"Expect: {one_line(option.effect)}", places(option.where, atlas))
     return [
         f"{one_line(option.title)}: {cost_in_words(option.cost)}.",
