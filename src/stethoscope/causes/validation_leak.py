@@ -23,6 +23,12 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("validation-among-training", DECISIVE, "the source draws both from the same samples"),
+        Evidence(
+            "best-by-training-loss",
+            DECISIVE,
+            "what is measured is what is trained on",
+            when=lambda finding: "data" in finding.evidence,
+        ),
         Evidence("overfit-gap", -MODERATE, "validation turns away from training, as on data not seen"),
         Evidence(
             "validation-among-training",
