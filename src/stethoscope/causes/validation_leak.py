@@ -16,7 +16,7 @@ list.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Held-out data are among the training data",
@@ -32,7 +32,7 @@ CAUSE = Cause(
         Evidence("overfit-gap", -MODERATE, "validation turns away from training, as on data not seen"),
         Evidence(
             "validation-among-training",
-            -STRONG,
+            -MODERATE,
             "no overlap was seen in the source",
             outcome=Outcome.CLEAR,
         ),
