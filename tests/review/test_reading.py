@@ -36,6 +36,7 @@ def told(text: str) -> list[tuple[str, str, str]]:
         ("Please use `dropout=0.2` instead", ("dropout", "", "0.2")),
         ("Lower learning rate: 1e-4 -> 5e-5 for stability", ("Lower learning rate", "1e-4", "5e-5")),
         ("5,000 → 20,000 preschool steps", ("preschool steps", "5,000", "20,000")),
+        ("Drop the batch size to one and accumulate", ("batch size", "", "one")),
         ("Switch to bf16", ("precision", "", "bf16")),
         ("Increase the warmup", ("warmup", "", "up")),
         ("✅ batch_size: 32", ("batch_size", "", "32")),
@@ -96,6 +97,17 @@ def test_a_block_below_a_heading_of_problems_is_what_is_there() -> None:
     block = '```bash\nBATCH_SIZE="4"\nGRAD_ACCUM="16"\n```\n'
     assert told(f"## Issues found\n\n{block}") == []
     assert told(f"## Recommended\n\n{block}") == [("BATCH_SIZE", "", '"4"'), ("GRAD_ACCUM", "", '"16"')]
+
+
+def test_settings_pasted_without_a_fence() -> None:
+    pasted = "args = TrainingArguments(\n    learning_rate=3e-5,\n    warmup_steps=1000,\n    fp16=True,\n)\n"
+    assert [(name, to) for name, _, to in told(pasted)] == [
+        ("learning_rate", "3e-5"),
+        ("warmup_steps", "1000"),
+        ("fp16", "True"),
+    ]
+    assert told("loss: 0.5\naccuracy: 0.9\nstep: 100\n") == []
+    assert told("Note: mind this\nTip: read on\nWarning: it is late\n") == []
 
 
 def test_sections_tables_and_braces_give_the_path() -> None:

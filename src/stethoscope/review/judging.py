@@ -27,7 +27,15 @@ def judged(question: Question) -> Judgement:
     ruling = found or _untested(question)
     elsewhere = _elsewhere(question, ruling)
     remarks = [one for one in (_stated_wrongly(question), what_settings_say.remark(question)) if one]
-    return replace(ruling, evidence=(*ruling.evidence, *remarks, *elsewhere))
+    return replace(ruling, evidence=(*_addressed(ruling, question), *remarks, *elsewhere))
+
+
+def _addressed(ruling: Judgement, question: Question) -> tuple[Fact, ...]:
+    """The evidence, with the setting's own place where nothing else has one."""
+    known = question.target.known
+    if known is None or any(fact.where for fact in ruling.evidence):
+        return ruling.evidence
+    return (*ruling.evidence, Fact(f"{known.dotted} is {shown(known.value)}", (known.where,)))
 
 
 def _elsewhere(question: Question, ruling: Judgement) -> tuple[Fact, ...]:

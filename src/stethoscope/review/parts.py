@@ -14,6 +14,7 @@ from enum import StrEnum
 
 LONGEST_LINE = 4000  # characters of a line that are looked at
 LONGEST_PARAGRAPH = 20_000
+FEWEST_PASTED = 3  # lines of settings in a row, without a fence, that are taken for a block
 MOST_LINES = 100  # of one paragraph; what is longer is read as several
 
 _FENCE = re.compile(r"^\s{0,12}(?:>\s?)*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})\s*([^`\s]*)[^`]*$")
@@ -21,6 +22,10 @@ _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+# `  learning_rate=3e-5,` and `lr: 1e-4  # lower`; a value of several words is prose.
+_SETTING = re.compile(
+    r"""^\s*["']?[A-Za-z_][\w.\-]*["']?\s*[:=]\s*(?:["'][^"']*["']|\[[^\]]*\]|[^\s"',]+),?\s*(?:#.*)?$"""
+)
 _BREAK = re.compile(r"^\s*(?:[-*_]\s*){3,}$")
 # A label on a line of its own begins something: "Change:", "**File:** ...".
 _LABEL = re.compile(r"^\s*\*\*[^*]+\*\*\s*:?|^\s*\*\*[^*]+:\*\*")
@@ -118,6 +123,9 @@ class _Parts:
             return [Part(PartKind.HEADING, (titled,), info=str(len(heading[1])))]
         if self._is_table():
             return [self._table()]
+        pasted = self._pasted()
+        if pasted:
+            return [pasted]
         if not line.text.strip() or _BREAK.match(line.text):
             self.at += 1
             return []
@@ -159,6 +167,16 @@ class _Parts:
         while self.at < len(self.lines) and "|" in self.lines[self.at].text:
             self.at += 1
         return Part(PartKind.TABLE, tuple(self.lines[begin : self.at]))
+
+    def _pasted(self) -> Part | None:
+        """Settings that were pasted without a fence: lines that each set one value, several in a row."""
+        end = self.at
+        while end < len(self.lines) and _SETTING.match(self.lines[end].text):
+            end += 1
+        if end - self.at < FEWEST_PASTED:
+            return None
+        inside, self.at = tuple(self.lines[self.at : end]), end
+        return Part(PartKind.FENCE, inside)
 
     def _paragraph(self) -> Part:
         begin = self.at

@@ -170,6 +170,8 @@ def _of_line(line: Line, table: tuple[str, ...], open_keys: list[tuple[int, str]
     while open_keys and open_keys[-1][0] >= depth:
         open_keys.pop()
     value = value.strip().rstrip(",;") if not value.startswith(("[", "(")) else value.strip().rstrip(";,")
+    if value.endswith("("):
+        return None  # a call that is opened
     if value in {"", "{", "[", "|", ">", "{}"} or (
         json and value.startswith("{") and not value.endswith("}")
     ):

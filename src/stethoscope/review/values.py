@@ -12,6 +12,16 @@ _POWER = re.compile(r"(\d+(?:\.\d+)?)\s*(?:[x×*]|\\times)\s*10\s*(?:\^|\*\*)\s*
 _TRUE = frozenset({"true", "yes", "on", "enabled", "enable"})
 _FALSE = frozenset({"false", "no", "off", "disabled", "disable"})
 _NOTHING = frozenset({"none", "null", "~", "nil"})
+_WORDS = {
+    "zero": 0.0,
+    "one": 1.0,
+    "two": 2.0,
+    "three": 3.0,
+    "four": 4.0,
+    "eight": 8.0,
+    "ten": 10.0,
+    "sixteen": 16.0,
+}
 _SCALE = {"": 1.0, "k": 1e3, "m": 1e6, "%": 0.01}
 _TAG = re.compile(r"^!!?\w+\s+")
 _LONGEST = 2000
@@ -27,6 +37,8 @@ NUMBER = (
 def number_of(text: str) -> float | None:
     """The number that a text is: 20k, 5,000, 1e-5, 2x10^-4; None where it is something else."""
     text = text.strip().strip("`'\"*")
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
     power = _POWER.fullmatch(text)
     if power:
         return _finite(float(power[1]) * 10.0 ** max(-400, min(400, int(power[2]))))
@@ -54,7 +66,7 @@ def value_of(text: str) -> object:
         return None
     number = number_of(bare)
     if number is not None:
-        is_whole = number.is_integer() and abs(number) < 1e15 and not re.search(r"[.eE]", bare)
+        is_whole = number.is_integer() and abs(number) < 1e15 and not re.search(r"\d*(?:\.|\d[eE])", bare)
         return int(number) if is_whole else number
     if written[:1] in "[(" and written[-1:] in "])":
         return _list(written)

@@ -16,6 +16,7 @@ from stethoscope.review.parts import Part, PartKind
 from stethoscope.review.settings_lines import Written, looks_like_settings, settings_in
 from stethoscope.review.values import same
 from stethoscope.run import Where
+from stethoscope.run.names import canonical, known
 
 _NAMED = frozenset(
     {
@@ -60,7 +61,15 @@ def _is_kept(one: Written, earlier: Written | None) -> bool:
 
 
 def _holds_settings(part: Part) -> bool:
-    return part.info in _NAMED or (part.info in _UNNAMED and looks_like_settings(part.lines))
+    if part.info in _NAMED:
+        return True
+    return part.info in _UNNAMED and looks_like_settings(part.lines) and not _tells_figures(part)
+
+
+def _tells_figures(part: Part) -> bool:
+    """Whether an unnamed block is a line of a log, `loss: 0.5`, rather than settings."""
+    names = [one.path[-1] for one in settings_in(part.lines, part.info)]
+    return any(known(name) and canonical(name) != "lr" for name in names)
 
 
 def _parted(written: list[Written], context: str) -> tuple[list[Written], list[Written]]:

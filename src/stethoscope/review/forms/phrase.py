@@ -35,7 +35,7 @@ _STOP = (
 _NAMED = rf"(?:`[^`\s:=]{{1,80}}`|{_STOP}{_WORD}(?:\s+{_STOP}{_WORD}){{0,4}})"
 _WORD_VALUE = (
     r"(?:true|false|on|off|none|null|auto|bf16|fp16|fp32|tf32|bfloat16|float16|float32|bf16-mixed|16-mixed|32-true|cosine|linear"
-    r"|constant|exponential|polynomial|adamw?|sgd|lion|adafactor|rmsprop|muon|zero)"
+    r"|constant|exponential|polynomial|adamw?|sgd|lion|adafactor|rmsprop|muon|zero|one|two|three|four|eight|ten|sixteen)"
 )
 _VALUE = (
     rf"(?:`[^`\n]{{1,60}}`|\"[^\"\n]{{1,40}}\"|\[[^\]\n]{{1,60}}\]|{NUMBER}|{_WORD_VALUE}\b"
