@@ -44,6 +44,8 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
+        Evidence("labels-mixed-apart", DECISIVE, "inputs and labels are put into two different orders"),
+        Evidence("targets-moved-apart", DECISIVE, "inputs and targets are cropped or turned apart"),
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),

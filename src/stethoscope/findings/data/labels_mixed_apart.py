@@ -1,0 +1,40 @@
+"""Inputs and labels are put into two different random orders.
+
+## What it checks
+Statements that mix arrays, lists or tables: `random.shuffle(x)`, `x = x[torch.randperm(n)]`, `df =
+df.sample(frac=1)`. Where an input and the target of the same name (`x_train` and `y_train`, `self.images`
+and `self.labels`) are mixed by two draws, and no generator is seeded anew between them, it is reported.
+
+## Why it matters
+Every input then has the label of another one. The loss falls to what a guess costs and stays there, on
+training data too, and no rate or architecture helps.
+
+## When it is harmless
+One order for both, or the same seed before each. Sets that are not paired, as of two domains, are called
+otherwise.
+
+## References
+- sklearn.utils.shuffle, which takes several arrays
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data.parted_pairs import mixed_apart
+from stethoscope.program.index import index
+from stethoscope.signals.sources import Sources
+
+RULE = Rule(code="DAT201", since="0.3", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+
+def examine(sources: Sources) -> Iterator[Finding]:
+    """Report each pair that is mixed by two draws."""
+    for pair in mixed_apart(index(sources.program)):
+        first, second = pair.names
+        yield Finding(
+            (pair.first.where, pair.second.where),
+            f"`{first}` and `{second}` belong together and are put into two different random orders",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )

@@ -1,0 +1,272 @@
+"""Inputs and their targets that chance treats each by itself: mixed in two orders, or cropped at two places.
+
+Which belongs to which is said by their names: `x_train` and `y_train`, `image` and `mask`, `lq` and `gt`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, bodies, own_nodes
+from stethoscope.program.walk.values import Site
+from stethoscope.run import Source
+
+# fmt: off
+INPUT_WORDS = frozenset({
+    "x", "xs", "input", "inputs", "image", "images", "img", "imgs", "features", "feature", "feats", "texts",
+    "sentences", "samples", "lq", "lr", "noisy", "blur", "blurred", "hazy", "rainy", "rgb", "photo",
+    "picture", "pictures", "source", "src", "data", "low",
+})
+TARGET_WORDS = frozenset({
+    "y", "ys", "label", "labels", "target", "targets", "mask", "masks", "gt", "hr", "hq", "seg",
+    "segmentation", "annotation", "annotations", "sharp", "clean", "depth", "truth", "trimap", "tgt", "high",
+    "classes",
+})
+DRAWN_ORDERS = frozenset({"randperm", "permutation"})
+SEEDING = frozenset({
+    "seed", "manual_seed", "set_rng_state", "setstate", "set_state", "seed_all", "set_seed",
+    "seed_everything", "fork_rng", "manual_seed_all",
+})
+OWN_GENERATORS = ("RandomState(", "default_rng(", "Random(", "Generator(", "random_state")
+# Transforms that move what is in a picture; colours may be changed in one alone.
+MOVING = (
+    "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomRotation",
+    "RandomAffine", "RandomPerspective", "ElasticTransform", "RandomFlip", "RandomErasing", "RandomZoomOut",
+    "RandomSizedCrop",
+)
+DRAWS = frozenset({"randint", "random", "uniform", "rand", "choice", "randrange", "getrandbits", "integers"})
+# fmt: on
+PAIR = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartedPair:
+    """Two things that belong together, and where each is treated by itself."""
+
+    first: Site
+    second: Site
+    names: tuple[str, str]
+
+
+@remembered
+def mixed_apart(index: Index) -> tuple[PartedPair, ...]:
+    """Inputs and labels that are put into two random orders."""
+    found: list[PartedPair] = []
+    for module in index.modules.values():
+        text = module.source.text
+        if "shuffle(" in text or "sample(" in text or any(word in text for word in DRAWN_ORDERS):
+            for body in bodies(module.source.tree):
+                found.extend(_mixed_in(module.source, body))
+    return tuple(found)
+
+
+def _mixed_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]:
+    for block in _blocks(body):
+        mixed: list[tuple[str, ast.AST, str]] = []
+        orders: dict[str, ast.Call] = {}
+        for statement in block:
+            if _seeds(statement):
+                mixed, orders = [], {}
+                continue
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if _draws_order(call):
+                    orders[name] = call
+            mixed.extend(_mixing(statement, orders))
+        for place, (name, node, order) in enumerate(mixed):
+            for other, there, its_order in mixed[place + 1 :]:
+                if order != its_order and _belong_together(name, other):
+                    yield PartedPair(Site(source, node), Site(source, there), (name, other))
+
+
+def _blocks(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    yield body
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            inner = getattr(statement, name, None)
+            if isinstance(inner, list) and inner:
+                yield from _blocks(inner)
+
+
+def _seeds(statement: ast.stmt) -> bool:
+    calls = all_nodes(statement, ast.Call)
+    return any((dotted(call.func) or "").rpartition(".")[2] in SEEDING for call in calls)
+
+
+def _draws_order(call: ast.Call) -> bool:
+    text = ast.unparse(call)
+    is_drawn = (dotted(call.func) or "").rpartition(".")[2] in DRAWN_ORDERS
+    return is_drawn and not any(word in text for word in ("generator", *OWN_GENERATORS))
+
+
+def _mixing(statement: ast.stmt, orders: dict[str, ast.Call]) -> Iterator[tuple[str, ast.AST, str]]:
+    """What a statement mixes, and by which order: `random.shuffle(x)`, `x = x[torch.randperm(len(x))]`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=func, args=[ast.Name() | ast.Attribute() as given], keywords=[])):
+            name = dotted(func) or ""
+            own = any(word in ast.unparse(func) for word in OWN_GENERATORS)
+            if name in {"random.shuffle", "np.random.shuffle", "numpy.random.shuffle", "shuffle"} and not own:
+                yield ast.unparse(given), statement, f"at {statement.lineno}"
+        case ast.Assign(targets=[target], value=ast.Subscript(value=base, slice=order)):
+            if ast.unparse(target) != ast.unparse(base):
+                return
+            if isinstance(order, ast.Call) and _draws_order(order):
+                yield ast.unparse(target), statement, f"at {statement.lineno}"
+            elif isinstance(order, ast.Name) and order.id in orders:
+                yield ast.unparse(target), statement, f"at {orders[order.id].lineno}"
+        case ast.Assign(
+            targets=[target], value=ast.Call(func=ast.Attribute(value=base, attr="sample")) as call
+        ):
+            told = {word.arg: ast.unparse(word.value) for word in call.keywords}
+            if told == {"frac": "1"} and ast.unparse(target) == ast.unparse(base):
+                yield ast.unparse(target), statement, f"at {statement.lineno}"
+
+
+def _belong_together(one: str, other: str) -> bool:
+    """`x_train` and `y_train`, `self.images` and `self.labels`: an input and a target called alike."""
+    first, second = ({*words(name.removeprefix("self."))} for name in (one, other))
+    for left, right in ((first, second), (second, first)):
+        ours, theirs = left & INPUT_WORDS, right & TARGET_WORDS
+        if ours and theirs and left - ours == right - theirs and not left & TARGET_WORDS:
+            return True
+    return False
+
+
+# Crops and turns
+
+
+@remembered
+def moved_apart(index: Index) -> tuple[PartedPair, ...]:
+    """Pictures and their targets that are cropped or turned at random, each by itself."""
+    found: list[PartedPair] = []
+    for function in index.functions:
+        found.extend(_moved_in(index, function))
+    return tuple(found)
+
+
+def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
+    statements = sorted(own_nodes(function.node, ast.Assign), key=lambda node: node.lineno)
+    if len(statements) < PAIR:
+        return
+    seeded = [
+        node.lineno
+        for node in own_nodes(function.node, ast.Call)
+        if (dotted(node.func) or "").rpartition(".")[2] in SEEDING
+    ]
+    moved = [one for statement in statements for one in _moving(index, function, statement)]
+    for place, (name, node) in enumerate(moved):
+        for other, there in moved[place + 1 :]:
+            is_seeded = any(
+                min(node.lineno, there.lineno) <= line <= max(node.lineno, there.lineno) for line in seeded
+            )
+            if not is_seeded and _belong_together(name, other):
+                yield PartedPair(Site(function.source, node), Site(function.source, there), (name, other))
+                return
+
+
+def _moving(index: Index, function: Function, statement: ast.Assign) -> Iterator[tuple[str, ast.Call]]:
+    """`image = self.transform(image)` of something that moves what is in it at random."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or not call.args or len(statement.targets) != 1:
+        return
+    given, target = dotted(call.args[0]), dotted(statement.targets[0])
+    if given is None or given != target or len(call.args) > 2:
+        return
+    pictures = [
+        arg
+        for arg in call.args
+        if dotted(arg) and words(dotted(arg) or "") and _is_picture(dotted(arg) or "")
+    ]
+    if len(pictures) == 1 and _moves_at_random(index, function, call.func):
+        yield given, call
+
+
+def _is_picture(name: str) -> bool:
+    return bool(set(words(name)) & (INPUT_WORDS | TARGET_WORDS))
+
+
+def _moves_at_random(index: Index, function: Function, called: ast.expr) -> bool:
+    if isinstance(called, ast.Call):  # RandomCrop(64)(image)
+        return _is_moving_chain(called)
+    name = dotted(called) or ""
+    local = _assigned(own_nodes(function.node), name)
+    if local:
+        return any(map(_is_moving_chain, local))
+    if name.startswith("self.") and function.owner is not None:
+        return _kept_moves(index, function.owner, name.removeprefix("self."))
+    target = index.resolve(index.module_of(function.source), name)
+    if isinstance(target, Function):
+        return _draws_place(target)
+    value = getattr(target, "value", None)
+    return isinstance(value, ast.expr) and _is_moving_chain(value)
+
+
+def _kept_moves(index: Index, cls: Class, attribute: str) -> bool:
+    """Whether an attribute is a chain that moves, or is given one where an object is made."""
+    if attribute in cls.methods:
+        return _draws_place(cls.methods[attribute])
+    init = cls.methods.get("__init__")
+    kept = _assigned(own_nodes(init.node), f"self.{attribute}") if init is not None else []
+    if any(map(_is_moving_chain, kept)):
+        return True
+    names = {one.id for one in kept if isinstance(one, ast.Name)}
+    if init is None or not names:
+        return False
+    return any(_is_moving_chain(given) for given in _given(index, cls, init, names))
+
+
+def _given(index: Index, cls: Class, init: Function, names: set[str]) -> Iterator[ast.expr]:
+    """What the program gives for parameters of a class, each name looked up in its own file."""
+    for module in index.modules.values():
+        if cls.name not in module.source.text:
+            continue
+        tree = module.source.tree
+        for call in all_nodes(tree, ast.Call):
+            if (dotted(call.func) or "").rpartition(".")[2] != cls.name:
+                continue
+            told = dict(zip(init.parameters[1:], call.args, strict=False))
+            told |= {word.arg: word.value for word in call.keywords if word.arg is not None}
+            for name in names & told.keys():
+                value = told[name]
+                written = _assigned(all_nodes(tree), value.id) if isinstance(value, ast.Name) else [value]
+                yield from written
+
+
+def _assigned(nodes: Sequence[ast.AST], name: str) -> list[ast.expr]:
+    """What a name is given, also as one of several."""
+    found: list[ast.expr] = []
+    for node in nodes:
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            if ast.unparse(target) == name:
+                found.append(node.value)
+            elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = zip(target.elts, node.value.elts, strict=False)
+                found.extend(value for one, value in pairs if ast.unparse(one) == name)
+    return found
+
+
+def _is_moving_chain(node: ast.expr) -> bool:
+    """A chain of transforms of pictures with one that moves at random; libraries that take pairs are none."""
+    if not isinstance(node, ast.Call):
+        return False
+    text = ast.unparse(node)
+    made = (dotted(node.func) or "").rpartition(".")[2]
+    is_chain = made in {"Compose", "Sequential", "RandomApply"} or made in MOVING
+    return is_chain and any(f"{word}(" in text for word in MOVING) and "additional_targets" not in text
+
+
+def _draws_place(function: Function) -> bool:
+    """Whether a function crops or turns its one picture at a place that it draws."""
+    said = set(words(function.name))
+    if not said & {"crop", "flip", "rotate", "rotation", "augment", "turn", "shift", "affine"}:
+        return False
+    names = {(dotted(call.func) or "").rpartition(".")[2] for call in own_nodes(function.node, ast.Call)}
+    return bool(names & DRAWS) and not names & SEEDING
