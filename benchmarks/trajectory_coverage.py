@@ -409,13 +409,36 @@ held to the file of every other run, and to files made from three.
 """
 
 
+LOGS = """
+## Healthy logs of strangers, held to their own first half
+
+Public logs whose curves look healthy, as if they had only been known up to their middle: the band of the
+first half, and a forecast of the second where the back-test allows one.
+
+"""
+
+
 def page(record: dict[str, list[dict[str, object]]]) -> str:
     """What was measured, as Markdown."""
     parts = [FORECASTS, *map(_forecast_row, record.get("forecasts", []))]
     parts += [CHECKS, *map(_check_row, record.get("checks", []))]
     if record.get("seeds"):
         parts += [SEEDS_TABLE, *map(_seeds_row, record["seeds"]), *_all_seeds(record["seeds"])]
+    if record.get("logs"):
+        parts += [LOGS, _about_logs(record["logs"])]
     return "".join(parts)
+
+
+def _about_logs(rows: list[dict]) -> str:
+    told, refused = (sum(len(row[key]) for row in rows) for key in ("forecast", "refused"))
+    left = [f"{row['log'].split('/')[0]}: {', '.join(row['left'])}" for row in rows if row["left"]]
+    alarms = (
+        f"{len(left)} of the logs left a band ({'; '.join(left)})" if left else "None of the logs left a band"
+    )
+    return (
+        f"{len(rows)} logs; {told} curves were forecast, {refused} were refused or too short.\n"
+        f"{alarms}: learning rates, bands, forecasts and warning signs together.\n"
+    )
 
 
 def _forecast_row(row: dict) -> str:

@@ -88,6 +88,12 @@ def test_rates_that_differ_between_runs_are_no_schedule() -> None:
     assert made.unforecast["lr"] == "the runs follow different schedules"
 
 
+def test_a_rate_that_never_stands_still_is_not_named() -> None:
+    steps = np.arange(0, 1000)
+    rates = series("lr", steps, 1e-3 * (1.0 + np.random.default_rng(0).random(1000)))
+    assert "turns too often" in plan(Basis(run_of(falling_loss(0), rates))).unforecast["lr"]
+
+
 def test_a_difficulty_is_held_exactly() -> None:
     steps = np.arange(0, 1001, 10)
     difficulty = series("difficulty", steps, np.minimum(steps / 500.0, 1.0))
@@ -150,3 +156,14 @@ def test_odd_series_make_no_trouble() -> None:
         run = run_of(series("loss", steps, values), rising_accuracy(0), replace(cosine_rate(), axis="row"))
         text = write_for(run)
         assert not hold(run, toml_reading.read(text)).left
+
+
+def test_a_million_points_are_planned_and_held() -> None:
+    steps = np.arange(1_000_000)
+    values = (0.3 + (1 + steps / 1000.0) ** -0.5) * np.exp(
+        0.1 * np.random.default_rng(0).standard_normal(len(steps))
+    )
+    run = run_of(series("loss", steps, values), series("lr", steps, np.where(steps < 500_000, 1e-3, 1e-4)))
+    made = plan(Basis(run))
+    assert not hold(run, made).departed
+    assert hold(run_of(series("loss", steps, 4.0 * values)), made).departed

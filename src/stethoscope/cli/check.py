@@ -24,8 +24,8 @@ SHORTEST_SECONDS = 0.1
     "check",
     short_help="Hold a run to a healthy trajectory.",
     epilog="\b\nExamples:\n"
-    "  stethoscope trajectory examples/nano-sr-cured --out ~/runs/healthy.toml &&\n"
-    "    stethoscope check examples/nano-sr --against ~/runs/healthy.toml",
+    "  stethoscope check examples/nano-sr --against docs/how-to/healthy-nano-sr.toml\n"
+    "  stethoscope check examples/nano-sr-cured --against docs/how-to/healthy-nano-sr.toml --format json",
 )
 @click.argument("run", type=click.Path(), nargs=-1, required=True)
 @click.option(

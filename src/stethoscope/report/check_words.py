@@ -35,7 +35,10 @@ def signal_sentence(one: JudgedSignal) -> str:
     if one.outcome is not Outcome.HELD:
         return one.why
     reached = f"{one.reached} of {count(len(one.held.rows), held_unit(one))}"
-    return f"{reached}; better than expected" if one.better else reached
+    if one.better:
+        return f"{reached}; better than expected"
+    outside = sum(one.is_outside(level) for level in one.levels)
+    return f"{reached}; outside in {outside}, too little to be sure" if outside else reached
 
 
 def departure_sentence(held: Held, gone: Departure) -> str:

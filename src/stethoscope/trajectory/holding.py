@@ -74,6 +74,10 @@ class JudgedSignal:
     better: bool = False
     sign: float = 1.0
 
+    def is_outside(self, level: Level) -> bool:
+        """Whether a level lies outside the band by itself, which healthy levels do now and then."""
+        return _chance(self.held, level, self.sign) < (1.0 - self.held.confidence) / 2.0
+
     @property
     def reached(self) -> int:
         """How many of the named steps the run has come to."""

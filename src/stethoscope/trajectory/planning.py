@@ -41,6 +41,7 @@ from stethoscope.trajectory.trajectory import (
 )
 
 AHEAD = 6  # steps at which a forecast is written
+WIDEST = 0.5  # a logarithm, or of the range so far: the error of a forecast that says hardly anything
 MOST_SIGNALS = 12  # bands: more than a person would look at cost every one of them its sharpness
 LOOKS = 20  # in the whole run
 START_MARGIN = 1.25  # times the loss of guessing that a fresh model may begin at
@@ -88,7 +89,7 @@ def plan(basis: Basis) -> Trajectory:
     _difficulty(basis, draft)
     for name, series in _progress(basis, draft).items():
         draft.take(name, _band(name, series, basis, length, rates))
-    phases = tuple(_phases(basis, rates, length))
+    phases = tuple(_phases(basis))
     signs = tuple(_signs(basis, draft, phases, length))
     look = _look(rates, phases, length)
     return Trajectory(
@@ -204,11 +205,17 @@ def _continued(made: Held, known: Series, length: int, rates: Held | None) -> He
     if isinstance(told, str):
         return replace(made, source=f"{made.source}; no forecast beyond: {told}")
     heights = made.scaled(np.array([row.expected for row in made.rows], dtype=np.float64))
+    useful = told.error <= WIDEST * (1.0 if relative else float(np.ptp(heights)))
+    count = len(useful) if useful.all() else int(np.argmin(useful))
+    if count == 0:
+        return replace(
+            made, source=f"{made.source}; no forecast beyond: its band would hold nearly everything"
+        )
     spread = math.sqrt(2.0) * usual_spread(made.name, heights, made.scale)
     reach = t_quantile(0.5 + CONFIDENCE / 2.0, made.freedom or told.freedom)
     wide = reach * np.hypot(told.error, spread)
     rows = []
-    for step, level, width in zip(ahead.tolist(), told.level, wide, strict=True):
+    for step, level, width in list(zip(ahead.tolist(), told.level, wide, strict=True))[:count]:
         sides = (float(level) - width, float(level), float(level) + width)
         low, middle, high = (math.exp(min(max(one, -705.0), 705.0)) if relative else one for one in sides)
         rows.append(Row(int(step), float(low), float(middle), float(high)))
@@ -236,7 +243,7 @@ def _log_this(name: str) -> str:
 # --- phases, warning signs, when to look
 
 
-def _phases(basis: Basis, rates: Held | None, length: int | None) -> Iterator[Phase]:
+def _phases(basis: Basis) -> Iterator[Phase]:
     warm = warm_up.measure(basis.healthy[0] if basis.healthy else basis.run)
     if not isinstance(warm, Missing) and warm.steps is not None and warm.steps >= 1.0:
         yield Phase("warm-up", 0, round(warm.steps), warm.said)
@@ -290,16 +297,17 @@ def _at_the_start(
 ) -> Iterator[WarningSign]:
     """What a model that knows nothing loses: it may begin there, and not far above."""
     guessing = baseline.measure(basis.run)
-    chance = guessing.chance_loss if isinstance(guessing, baseline.Baseline) else None
-    if chance is None or not starting_point.measure(basis.run).from_scratch:
+    if isinstance(guessing, Missing) or not starting_point.measure(basis.run).from_scratch:
+        return
+    chance, told = guessing.chance_loss, guessing.vocabulary or guessing.classes
+    if chance is None or told is None:
         return
     first = progress.rows[0].expected if progress is not None else None
+    if first is None and guessing.vocabulary is None:
+        return  # classes may be those of a part of the loss only
     if first is not None and abs(first / chance - 1.0) > NEAR_GUESSING:
         return  # it is something else than a cross-entropy, or was averaged over many steps
-    if first is None and (not isinstance(guessing, baseline.Baseline) or guessing.vocabulary is None):
-        return
-    told = guessing.vocabulary or guessing.classes if isinstance(guessing, baseline.Baseline) else None
-    why = f"guessing costs {chance:.4g} ({told.dotted} is {told.value})" if told is not None else ""
+    why = f"guessing costs {chance:.4g} ({told.dotted} is {told.value})"
     lasts = round(LASTING * (length or 0))
     yield WarningSign(name, Condition.ABOVE, START_MARGIN * max(chance, first or 0.0), lasts, why)
 

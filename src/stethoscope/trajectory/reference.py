@@ -11,12 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stethoscope.detectors.distributions import t_quantile
-from stethoscope.detectors.robust_stats import memory_around_a_line, noise_sd, tame, variance_inflation
+from stethoscope.detectors.robust_stats import (
+    MOST_BLOCKS,
+    block_medians,
+    memory_around_a_line,
+    noise_sd,
+    tame,
+    variance_inflation,
+)
 from stethoscope.run import Series, Values
 from stethoscope.run.names import HIGHER, LOWER, better
 from stethoscope.trajectory.knots import curve_through, named_steps
@@ -29,8 +36,8 @@ SPREAD_LINEAR = 0.08  # between seeds, of the range that a metric moves through
 LEAST_SPREAD = 0.012  # of the level: a metric that hardly moves is not known better
 EARLIER_OR_LATER = 0.15  # of its step, by which one seed comes before another to the same place
 EARLY = (3.0, 1.7, 1.3)  # times further apart at the first named steps, where weights have only been drawn
-PRIOR_FREEDOM = 6.0  # of that spread where it stands alone
-BESIDE_RUNS = 2.0  # what it counts for beside that of several runs at hand
+PRIOR_FREEDOM = 10.0  # of that spread where it stands alone
+LEAST_PRIOR = 2.0  # what it counts for, at least, beside that of several runs at hand
 FREEDOM_PER_RUN = 3.0  # deviations of one run from the others are alike from step to step
 MOST_FREEDOM = 60.0
 
@@ -47,7 +54,7 @@ class _Together:
 
 def band_of(name: str, runs: Sequence[Series], source: str, log_this: str = "") -> Held | str:
     """The band of a signal that these runs show, or why there is none."""
-    runs = [series.finite() for series in runs]
+    runs = [_thinned(series.select(series.steps >= 0).finite()) for series in runs]
     if not runs or min(len(series) for series in runs) < LEAST_POINTS:
         return f"fewer than {LEAST_POINTS} values were logged"
     if len({series.axis for series in runs}) > 1:
@@ -91,6 +98,14 @@ def worse_side(name: str) -> Side:
     return {LOWER: Side.HIGH, HIGHER: Side.LOW}.get(direction or "", Side.BOTH)
 
 
+def _thinned(series: Series) -> Series:
+    """The series with neighbours replaced by their median where it is very long."""
+    if len(series) <= MOST_BLOCKS:
+        return series
+    steps, values = block_medians(series.steps, series.values, MOST_BLOCKS)
+    return replace(series, steps=np.rint(steps).astype(np.int64), values=values)
+
+
 def _together(runs: Sequence[Series], scale: Scale) -> _Together:
     last = min(int(series.steps[-1]) for series in runs)
     first = max(int(series.steps[0]) for series in runs)
@@ -129,9 +144,10 @@ def _spread(name: str, together: _Together, scale: Scale) -> tuple[float, float]
         return usual * math.sqrt(2.0), PRIOR_FREEDOM
     seen = float(np.mean(np.sum(together.apart**2, axis=0) / (count - 1)))
     freedom = FREEDOM_PER_RUN * (count - 1)
-    joined = (BESIDE_RUNS * usual**2 + freedom * seen) / (BESIDE_RUNS + freedom)
+    prior = max(LEAST_PRIOR, PRIOR_FREEDOM - freedom)
+    joined = (prior * usual**2 + freedom * seen) / (prior + freedom)
     # The mean of a few runs is itself not where the mean of many is.
-    return math.sqrt(joined * (1.0 + 1.0 / count)), min(BESIDE_RUNS + freedom, MOST_FREEDOM)
+    return math.sqrt(joined * (1.0 + 1.0 / count)), min(prior + freedom, MOST_FREEDOM)
 
 
 def usual_spread(name: str, heights: Values, scale: Scale) -> float:

@@ -21,7 +21,8 @@ TOLERANCE = 0.02  # of the rate, by which a printed value may be off
 LEAST_TOLERANCE = 0.002  # of the highest rate
 ASKED_TOLERANCE = 0.05  # where only the settings tell: schedules count their first step differently
 STRAIGHT = 0.004  # of the highest rate: how far a line between named steps may lie from the schedule
-MOST_ROWS = 40
+MOST_ROWS = 60
+TURNS_TOO_OFTEN = f"it turns too often to be named in {MOST_ROWS} steps"
 ALIKE = 0.02  # relative: schedules of two runs that differ by more are not the same schedule
 FLOORS = ("min_lr", "eta_min", "lr_min", "min_learning_rate", "end_lr", "final_lr", "lr_end")
 WAITS = ("plateau", "reducelronplateau", "prodigy", "dadapt", "d_adapt", "schedulefree", "adafactor")
@@ -39,6 +40,8 @@ def logged(series: Sequence[Series], run: Run) -> Held | str:
     if any(not _alike(one, longest) for one in runs):
         return "the runs follow different schedules"
     rows = _rows(longest.steps, longest.values, TOLERANCE)
+    if not rows:
+        return TURNS_TOO_OFTEN
     names = longest.file or "the log"
     return Held(
         longest.name,
@@ -51,10 +54,12 @@ def logged(series: Sequence[Series], run: Run) -> Held | str:
     )
 
 
-def computed(series: Series) -> Held:
+def computed(series: Series) -> Held | str:
     """Another quantity that is a function of the step, such as a difficulty."""
     finite = series.finite()
     rows = _rows(finite.steps, finite.values, TOLERANCE)
+    if not rows:
+        return TURNS_TOO_OFTEN
     source = f"as logged in {series.file or 'the log'}"
     return Held(series.name, rows, Side.BOTH, exact=True, unit=series.axis, source=source)
 
@@ -118,8 +123,10 @@ def turns(held: Held) -> tuple[int, ...]:
 
 
 def _rows(steps: Steps, values: Values, tolerance: float) -> tuple[Row, ...]:
-    """As few rows as keep straight lines close to the schedule."""
+    """As few rows as keep straight lines close to the schedule; none where many would be needed."""
     kept = _corners(steps.astype(np.float64), values, STRAIGHT * float(np.abs(values).max()))
+    if len(kept) >= MOST_ROWS:
+        return ()
     least = LEAST_TOLERANCE * float(np.abs(values).max())
     return tuple(_row(int(steps[at]), float(values[at]), tolerance, least) for at in kept)
 
