@@ -116,6 +116,8 @@ def test_what_cannot_be_paired_says_why() -> None:
         paired([series(steps, steps * 1.0)], series(steps, steps * 1.0, "epoch"))
     )
     assert "no steps in common" in str(paired([series(steps, steps * 1.0)], series(steps + 50, steps * 1.0)))
+    far = series(np.arange(0, 100, 10), np.ones(10))
+    assert isinstance(paired([far], series(np.array([1, 2]), np.ones(2))), Paired)
     assert "no value" in str(paired([series(steps[:0], steps[:0] * 1.0)], series(steps, steps * 1.0)))
 
 

@@ -63,7 +63,7 @@ def paired(goods: Sequence[Series], bad: Series) -> Paired | str:
     common = every[0].steps
     for series in every[1:]:
         common = np.intersect1d(common, series.steps)
-    if len(common) >= SHARED * min(len(series.between(first, last)) for series in every):
+    if len(common) and len(common) >= SHARED * min(len(series.between(first, last)) for series in every):
         return _at(common, goods, bad)
     return _in_stretches(first, last, goods, bad)
 
