@@ -18,13 +18,16 @@ from stethoscope.run import Where
 MOST_PROPOSALS = 500  # a document that proposes more is a settings file or a log
 MOST_UNPARSED = 500
 MOST_LINES = 200_000  # more than anybody writes
+DIFFS = frozenset({"diff", "patch", "udiff"})
+FEWEST_SENTENCES = 2
+_SENTENCE = re.compile(r"^\s*[-*•]\s+[A-Za-z]\w*\s+\w+")
 FEWEST_WORDS = 4  # of a sentence that says something
 
 
 def read_document(text: str, file: str) -> Reading:
     """Everything a document says, in the order of its lines."""
     cut = _end_of_line(text, MOST_LINES)
-    parts = parts_of(text[:cut])
+    parts = [one for part in parts_of(text[:cut]) for one in _spoken(part)]
     proposals: list[Proposal] = []
     seen: list[Observation] = []
     unparsed: list[Unparsed] = []
@@ -58,6 +61,17 @@ def _end_of_line(text: str, number: int) -> int:
         if at < 0:
             return len(text)
     return at
+
+
+def _spoken(part: Part) -> Iterator[Part]:
+    """The parts of a part: a fence that holds a list of sentences is that list."""
+    full = [line for line in part.lines if line.text.strip()] if part.kind is PartKind.FENCE else []
+    said = [line for line in full if _SENTENCE.match(line.text)]
+    if part.info in DIFFS or len(said) < FEWEST_SENTENCES or len(said) < 0.6 * len(full):
+        yield part
+        return
+    for line in said:
+        yield replace(part, kind=PartKind.PROSE, lines=(line,), info="")
 
 
 @cache

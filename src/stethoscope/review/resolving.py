@@ -13,6 +13,8 @@ from stethoscope.review.parts import Line
 from stethoscope.review.settings_lines import settings_in
 from stethoscope.review.values import same, value_of
 from stethoscope.run import Key, Program, Recipe, Run, Setting, Where
+from stethoscope.run.names import canonical
+from stethoscope.run.names import known as known_series
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAKS = re.compile(r"[^A-Za-z0-9]+")
@@ -147,6 +149,8 @@ class Resolver:
             return Target(proposal.names[0], None, "", value=value_of(proposal.to))
         value = value_of(proposal.to) if proposal.to else None
         for name in proposal.names:
+            if not proposal.to and not proposal.formal and _is_measured(name):
+                continue  # a higher loss is what comes of a training
             found = self._named(name, value, proposal)
             if found is not None:
                 known, how = found
@@ -344,6 +348,11 @@ def _fits(known: Known, value: object, proposal: Proposal) -> bool:
     if isinstance(known.value, int | float):
         return isinstance(value, int | float) or value is None
     return True
+
+
+def _is_measured(name: tuple[str, ...]) -> bool:
+    spoken = name[-1].replace(" ", "_")
+    return known_series(spoken) and canonical(spoken) != "lr"
 
 
 def _direction(old: object, new: object) -> str:

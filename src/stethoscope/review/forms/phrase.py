@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stethoscope.review.claim import DOWN, UP, Proposal
-from stethoscope.review.parts import Part, PartKind, plain
+from stethoscope.review.forms import table
+from stethoscope.review.parts import Line, Part, PartKind, plain
 from stethoscope.review.values import NUMBER, number_of
 from stethoscope.run import Where
 
@@ -26,11 +28,16 @@ _SET = (
     r"set(?:ting)?|chang(?:e|ing)|switch(?:ing)?|us(?:e|ing)|try(?:ing)?|adjust(?:ing)?|mak(?:e|ing)|mov(?:e|ing)|tun(?:e|ing)"
     r"|put(?:ting)?|turn(?:ing)?|go(?:ing)? with|setze?\w*|(?:ä|ae)ndere\w*"
 )
+# What was done already, in a document that tells of applied fixes.
+_DONE = (
+    r"(?:increased|raised|bumped|extended|reduced|lowered|decreased|dropped|shortened|changed|switched"
+    r"|adjusted)"
+)
 _FILLER = r"(?:(?:the|your|a|an|its|my|our|this|that|die|den|das|value of|number of|amount of)\s+)*"
 _WORD = r"[A-Za-z_][\w.\-/]*"
 _STOP = (
     r"(?!(?:to|from|by|at|and|or|with|for|auf|von|than|if|so|until|when|as|of|is|was|in|on|because"
-    r"|allows?|that)\b)"
+    r"|allows?|that|instead|reducing|increasing|lowering|raising|setting|using|decreasing|changing)\b)"
 )
 _NAMED = rf"(?:`[^`\s:=]{{1,80}}`|{_STOP}{_WORD}(?:\s+{_STOP}{_WORD}){{0,4}})"
 _WORD_VALUE = (
@@ -45,10 +52,16 @@ _TO = r"(?:\s+(?:down to|up to|back to|to|auf|at|as|of)\s+|\s*[=:]\s*)"
 _NO_ARROW = r"(?!\s*(?:→|⟶|➜|➡|⇒|-{1,2}>|=>))"
 
 _VALUED = re.compile(
-    rf"\b(?P<verb>{_UP}|{_DOWN}|{_SET})\s+{_FILLER}(?P<name>{_NAMED})(?:\s*\([^)]{{0,40}}\))?"
+    rf"\b(?P<verb>{_UP}|{_DOWN}|{_SET}|{_DONE})\s+{_FILLER}(?P<name>{_NAMED})(?:\s*\([^)]{{0,40}}\))?"
     rf"(?:\s+(?:from|von)\s+(?P<old>{_VALUE}))?{_TO}(?:about |around |roughly |~|≈|something like "
     rf"|e\.g\.,? )*"
     rf"(?P<new>{_VALUE}){_NO_ARROW}",
+    re.IGNORECASE,
+)
+_TRIED = re.compile(
+    rf"\b(?P<verb>{_UP}|{_DOWN}|{_DONE})\s+{_FILLER}(?P<name>{_NAMED})\s*\((?:try |to |e\.g\.,? |say "
+    rf"|maybe |now )?"
+    rf"(?P<new>{_VALUE})(?:\s+(?:from|instead of|was)\s+(?P<old>{_VALUE}))?",
     re.IGNORECASE,
 )
 _FACTOR = re.compile(
@@ -109,20 +122,28 @@ _LESS = frozenset({"lower", "smaller", "shorter"})
 
 
 def read(part: Part) -> Iterator[Proposal]:
-    """Every sentence of a paragraph or heading that asks for a change."""
+    """Every sentence of a paragraph, a heading or a cell of a table that asks for a change."""
     if part.kind is PartKind.PROSE or part.kind is PartKind.HEADING:
-        text = re.sub(r"\*\*", "", part.text)
-        taken: list[tuple[int, int]] = []
-        for pattern, made in _PATTERNS:
-            if part.kind is PartKind.HEADING and pattern in (_TOWARDS, _SWITCH):
-                continue  # what a heading announces, the text below it says
-            for found in pattern.finditer(text):
-                if _overlaps(found, taken) or _NOT.search(text[: found.start()]):
-                    continue
-                proposal = made(found, part, text)
-                if proposal is not None:
-                    taken.append(found.span())
-                    yield proposal
+        yield from _in_sentences(part)
+    elif part.kind is PartKind.TABLE and not any(True for _ in table.read(part)):
+        for line in part.lines[2:]:
+            for cell in table.cells(line.text):
+                yield from _in_sentences(replace(part, kind=PartKind.PROSE, lines=(Line(line.number, cell),)))
+
+
+def _in_sentences(part: Part) -> Iterator[Proposal]:
+    text = re.sub(r"\*\*", "", part.text)
+    taken: list[tuple[int, int]] = []
+    for pattern, made in _PATTERNS:
+        if part.kind is PartKind.HEADING and pattern in (_TOWARDS, _SWITCH):
+            continue  # what a heading announces, the text below it says
+        for found in pattern.finditer(text):
+            if _overlaps(found, taken) or _NOT.search(text[: found.start()]):
+                continue
+            proposal = made(found, part, text)
+            if proposal is not None:
+                taken.append(found.span())
+                yield proposal
 
 
 def _overlaps(found: re.Match[str], taken: list[tuple[int, int]]) -> bool:
@@ -176,10 +197,11 @@ def _switched(found: re.Match[str], part: Part, text: str) -> Proposal | None:
 
 
 _PATTERNS = (
+    (_PRECISION, _precision),
     (_VALUED, _valued),
+    (_TRIED, _valued),
     (_SHOULD, _valued),
     (_MUST_BY, _must_by),
-    (_PRECISION, _precision),
     (_FACTOR, _factor),
     (_TWICE, _twice),
     (_TIMES, _times),
@@ -198,9 +220,9 @@ def _proposal(
     factor: float | None = None,
     name: str = "",
 ) -> Proposal:
-    name = name or found["name"]
-    formal = name.startswith("`")
-    path = tuple(name.strip("`").split(".")) if formal or "." in name.strip(".") else (name.strip("`. "),)
+    name = (name or found["name"]).rstrip(".")
+    is_code = name.startswith("`") or bool(re.fullmatch(r"\w+(?:[._]\w+)+", name))
+    path = tuple(name.strip("`").split(".")) if is_code else (name.strip("`. "),)
     words = path[0].split() if len(path) == 1 else []
     # "learning rate further": how much of it is the name is seen by what it resolves to.
     shorter = [(" ".join(words[:count]),) for count in range(len(words) - 1, 0, -1)]
@@ -213,6 +235,6 @@ def _proposal(
         direction,
         factor,
         marked=True,
-        formal=formal or bool(re.fullmatch(r"\w+_\w+", name)),
+        formal=is_code,
         block=part.number,
     )

@@ -40,17 +40,17 @@ def read(part: Part) -> Iterator[Proposal]:
     """One proposal for each row whose recommended cell holds a value."""
     if part.kind is not PartKind.TABLE:
         return
-    heads = [_bare(cell) for cell in _cells(part.lines[0].text)]
+    heads = [_bare(cell) for cell in cells(part.lines[0].text)]
     columns = _columns(heads)
     if columns is None or (columns[1] is None and around(part.headings, part.lead) == OLD):
         return
     name_at, old_at, new_at = columns
     for line in part.lines[2:]:
-        cells = _cells(line.text)
-        if max(name_at, new_at) >= len(cells):
+        row = cells(line.text)
+        if max(name_at, new_at) >= len(row):
             continue
-        name, new = _bare(cells[name_at]), _bare(cells[new_at])
-        old = _bare(cells[old_at]) if old_at is not None and old_at < len(cells) else ""
+        name, new = _bare(row[name_at]), _bare(row[new_at])
+        old = _bare(row[old_at]) if old_at is not None and old_at < len(row) else ""
         if not name or _NOT_A_VALUE.match(new) or len(new) > _LONGEST_VALUE or new == old:
             continue
         value = _value(new)
@@ -62,7 +62,7 @@ def read(part: Part) -> Iterator[Proposal]:
                 value,
                 old,
                 marked=old_at is not None,
-                formal="`" in cells[name_at] or bool(re.fullmatch(r"[\w.\-]+", name)),
+                formal="`" in row[name_at] or bool(re.fullmatch(r"[\w.\-]+", name)),
                 block=part.number,
             )
 
@@ -86,7 +86,8 @@ def _says(pattern: re.Pattern[str], head: str) -> bool:
     )
 
 
-def _cells(row: str) -> list[str]:
+def cells(row: str) -> list[str]:
+    """The cells of a row."""
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
