@@ -4,7 +4,7 @@ Two runs that differ in nothing but their seeds are never equal: their values sc
 by the next is off by as well, and whole curves lie a little higher, or come a little earlier. So differences
 are judged in units of the scatter that they have themselves, enlarged by its memory, and only what exceeds
 the tolerated distance counts. Of one good run that distance is estimated: what its curve does within
-a fifth more or fewer steps, how it wanders, and a floor. Several good runs measure it.
+a third more or fewer steps, how it wanders, and a floor. Several good runs measure it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from stethoscope.compare.pairing import Paired
 from stethoscope.compare.sequential import exceeded
+from stethoscope.detectors.distributions import t_quantile
 from stethoscope.detectors.robust_stats import MAD_TO_SD, autocorrelation, tame, variance_inflation
 from stethoscope.run import Values
 from stethoscope.run.names import better
@@ -23,10 +24,11 @@ from stethoscope.run.names import better
 FEWEST_POINTS = 8  # fewer say nothing about their own noise
 FEWEST_AROUND = 7  # points whose median a point is held against: of fewer, too many are the median itself
 FEWEST_FOR_NOISE = 32  # points whose scatter is taken for that of the next
-SLOWER_OR_FASTER = 0.2  # by which share of the steps two seeds may be ahead of each other
+SLOWER_OR_FASTER = 0.3  # by which share of the steps two seeds may be ahead of each other
 WANDERING = 2.5  # so many standard deviations of the slow part of a curve are its seed's
 OF_A_SEED = 0.04  # the least distance tolerated: of the level, or of the span where the scale is linear
 PRIOR_RUNS = 2.0  # good runs that the estimate from one curve counts for, beside measured ones
+OF_HEALTHY = 0.9975  # of healthy runs, on each side, whose course lies within what several good ones show
 ROUNDING = 2e-3  # relative: what printing leaves of a learning rate
 DOUBLINGS = 3.0  # by which two loss scales may differ: they grow until they overflow
 
@@ -164,12 +166,13 @@ def _tolerated(pair: Paired, good: Values, middle: Values) -> Values:
         return alone
     rest = good - (good.sum(axis=0) - good) / (count - 1)
     slow = np.stack([_smoothed(row, _width(len(row))) for row in rest])
-    # Against the mean of all of them a run is off by a little less than a good one against the others.
-    measured = (slow * slow).sum(axis=0) * (count - 1) / count
+    # In terms of the difference between two runs, as the estimate from one curve is.
+    measured = 2.0 * (slow * slow).sum(axis=0) * (count - 1) / count
     prior = (alone / WANDERING) ** 2
-    variance = (PRIOR_RUNS * prior + measured) / (PRIOR_RUNS + count - 1)
-    wide = _widest_around(np.sqrt(variance), _width(len(middle)))
-    return np.asarray(WANDERING * wide * np.sqrt((1.0 + 1.0 / count) / 2.0))
+    degrees = PRIOR_RUNS + count - 1
+    wide = _widest_around(np.sqrt((PRIOR_RUNS * prior + measured) / degrees), _width(len(middle)))
+    # A few runs tell little of how far others may lie, and their mean lies nearer than each of them.
+    return np.asarray(t_quantile(OF_HEALTHY, degrees) * wide * np.sqrt((1.0 + 1.0 / count) / 2.0))
 
 
 def _of_one_curve(pair: Paired, row: Values) -> Values:
