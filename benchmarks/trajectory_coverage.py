@@ -2,6 +2,7 @@
 
     python benchmarks/trajectory_coverage.py --quick          a tenth of the draws, printed only
     python benchmarks/trajectory_coverage.py                  all of them, kept in benchmarks/recorded/
+    python benchmarks/trajectory_coverage.py --checks         the simulated checks alone, kept as well
     python benchmarks/trajectory_coverage.py --train FOLDER   trains healthy runs that differ by their seed
     python benchmarks/trajectory_coverage.py --seeds FOLDER   holds those to one another, kept as well
     python benchmarks/trajectory_coverage.py --logs FOLDER    healthy public logs held to their own first half
@@ -61,10 +62,12 @@ def main() -> None:
     elif not asked.page:
         share = QUICK if asked.quick else 1.0
         began = time.process_time()
-        record["forecasts"] = [row for kind in KINDS for row in of_forecasts(kind, int(CURVES * share))]
+        if not asked.checks:
+            record["forecasts"] = [row for kind in KINDS for row in of_forecasts(kind, int(CURVES * share))]
         record["checks"] = [of_checks(seeds, int(FAMILIES * share)) for seeds in (1, 2, 4)]
         record |= {"python": platform.python_version(), "numpy": np.__version__}
-        record["cpu_seconds"] = round(time.process_time() - began)
+        if not asked.checks:
+            record["cpu_seconds"] = round(time.process_time() - began)
     if asked.quick:
         print(json.dumps(record, indent=1))
         return
@@ -76,6 +79,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--checks", action="store_true")
     parser.add_argument("--train", metavar="FOLDER")
     parser.add_argument("--seeds", metavar="FOLDER")
     parser.add_argument("--logs", metavar="FOLDER")
