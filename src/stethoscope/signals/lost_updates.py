@@ -9,7 +9,7 @@ import numpy as np
 
 from stethoscope.detectors.scaler import TORCH_INITIAL_SCALE
 from stethoscope.run import Run, Setting, Where
-from stethoscope.signals import loss_scale
+from stethoscope.signals import loss_scale, training_plan
 from stethoscope.signals.loss_scale import LossScale
 from stethoscope.signals.missing import Missing
 
@@ -53,8 +53,14 @@ def measure(run: Run) -> LostUpdates | Missing:
     scale = loss_scale.measure(run)
     last = int(run.steps[1]) if run.steps is not None else 0
     if isinstance(scale, Missing):
-        return _by_start(run, last) or scale
+        return _by_start(run, last or _planned(run)) or scale
     return _by_log(run, scale, last)
+
+
+def _planned(run: Run) -> int:
+    """The steps that the settings plan, where nothing was logged yet."""
+    plan = training_plan.measure(run)
+    return int(plan.extent.steps or 0) if isinstance(plan, training_plan.TrainingPlan) else 0
 
 
 def _by_log(run: Run, scale: LossScale, last: int) -> LostUpdates | Missing:

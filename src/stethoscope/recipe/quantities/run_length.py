@@ -33,8 +33,10 @@ _TRAINING = frozenset(
         "schedule",
         "loop",
         "cfg",
+        "fit",
     }
 )
+_OF_TRAINING = frozenset({"steps", "iters", "updates", "max_duration"})  # what says it only in such a section
 # A number of steps of something else: of a sampler, a schedule, a diffusion, an environment.
 _ELSEWHERE = frozenset(
     {
@@ -56,7 +58,7 @@ def read(spelling: Spelling) -> Amount | None:
         return Amount(length[0], "epoch")
     if _SAMPLES.fullmatch(spelling.leaf):
         return Amount(length[0] * (1000 if "kimg" in spelling.leaf else 1), "sample")
-    in_training = bool(spelling.around & _TRAINING) and spelling.leaf in {"steps", "iters", "max_duration"}
+    in_training = bool(spelling.around & _TRAINING) and spelling.leaf in _OF_TRAINING
     if spelling.leaf == "max_duration":
         return Amount(length[0], length[1]) if length[1] else None
     return Amount(length[0], "step") if in_training or _STEPS.fullmatch(spelling.leaf) else None
