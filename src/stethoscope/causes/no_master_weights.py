@@ -14,7 +14,7 @@ float32 weights under autocast, an optimizer that keeps float32 copies, or stoch
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="Half-precision weights lose small updates",
@@ -23,6 +23,12 @@ CAUSE = Cause(
         Evidence("weights-rounded-every-step", DECISIVE, "every update ends with a rounding of the weights"),
         Evidence(
             "half-weights-trained", STRONG, "an optimizer updates half-precision weights without a copy"
+        ),
+        Evidence(
+            "half-weights-trained",
+            MODERATE,
+            "and what Adam divides by vanishes in float16",
+            when=says("adaptive"),
         ),
     ),
     confirm_by="compare two checkpoints: count the weights that did not change in a thousand steps",

@@ -168,7 +168,7 @@ def _finding(
         where=(cast.where, made.where, *([engine.where] if engine is not None else ())),
         message=f"the weights are {dtype}{' under some settings' if open_ else ''} and {name} trains "
         f"them without a float32 copy: {lost}",
-        evidence={"cast": cast.text, "optimizer": made.text},
+        evidence={"cast": cast.text, "optimizer": made.text, "adaptive": adaptive},
         strength=0.9 if dtype is DType.FLOAT16 else 0.7,
         severity=Severity.NOTE if open_ else Severity.CRITICAL if adaptive else None,
         fix=_mixed(cast) or _loaded_whole(cast, dtype, name),

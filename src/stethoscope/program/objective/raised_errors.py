@@ -39,6 +39,7 @@ LINEAR = LAYOUT | {
 MADE = frozenset(
     {"zeros", "ones", "zeros_like", "ones_like", "full", "full_like", "eye", "new_zeros", "new_ones"}
 )
+COMBINING = frozenset({"cat", "concat", "concatenate", "stack", "+", "-", "%", "repeat", "roll"})
 GAMES = re.compile(
     r"domain|confus|revers|advers|discrim|critic|generator|fake|(?<![a-z])gan(?![a-z])|bias|protect|sensitive|maximi[sz]|ascent|worst|"
     r"inner|robust|explor|novel|curios|surpris|uncertain|polic|reward|advant|(?<![a-z])actor|unlikel|reject|entrop",
@@ -131,7 +132,7 @@ def _holds_to_data(reader: Reader, contribution: Contribution) -> bool:
     if learning.count(True) != 1:
         return False
     other = peeled(operands[learning.index(False)])
-    return not comes_from_model(reader.run, other) and _is_of_data(other)
+    return not comes_from_model(reader.run, other) and (_is_of_data(other) or _counts(other))
 
 
 def _arguments(value: Applied | Delayed) -> tuple[Value, ...]:
@@ -145,6 +146,17 @@ def _is_of_data(value: Value) -> bool:
     if isinstance(value, Choice):
         return all(_is_of_data(peeled(option)) for option in value.options)
     return isinstance(value, Leaf | Part | Delayed)
+
+
+def _counts(value: Value) -> bool:
+    """Whether labels number the samples of a batch, as those do that tell which pairs belong together."""
+    match peeled(value):
+        case Applied(callee=callee, args=args):
+            name = callee.rpartition(".")[2]
+            return name == "arange" or (name in COMBINING and any(map(_counts, args)))
+        case Items(items=items):
+            return any(map(_counts, items))
+    return False
 
 
 def _leads(run: Execution, outer: Value, wanted: Value, depth: int, seen: set[int]) -> bool:
