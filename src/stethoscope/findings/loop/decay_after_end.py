@@ -26,12 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.findings.settings.schedule_longer_than_run import LONGER
 from stethoscope.program.loop.course_ends import Misfit
 from stethoscope.signals.rate_courses import RateCourses
 from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="LOP186", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+LONGER = 3.0  # times the run: what schedule-longer-than-run tells of a length in the settings
 
 
 def examine(courses: RateCourses, plan: TrainingPlan | None) -> Iterator[Finding]:
