@@ -46,6 +46,7 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
         for body in bodies(module.source.tree):
             yield from _never_begun_anew(index, module, body)
             yield from _wrongly_divided(index, module, body)
+            yield from _divided_by_another(module, body)
     for cls in index.classes:
         if not is_test(cls.source):
             yield from _kept_by_object(cls)
@@ -316,6 +317,79 @@ def _wrongly_divided(index: Index, module: Module, body: Sequence[ast.stmt]) -> 
                     samples = ast.unparse(divided.right)
                     why = f"sums the means of batches and is divided by the samples, {samples}"
                     yield WrongTotal(module.source, node.target.id, node, divided, why)
+
+
+def _divided_by_another(module: Module, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
+    """A sum over the batches of one loader that is next divided by the length of another one."""
+    loops = [(loop, _gone_over(loop)) for loop in _loops(body) if isinstance(loop, ast.For)]
+    loaders = {over for _, over in loops if over}
+    for loop, over in loops:
+        grown = (one for statement in loop.body for one in _own_below(statement))
+        for node in grown if over else ():
+            if (
+                isinstance(node, ast.AugAssign)
+                and isinstance(node.op, ast.Add)
+                and isinstance(node.target, ast.Name)
+            ):
+                read, counted = _next_division(body, node.target.id, loop.end_lineno or loop.lineno)
+                if (
+                    read is not None
+                    and counted in loaders
+                    and counted != over
+                    and not _holds(loop, loops, counted)
+                ):
+                    why = f"sums over {over} and is divided by the length of another, len({counted})"
+                    yield WrongTotal(module.source, node.target.id, node, read, why)
+
+
+def _gone_over(loop: ast.For) -> str:
+    """The loader that a loop draws from, by its name: also behind `enumerate` or a progress bar."""
+    over = loop.iter
+    while (
+        isinstance(over, ast.Call)
+        and bare_name(over) in {"enumerate", "tqdm", "track", "trange"}
+        and over.args
+    ):
+        over = over.args[0]
+    return dotted(over) or ""
+
+
+def _holds(loop: ast.For, loops: Sequence[tuple[ast.For, str]], name: str) -> bool:
+    """Whether the loop over a loader is around or inside another: then one sum may be of both."""
+    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    around = [one for one, over in loops if over == name]
+    return any(one.lineno in lines or loop.lineno in range(one.lineno, one.end_lineno or 0) for one in around)
+
+
+def _next_division(body: Sequence[ast.stmt], name: str, behind: int) -> tuple[ast.AST | None, str]:
+    """What is next done with a sum behind a line, where that is a division by the length of something."""
+    later = sorted(
+        (
+            node
+            for statement in body
+            for node in _own_below(statement)
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.BinOp) and node.lineno > behind
+        ),
+        key=lambda node: (node.lineno, node.col_offset),
+    )
+    for node in later:
+        match node:
+            case ast.AugAssign(target=ast.Name(id=grown), op=ast.Div(), value=ast.Call() as count) if (
+                grown == name
+            ):
+                return node, _counted(count)
+            case ast.BinOp(left=ast.Name(id=left), op=ast.Div(), right=ast.Call() as count) if left == name:
+                return node, _counted(count)
+            case ast.AugAssign(target=ast.Name(id=grown)) if grown == name:
+                return None, ""
+            case ast.Assign(targets=targets, value=value) if any(_is_name(one, name) for one in targets):
+                if not any(isinstance(one, ast.BinOp) for one in ast.walk(value)):
+                    return None, ""
+    return None, ""
+
+
+def _counted(count: ast.Call) -> str:
+    return (dotted(count.args[0]) or "") if bare_name(count) == "len" and len(count.args) == 1 else ""
 
 
 def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp, ast.expr]]:
