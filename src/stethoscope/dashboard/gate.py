@@ -116,7 +116,8 @@ class Gate:
 # A redirection would carry on where the link came from, and a strict cookie does not come along from there.
 _OPENED = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={0}">'
-    '<title>Stethoscope</title><p><a href="{0}">Open the dashboard</a></p></html>'
+    '<link rel="icon" href="data:,"><title>Stethoscope</title>'
+    '<p><a href="{0}">Open the dashboard</a></p></html>'
 )
 
 
