@@ -28,6 +28,7 @@ CAUSE = Cause(
         Evidence("logits-as-log-probabilities", DECISIVE, "the likelihood is taken of plain outputs"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
         Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),
+        Evidence("all-held-against-all", DECISIVE, "shapes broadcast, and all are held against all"),
         Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",

@@ -1,0 +1,40 @@
+"""Predictions and targets have shapes that broadcast, so that all are held against all.
+
+## What it checks
+Losses that broadcast (mean squared, absolute, Huber) and differences that are squared or made positive,
+where one side was made a row (`squeeze(1)`, `view(-1)`, `out[:, 0]`) and the other a column
+(`unsqueeze(1)`, `view(-1, 1)`, `target[:, :1]`).
+
+## Why it matters
+Shapes (n,) and (n, 1) become (n, n): every prediction is held against every target. The best answer is then
+the mean of all targets, the loss ends near their variance, and a metric that is written so says the same of
+every network.
+
+## When it is harmless
+Losses that are meant to compare all pairs (rankings, kernels, distances) are named so, or compare a thing
+with itself. Where a shape is not written down nothing is said.
+
+## References
+- torch: "Using a target size that is different to the input size" is only a warning
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.index import index
+from stethoscope.program.objective.broadcast_sides import broadcast_sides
+from stethoscope.signals.sources import Sources
+
+RULE = Rule(code="OBJ201", since="0.3", severity=Severity.WARNING, subject=Subject.SOURCE)
+
+
+def examine(sources: Sources) -> Iterator[Finding]:
+    """Report each comparison of a row with a column."""
+    for sides in broadcast_sides(index(sources.program)):
+        yield Finding(
+            sides.site.where,
+            f"`{sides.row}` is a row and `{sides.column}` a column: each is held against all of the other",
+            evidence={"row": sides.row, "column": sides.column},
+        )
