@@ -29,8 +29,8 @@ BETWEEN_SECONDS = 0.2  # of two lines of progress
     short_help="List all runs below a folder, the sickest first.",
     epilog="\b\nExamples:\n"
     "  stethoscope triage examples\n"
-    "  stethoscope triage examples --verdict sick --cause 'loss-*' --no-cache\n"
-    "  stethoscope triage examples --sort recent --limit 5 --format csv",
+    "  stethoscope triage examples/nano-sr --cause 'loss-*' --no-cache\n"
+    "  stethoscope triage examples/nano-sr-cured --sort recent --limit 5 --format csv",
 )
 @click.argument("folder", type=click.Path(), metavar="DIR")
 @click.option(
