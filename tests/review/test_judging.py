@@ -126,6 +126,14 @@ def test_words_that_name_no_setting_are_prose(healthy: Path) -> None:
     assert len(found.unparsed) == 1
 
 
+def test_one_word_of_a_name_is_not_enough(tmp_path: Path) -> None:
+    run = runs.plain(tmp_path / "run")
+    (run / "train.py").unlink()
+    (run / "config.yml").write_text(runs.SETTINGS + "reward_scaling: 50.0\n", encoding="utf-8")
+    assert of("One kill: 2.0 -> 1.0 reward", run).claims == ()
+    assert only("More scaling: 50 -> 100 reward", run).change.key == "reward_scaling"
+
+
 def test_a_checkpoint_that_was_never_saved() -> None:
     run = ROOT / "examples" / "nano-sr"
     found = of("Resume from the checkpoint at step 400.\n\nOr resume from the checkpoint at step 2500.", run)

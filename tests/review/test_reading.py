@@ -44,6 +44,8 @@ def told(text: str) -> list[tuple[str, str, str]]:
         ("Use fp32 instead of bf16 (slower)", ("precision", "", "fp32")),
         ("| P2 | Why |\n|---|---|\n| Raise block_size to 256 | boards |", ("block_size", "", "256")),
         ("```python\n- Reduce the lr (2e-5 instead of 2e-4)\n- Check your data\n```", ("lr", "2e-4", "2e-5")),
+        ("- base_lr = 5e-5 (reduced from 1e-4)", ("base_lr", "1e-4", "5e-5")),
+        ("### 2. Reduced Learning Rate (2.5e-4 → 1.0e-4)", ("Reduced Learning Rate", "2.5e-4", "1.0e-4")),
         ("Switch to bf16", ("precision", "", "bf16")),
         ("Increase the warmup", ("warmup", "", "up")),
         ("✅ batch_size: 32", ("batch_size", "", "32")),

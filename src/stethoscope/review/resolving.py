@@ -169,7 +169,9 @@ class Resolver:
             if how == "the words" and proposal.formal:
                 continue
             known = find(name, value)
-            if known is not None and (proposal.formal or _fits(known, value, proposal)):
+            if known is None or not (proposal.formal or _fits(known, value, proposal)):
+                continue
+            if how != "the words" or _is_meant(known, name, proposal):
                 return known, how
         return None
 
@@ -353,6 +355,18 @@ def _fits(known: Known, value: object, proposal: Proposal) -> bool:
 def _is_measured(name: tuple[str, ...]) -> bool:
     spoken = name[-1].replace(" ", "_")
     return known_series(spoken) and canonical(spoken) != "lr"
+
+
+def _is_meant(known: Known, name: tuple[str, ...], proposal: Proposal) -> bool:
+    """Whether words name a setting: most of its name, or one word of it with something else that fits."""
+    words = frozenset(_words(" ".join(name))) - _FILLERS
+    leaf = frozenset(_words(_names(known.key)[-1]))
+    if len(words) > 1 or words >= leaf:
+        return True
+    if proposal.before and same(known.value, value_of(proposal.before)):
+        return True
+    around = frozenset(_words(" ".join(_names(known.key)))) - words
+    return bool(around & frozenset(_words(proposal.text)))
 
 
 def _direction(old: object, new: object) -> str:

@@ -26,7 +26,7 @@ _HEAD = re.compile(r"[.;!?]\s")
 
 def read(part: Part) -> Iterator[Proposal]:
     """Each pair with an arrow between; which of the words around it name the setting is decided later."""
-    if part.kind is PartKind.PROSE:
+    if part.kind in (PartKind.PROSE, PartKind.HEADING):
         whole = part.text
         for found in _PAIR.finditer(whole):
             before = _HEAD.split(whole[: found.start()])[-1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stethoscope.review.claim import Proposal
 from stethoscope.review.intent import NEW, OLD, around, intent, marked
@@ -21,6 +22,12 @@ _MARKED = re.compile(r"^[^\w`]*[❌✅✓✔✗✘☑][^\w`]*(?P<rest>.+)$")
 _PAIR = re.compile(
     rf"^`?(?P<name>[A-Za-z_][\w.\-]*)`?\s*(?:=|:)\s*`?(?P<value>\[[^\]]*\]|\"[^\"]*\"|{NUMBER}|[A-Za-z][\w.\-]*)`?"
     r"(?:\s*[(#,;].*|\s+[-–—].*)?$"
+)
+# `base_lr = 5e-5 (reduced from 1e-4)`
+_MOVED = re.compile(
+    rf"^`?(?P<name>[A-Za-z_][\w.\-]*)`?\s*[=:]\s*`?(?P<value>{NUMBER})`?\s*\((?:\w+\s+)?(?:from|was"
+    rf"|before)[ :]+`?(?P<old>{NUMBER})",
+    re.IGNORECASE,
 )
 _CODE = re.compile(
     r"`(?:--)?(?P<name>[A-Za-z_][\w.\-]*)\s*(?:=|:\s|\s)\s*(?P<value>\[[^\]`]*\]|[^`\s]{1,40})`"
@@ -62,6 +69,10 @@ def _of_line(line: Line, part: Part) -> Proposal | None:
         label, rest, said = by_label["label"], by_label["rest"], intent(by_label["label"])
     elif _INDENTED.match(line.text) and around(part.headings, part.lead) != OLD:
         said = NEW  # a line that fell out of its block
+    moved = _MOVED.match(text)
+    if moved and not said:
+        found = _proposal(part, line, tuple(moved["name"].split(".")), moved["value"], formal=True)
+        return replace(found, before=moved["old"])
     if said != NEW:
         return None
     pair = _PAIR.match(rest.strip())

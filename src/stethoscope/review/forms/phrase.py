@@ -59,9 +59,9 @@ _VALUED = re.compile(
     re.IGNORECASE,
 )
 _TRIED = re.compile(
-    rf"\b(?P<verb>{_UP}|{_DOWN}|{_DONE})\s+{_FILLER}(?P<name>{_NAMED})\s*\((?:try |to |e\.g\.,? |say "
-    rf"|maybe |now )?"
-    rf"(?P<new>{_VALUE})(?:\s+(?:from|instead of|was)\s+(?P<old>{_VALUE}))?",
+    rf"\b(?P<verb>{_UP}|{_DOWN}|{_DONE})\s+{_FILLER}(?P<name>{_NAMED})\s*"
+    rf"\((?:try |to |e\.g\.,? |say |maybe |now )?(?P<new>{_VALUE}){_NO_ARROW}"
+    rf"(?:\s+(?:from|instead of|was)\s+(?P<old>{_VALUE}))?",
     re.IGNORECASE,
 )
 _FACTOR = re.compile(
