@@ -3,6 +3,7 @@ import { fill, get, live, post, say } from "./asking.js";
 import { tellTimes } from "./times.js";
 
 const CURVES = "charts";
+const FRAMES = 6;
 const told = JSON.parse(document.getElementById("stethoscope-data").textContent);
 const here = `/run/${told.run}`;
 let charts = told.charts, version = told.version, held = false, waiting = false;
@@ -110,7 +111,7 @@ function redraw(markup) {
     const plot = home.querySelector(`.plot[data-chart="${id}"]`);
     if (plot && !plot.hasChildNodes()) plot.append(...still);
   }
-  if (focus) requestAnimationFrame(() => requestAnimationFrame(() => refocus(focus)));
+  if (focus) refocus(focus, FRAMES);
 }
 
 /* What the charts look like, to stand in until they are drawn anew a moment later. */
@@ -130,7 +131,9 @@ function focusedIn(home) {
   return plot && { chart: plot.dataset.chart, tool: active.dataset.tool || "" };
 }
 
-function refocus({ chart, tool }) {
+/* A chart is drawn a frame or two after it was replaced, and takes the focus away again when it is. */
+function refocus({ chart, tool }, frames) {
+  if (frames > 0) requestAnimationFrame(() => refocus({ chart, tool }, frames - 1));
   const plot = document.querySelector(`.plot[data-chart="${chart}"]`);
   const target = plot && plot.querySelector(tool ? `[data-tool="${tool}"]` : ".canvas");
   if (target && (document.activeElement === document.body || !document.activeElement)) target.focus({ preventScroll: true });
