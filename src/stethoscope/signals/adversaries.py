@@ -44,7 +44,8 @@ def measure(run: Run) -> Adversaries | Missing:
     losses = {name: one for name, one in losses.items() if len(one) > 1}
     judge = _judge(losses)
     if judge is None:
-        return Missing("no loss of a discriminator was logged", LOG_THIS)
+        is_game = _player(losses) is not None
+        return Missing("no loss of a discriminator was logged", LOG_THIS if is_game else "")
     return Adversaries(judge, _player(losses), _score(run, "real"), _score(run, "fake"))
 
 
