@@ -28,6 +28,8 @@ from typing import Any
 
 POINTS = 60
 LOOK_EVERY = 0.02
+# A chart that is being drawn anew has no step for a moment.
+LAST_STEP = "(() => { try { return stethoscope.drawn('chart-1')[0].at(-1); } catch { return -1; } })()"
 ENOUGH_SECONDS = 120.0
 
 
@@ -174,7 +176,7 @@ def measure_updates(served: Served, runs: Path, lines: int, what: str) -> None:
         with log.open("a") as stream:
             stream.write(f"{step},{2 / (1 + step / 20):.4f}\n")
         began = time.monotonic()
-        while page.evaluate("stethoscope.drawn('chart-1')[0].at(-1)") < step:
+        while page.evaluate(LAST_STEP) < step:
             time.sleep(LOOK_EVERY)
         waits.append(time.monotonic() - began)
         time.sleep(random.uniform(0.2, 1.0))

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from stethoscope.dashboard.houses import house_at, number_of
+from stethoscope.dashboard.joined.finding import Memory, find
 from stethoscope.errors import NothingToRead
 from tests.dashboard.conftest import Asked, run_in
 
@@ -127,6 +128,21 @@ def test_a_run_that_cannot_be_read_is_a_row_that_says_so(tmp_path: Path, serving
     assert row["verdict"] == "unreadable"
     assert row["error"]
     assert asked.client.get("/").status_code == 200
+
+
+def test_a_run_that_comes_is_found_without_looking_at_all_the_others_again(folder: Path) -> None:
+    memory = Memory()
+    find(folder, "runs", memory)
+    memory.again_at = float("inf")
+    run_in(folder, "late/d")
+    shutil.rmtree(folder / "diverged")
+    found = find(folder, "runs", memory)
+    assert sorted(run.inside for run in found.runs) == ["healthy/a", "late/d"]
+    (folder / "late" / "d" / "train.csv").write_text(DIVERGED)
+    again = find(folder, "runs", memory)
+    assert [run.inside for run in again.runs] == ["healthy/a", "late/d"]
+    assert again.runs[0] == found.runs[0]
+    assert again.runs[1].stamp != found.runs[1].stamp
 
 
 # --- strangers' texts

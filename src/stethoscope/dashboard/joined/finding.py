@@ -11,7 +11,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stethoscope.dashboard.houses import HERE
@@ -29,6 +29,7 @@ NO_REVIEW = re.compile(r"^(?:requirements|constraints|licen[cs]e|merges|vocab)",
 LARGEST_DOCUMENT = 1 << 20
 MOST_DOCUMENTS = 500
 MOST_NOTES = 20
+MOST_TOPS = 10  # folders that are looked at by themselves
 BEGINNING = 1 << 16  # bytes in which a log shows what it is
 SHARE = 1 / 20  # of one core, at most, that opening files takes
 
@@ -69,6 +70,7 @@ class Memory:
     below: Below | None = None
     beginnings: frozenset[tuple[str, int]] = frozenset()
     again_at: float = 0.0
+    in_parts: bool = False
     runs: dict[str, FoundRun] = field(default_factory=dict)
 
 
@@ -106,19 +108,37 @@ def _runs(root: Path, shown: str, files: Sequence[Entry], memory: Memory) -> lis
 
 def _below(root: Path, shown: str, files: Sequence[Entry], memory: Memory) -> Below:
     """The runs, told anew where files have come, gone or begun; not all the time, where that takes long."""
-    logs = {str(log.path) for run in memory.below.runs for log in run.logs} if memory.below else set()
-    beginnings = frozenset(
+    beginnings = _beginnings(files, memory.below)
+    changed = beginnings ^ memory.beginnings
+    if memory.below is None or ((changed or memory.in_parts) and time.monotonic() >= memory.again_at):
+        began = time.process_time()
+        memory.below, memory.in_parts = runs_below(root, shown), False
+        memory.again_at = time.monotonic() + (time.process_time() - began) / SHARE
+    elif changed:
+        memory.below, memory.in_parts = _with_parts(root, shown, memory.below, changed), True
+    memory.beginnings = _beginnings(files, memory.below)
+    return memory.below
+
+
+def _beginnings(files: Sequence[Entry], below: Below | None) -> frozenset[tuple[str, int]]:
+    """The files with as much of their sizes as may tell what they are; a known log is no question."""
+    logs = {str(log.path) for run in below.runs for log in run.logs} if below else set()
+    return frozenset(
         (entry.file, 0 if str(entry.path) in logs else min(entry.size, BEGINNING))
         for entry in files
         if not is_checkpoint(entry)
     )
-    now = time.monotonic()
-    if memory.below is None or (beginnings != memory.beginnings and now >= memory.again_at):
-        began = time.process_time()
-        memory.below = runs_below(root, shown)
-        memory.beginnings = beginnings
-        memory.again_at = time.monotonic() + (time.process_time() - began) / SHARE
-    return memory.below
+
+
+def _with_parts(root: Path, shown: str, below: Below, changed: Iterable[tuple[str, int]]) -> Below:
+    """The runs with those of a few folders told anew, until there is time to look at all of them again."""
+    tops = list(dict.fromkeys(file.split(os.sep)[0] for file, _ in changed))[:MOST_TOPS]
+    for top in tops:
+        home = root / top
+        kept = tuple(run for run in below.runs if run.path != home and home not in run.path.parents)
+        fresh = runs_below(home, os.path.join(shown, top)).runs if home.is_dir() else ()
+        below = replace(below, runs=(*kept, *fresh))
+    return below
 
 
 def _parts(runs: Iterable[RunPath], files: Iterable[Entry]) -> dict[Path, list[Entry]]:
