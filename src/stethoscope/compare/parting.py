@@ -235,7 +235,7 @@ def _noise(difference: Values) -> Values:
     memory = min(memory + memory * float(np.sqrt((1.0 - memory**2) / len(scatter))), 0.99)
     inflation = min(variance_inflation(memory), len(scatter) / 2.0)
     least = 1e-9 * max(float(np.abs(difference).max()), 1e-300)
-    return np.maximum(_spread_before(scatter), least) * np.sqrt(inflation)
+    return np.asarray(np.maximum(_spread_before(scatter), least) * np.sqrt(inflation))
 
 
 def _spread_before(scatter: Values) -> Values:
