@@ -297,3 +297,10 @@ def test_standard_input_is_prescribed_for_and_never_written(tmp_path: Path) -> N
     done = CliRunner().invoke(command, ["-", "--write"], input=log, standalone_mode=False)
     assert done.exception is None
     assert "There is nothing left to write." in done.output
+
+
+def test_the_next_run_is_held_to_a_trajectory(project: Path, tmp_path: Path) -> None:
+    target = tmp_path / "stethoscope.toml"
+    asked(project, "--trajectory", target)
+    assert "schema = 1" in target.read_text()
+    assert "--force overwrites it" in refused(project, "--trajectory", target)

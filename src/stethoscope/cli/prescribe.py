@@ -31,6 +31,7 @@ STDIN = "-"
     epilog="\b\nExamples:\n"
     "  stethoscope prescribe examples/nano-sr\n"
     "  stethoscope prescribe examples/nano-sr --diff\n"
+    "  stethoscope prescribe examples/protein-sedd --trajectory stethoscope.toml\n"
     "  stethoscope prescribe examples/protein-sedd --level unsafe --format json",
 )
 @click.argument("run", type=click.Path(), nargs=-1)
@@ -41,6 +42,12 @@ STDIN = "-"
 @click.option("--undo", "undoing", is_flag=True, help="Put back, byte for byte, what --write changed last.")
 @click.option("--into", type=click.Path(), metavar="DIR", help="Write a mended copy of source and settings.")
 @click.option("--config-out", type=click.Path(), metavar="FILE", help="Write the whole corrected settings.")
+@click.option(
+    "--trajectory",
+    type=click.Path(),
+    metavar="FILE",
+    help="Also write what the next run is held to, for `stethoscope check --against FILE`.",
+)
 @click.option(
     "--level",
     type=click.Choice(["safe", "unsafe"]),
@@ -65,19 +72,25 @@ def command(run: Sequence[str], **options: Any) -> int:
     """Say what RUN needs: the edits, the ways to go on with their price, and what to try if it persists.
 
     RUN is what `stethoscope diagnose` takes. Nothing is changed unless --write, --into or --config-out asks
-    for it. --write changes the settings and the source that a person maintains and never a record of a run;
-    it keeps what was there in .stethoscope in the project, so that --undo can put it back. A file with
-    changes that are not committed is left alone without --force. Edits that are unproved are shown and
-    never written.
+    for it; --trajectory writes a file of its own beside any of these. --write changes the settings and the
+    source that a person maintains and never a record of a run; it keeps what was there in .stethoscope in the
+    project, so that --undo can put it back. A file with changes that are not committed is left alone without
+    --force. Edits that are unproved are shown and never written.
 
     Exit status: 0 nothing is prescribed, or all that was asked for is written; 1 something is prescribed, or
     is left that --level unsafe or --into would write; 2 nothing could be examined or written.
     """
+    from stethoscope.cli._output import refuse_to_overwrite
+
     asked = _Asked(tuple(run), **options)
     _must_agree(asked)
     if asked.undoing:
         return _undo(asked)
+    if asked.trajectory is not None and not asked.force:
+        refuse_to_overwrite(asked.trajectory)
     diagnosis, plan, project = _examined(asked)
+    if asked.trajectory is not None:
+        _write_trajectory(asked.trajectory, diagnosis)
     if asked.as_diff:
         return _show_diff(plan)
     if asked.into is not None:
@@ -103,6 +116,7 @@ class _Asked:
     undoing: bool
     into: str | None
     config_out: str | None
+    trajectory: str | None
     level: str
     project: str | None
     force: bool
@@ -123,6 +137,8 @@ def _must_agree(asked: _Asked) -> None:
         raise click.UsageError(f"{' and '.join(given)} are different things to do: give one of them.")
     if not asked.run and not asked.undoing:
         raise click.UsageError("Missing argument 'RUN...'.")
+    if asked.undoing and asked.trajectory is not None:
+        raise click.UsageError("--undo puts files back: leave --trajectory away.")
     if asked.as_diff and asked.format_ != "text":
         raise click.UsageError("--diff is a format of its own: leave --format away.")
 
@@ -314,6 +330,18 @@ def _write_config(asked: _Asked, diagnosis: Diagnosis, plan: Plan) -> int:
     said = f"{asked.config_out}: {corrected.of}, corrected."
     _tell_copy(asked, diagnosis, plan, said, {"config_out": asked.config_out, "files": [corrected.of]})
     return _left(plan)
+
+
+def _write_trajectory(target: str, diagnosis: Diagnosis) -> None:
+    """What the next run should look like, made of what was healthy in this one and of its recipe."""
+    from stethoscope.cli._output import written_whole
+    from stethoscope.cli.trajectory import basis_of
+    from stethoscope.trajectory import plan, written
+
+    text = written(plan(basis_of(diagnosis)))
+    with written_whole(target) as stream:
+        stream.write(text.encode("utf-8"))
+    _say(f"{target}: what the next run is held to; stethoscope check RUN --against {target} does so.")
 
 
 def _tell_copy(

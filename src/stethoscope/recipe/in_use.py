@@ -43,7 +43,8 @@ LIKE = 0.5  # of a file's keys that a run's settings know: the same project at a
 _OTHER_TOOLS = re.compile(
     r"^(?:\.pre-commit-config|\.?travis|\.gitlab-ci|mkdocs|docker-compose.*|compose|environment.*|conda.*|action"
     r"|dependabot|codecov|meta|MLmodel|hydra|overrides|dvc|_config|CITATION|pnpm-lock|buildspec|cog"
-    r"|pyproject|cargo|rust-toolchain|ruff|uv|pixi|poetry|pipfile|taplo|netlify|book|tox|towncrier|cliff|typos)$",
+    r"|pyproject|cargo|rust-toolchain|ruff|uv|pixi|poetry|pipfile|taplo|netlify|book|tox|towncrier|cliff|typos"
+    r"|stethoscope)$",
     re.IGNORECASE,
 )
 _JSON_SETTINGS = re.compile(
