@@ -31,6 +31,7 @@ PREFIX_OF_FAMILY = {
     "resume": "RES",
     "ranks": "RNK",
     "ending": "END",
+    "warned": "WRN",
 }
 SIGNALS = (
     *("loss", "loss/l1", "loss/ssim", "weight/l1", "weight/ssim", "grad_norm", "grad_norm/g", "lr", "lr/0"),

@@ -25,7 +25,6 @@ CAUSE = Cause(
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
         Evidence("metric-miscomputed", DECISIVE, "the formula of the metric fails a trial on numbers"),
         Evidence("bytes-subtracted", DECISIVE, "pictures are subtracted as bytes, which wrap around"),
-        Evidence("class-sought-among-samples", DECISIVE, "the class is sought along the axis of samples"),
         Evidence("metric-against-input", DECISIVE, "the metric compares predictions with their inputs"),
         Evidence("metric-contradicts-its-loss", DECISIVE, "the metric says less than its own loss allows"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
