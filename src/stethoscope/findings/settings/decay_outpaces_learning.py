@@ -86,8 +86,9 @@ def _said(name: str, decay: float, rate: float, remembered: float) -> str:
 
 def _is_coupled(plan: TrainingPlan) -> bool:
     """Whether the decay goes through the division of an adaptive optimizer."""
-    named = (*plan["optimizer"].asked, *plan["optimizer"].in_effect)
-    return any(str(one.amount.value).lower() in COUPLED for one in named)
+    asked = [one.amount.value for one in plan["optimizer"].asked]
+    made = [one.amount.value for one in plan["optimizer"].in_effect]
+    return any(str(value).lower() in COUPLED for value in (*asked, *made))
 
 
 def _is_left_out(plan: TrainingPlan) -> bool:
