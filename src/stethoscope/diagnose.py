@@ -51,7 +51,13 @@ def diagnose(
     and `code` name the settings file and the source to use instead of those found.
     """
     paths = [path] if isinstance(path, str | PathLike) else path
-    run = read([Path(one) for one in paths], Path(config) if config else None, Path(code) if code else None)
+    return judged(
+        read([Path(one) for one in paths], Path(config) if config else None, Path(code) if code else None)
+    )
+
+
+def judged(run: Run) -> Diagnosis:
+    """The diagnosis of a run that was read, as far as it has come."""
     signals = measure(run)
     examination = examine(signals)
     explanation = explain(examination, run.proofs)

@@ -1,7 +1,6 @@
 """watch: a run that is still being written, judged again and again by the same line as `diagnose`.
 
     followed_run.py   reads what was added to the run's files
-    judging.py        the line from a run to its diagnosis
     heartbeat.py      how far the run is, how fast, and whether it stands still
     vital_signs.py    the few curves a person looks at
     guard_words.py    what Guard told from inside the training

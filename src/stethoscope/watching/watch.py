@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from stethoscope.diagnose import judged
 from stethoscope.errors import NothingToRead
 from stethoscope.run import Run
 from stethoscope.watching import alerts
@@ -15,7 +16,6 @@ from stethoscope.watching.alerts import Alert, Memories
 from stethoscope.watching.followed_run import FollowedRun, Unwatchable
 from stethoscope.watching.guard_words import GuardWords
 from stethoscope.watching.heartbeat import Heartbeat, Pulse
-from stethoscope.watching.judging import judged
 from stethoscope.watching.state import KEPT_ALERTS, State
 from stethoscope.watching.vital_signs import vital_signs
 
