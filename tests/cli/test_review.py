@@ -32,7 +32,8 @@ def test_without_a_run_nothing_is_claimed(note: Path) -> None:
     assert status == 0
     flat = " ".join(output.split())
     assert "1 claim: 1 untested." in flat
-    assert f"untested lr: 0.0001 [{note}:1]" in flat
+    assert "untested lr: 0.0001 [" in flat
+    assert f"[{note}:1]" in "".join(output.split())  # a long path is broken anywhere
     assert "Not judged: 1 sentence" in flat
 
 

@@ -38,7 +38,7 @@ def test_what_would_be_written_is_shown_and_nothing_is_changed(project: Path, se
     told = serving().client.get(f"{serving().run('nano')}.plan").json()
     assert told["writable"] is True
     assert len(told["files"]) == 1
-    assert "<mark>.0</mark>" in told["markup"]
+    assert "<mark>2.0e</mark>" in told["markup"]
     assert "--level unsafe" in told["markup"]
     assert told["undo"] == []
     assert contents(project) == before

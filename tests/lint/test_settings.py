@@ -8,6 +8,7 @@ import pytest
 
 from stethoscope.errors import UnknownRule, UnreadableFile
 from stethoscope.lint.settings import LintSettings, settings_above
+from stethoscope.trajectory import read_file
 from tests.lint.trainings import written
 
 
@@ -73,3 +74,12 @@ def test_somebody_elses_broken_pyproject_is_not_our_trouble(tmp_path: Path) -> N
 def test_patterns_are_relative_to_the_settings(pattern: str, file: str, excluded: bool) -> None:
     settings = LintSettings("x", Path("/project"), exclude=(pattern,))
     assert settings.excludes(Path("/project") / file) is excluded
+
+
+def test_a_trajectory_may_stand_in_the_same_file(tmp_path: Path) -> None:
+    course = 'schema = 1\n[run]\nname = "nano"\nsteps = 10\n'
+    (tmp_path / "stethoscope.toml").write_text(course)
+    assert settings_above(tmp_path).select == ()
+    (tmp_path / "stethoscope.toml").write_text(course + '[lint]\nselect = ["LOP"]\n')
+    assert settings_above(tmp_path).select == ("LOP",)
+    assert read_file(str(tmp_path / "stethoscope.toml")).name == "nano"

@@ -31,7 +31,6 @@ STDIN = "-"
     epilog="\b\nExamples:\n"
     "  stethoscope prescribe examples/nano-sr\n"
     "  stethoscope prescribe examples/nano-sr --diff\n"
-    "  stethoscope prescribe examples/protein-sedd --trajectory stethoscope.toml\n"
     "  stethoscope prescribe examples/protein-sedd --level unsafe --format json",
 )
 @click.argument("run", type=click.Path(), nargs=-1)

@@ -22,6 +22,7 @@ from typing import Any
 
 from stethoscope.errors import UnreadableFile
 from stethoscope.lint.selection import must_be_known
+from stethoscope.trajectory.toml_reading import KEYS as TRAJECTORY
 
 OWN_FILE = "stethoscope.toml"
 PYPROJECT = "pyproject.toml"
@@ -80,7 +81,9 @@ def _read(path: Path, section: Sequence[str]) -> LintSettings | None:
     for depth, name in enumerate(section):
         own = section[depth - 1] == "stethoscope" if depth else path.name == OWN_FILE
         if own and isinstance(table, dict):
-            _must_know(table, (name,), shown, ".".join(section[:depth]))
+            # The course that runs are held to may stand in the same file.
+            beside = TRAJECTORY["the file"] if path.name == OWN_FILE and "schema" in table else ()
+            _must_know(table, (name, *beside), shown, ".".join(section[:depth]))
         if not isinstance(table, dict) or name not in table:
             return None
         table = table[name]

@@ -33,7 +33,8 @@ LARGEST = 8 << 20  # bytes; a file that people edit is a thousand times smaller
 MOST_ROWS = 10_000  # of one signal
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "the file": ("schema", "run", "phase", "signal", "warning", "look", "unforecast"),
+    # What is under lint is for `stethoscope lint`, which keeps its settings in a file of the same name.
+    "the file": ("schema", "run", "phase", "signal", "warning", "look", "unforecast", "lint"),
     "run": ("name", "steps", "false_alarms"),
     "phase": ("name", "from", "to", "why"),
     "signal": (*("source", "worse", "exact", "scale", "confidence", "freedom", "unit", "log_this", "bands"),),
