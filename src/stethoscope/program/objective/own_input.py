@@ -6,6 +6,7 @@ import ast
 import re
 
 from stethoscope.program.data.ingredients import LAYOUT, ingredients
+from stethoscope.program.index import Class, Index
 from stethoscope.program.objective.loss_calls import LossCall
 from stethoscope.program.walk.execution import Exhausted
 from stethoscope.program.walk.network_passes import is_network_pass
@@ -29,6 +30,7 @@ _MEANT = re.compile(
     r"|random_mask|mask_ratio|mlm|dropout_?token|diffusion|denois"
 )
 DEPTH = 8
+MOST_CLASSES = 24
 
 
 def given_its_target(call: LossCall) -> Site | None:
@@ -42,7 +44,7 @@ def given_its_target(call: LossCall) -> Site | None:
         return None
     try:
         for value in ingredients(call.run, prediction):
-            if is_network_pass(call.run.index, value) and not _is_meant(value, call.site):
+            if is_network_pass(call.run.index, value) and not _is_meant(call, value):
                 given = value.args if isinstance(value, Applied | Delayed) else ()
                 if any(_same(_bare(one), wanted, DEPTH) for one in given):
                     return value.site if isinstance(value, Applied | Delayed) else None
@@ -51,12 +53,32 @@ def given_its_target(call: LossCall) -> Site | None:
     return None
 
 
-def _is_meant(value: Value, loss: Site) -> bool:
-    """Whether the network, or the file that trains it, speaks of copying, hiding or moving tokens."""
+def _is_meant(call: LossCall, value: Value) -> bool:
+    """Whether the network, a part of it, or the function that trains it speaks of copying or moving."""
     callee = value.callee if isinstance(value, Delayed) else None
     bound = callee.bound if isinstance(callee, FunctionValue) else None
-    network = ast.unparse(bound.cls.node) if isinstance(bound, Instance) else ""
-    return bool(_MEANT.search(network) or _MEANT.search(_function_around(loss)))
+    texts = _texts(call.run.index, bound.cls) if isinstance(bound, Instance) else ()
+    return any(map(_MEANT.search, (*texts, _function_around(call.site))))
+
+
+def _texts(index: Index, cls: Class) -> list[str]:
+    """The source of a class and of those classes of the repository that it names, and so on."""
+    named = {one.name: one for one in index.classes}
+    found = {cls.name: cls}
+    waiting = [cls]
+    while waiting and len(found) < MOST_CLASSES:
+        for node in ast.walk(waiting.pop().node):
+            name = (
+                node.id
+                if isinstance(node, ast.Name)
+                else node.attr
+                if isinstance(node, ast.Attribute)
+                else ""
+            )
+            if name in named and name not in found:
+                found[name] = named[name]
+                waiting.append(named[name])
+    return [ast.unparse(one.node) for one in found.values()]
 
 
 def _function_around(site: Site) -> str:
