@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -36,8 +37,8 @@ def log(folder: Path, seed: int, factor: float = 1.0, last: int = 1000, extra: s
     return str(folder)
 
 
-def called(command: object, *arguments: str) -> Result:
-    return CliRunner().invoke(command, list(arguments), standalone_mode=False)  # type: ignore[arg-type]
+def called(command: click.Command, *arguments: str) -> Result:
+    return CliRunner().invoke(command, list(arguments), standalone_mode=False)
 
 
 @pytest.fixture(scope="module")

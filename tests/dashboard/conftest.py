@@ -66,7 +66,8 @@ class StandingStill:
     def follow(self, number: str, path: str) -> Any:
         diagnosis = diagnose(path)
         report = content(diagnosis)
-        shown = Shown(report.title, blocks_of(report.markup), report.data["charts"])  # type: ignore[arg-type]
+        charts: Any = report.data["charts"]
+        shown = Shown(report.title, blocks_of(report.markup), charts)
         return Still(Look(shown, summary_of(diagnosis, path)))
 
     def close(self) -> None:

@@ -72,7 +72,8 @@ def _in_file(place: str, one: Source | None, other: Source | None) -> Iterator[C
         left, right = mine.get(name), theirs.get(name)
         if left is not None and right is not None and left.dump == right.dump:
             continue
-        if (left or right) is None or not (left or right).written:  # type: ignore[union-attr]
+        shown = left or right
+        if shown is None or not shown.written:
             continue
         whole = f"{place}.{name}" if name else f"{place} (module level)"
         what = "changed" if left and right else "only in good" if left else "only in bad"

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
+from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -32,11 +32,12 @@ class Lost(StethoscopeError):
     """A process ended, or was ended, before it had an answer."""
 
 
-def context() -> BaseContext:
+def context() -> ForkServerContext | SpawnContext:
     """How processes are started: from one that has imported everything and holds no thread."""
-    chosen = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
-    with suppress(AttributeError):
-        chosen.set_forkserver_preload(PRELOADED)
+    if not hasattr(os, "fork"):
+        return multiprocessing.get_context("spawn")
+    chosen = multiprocessing.get_context("forkserver")
+    chosen.set_forkserver_preload(PRELOADED)
     return chosen
 
 
@@ -113,7 +114,7 @@ class Crew:
 
     def _started(self) -> tuple[BaseProcess, Connection]:
         line, other = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(other, self._niceness), daemon=True)  # type: ignore[attr-defined]
+        process = self._context.Process(target=_serve, args=(other, self._niceness), daemon=True)
         with self._lock:
             if self._closed:
                 raise Lost("the dashboard is closing")

@@ -95,7 +95,7 @@ class Followed:
     def __post_init__(self) -> None:
         chosen = context()
         line, other = chosen.Pipe()
-        self._process = chosen.Process(target=_follow, args=(self.path, other), daemon=True)  # type: ignore[attr-defined]
+        self._process = chosen.Process(target=_follow, args=(self.path, other), daemon=True)
         self._process.start()
         other.close()
         threading.Thread(target=self._listen, args=(line,), daemon=True).start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlencode
 
 from stethoscope.dashboard.register import Row, State
@@ -30,9 +31,9 @@ class Query:
     order: str = ORDERS[0]
     page: int = 1
 
-    def address(self, **changed: str | int | bool) -> str:
+    def address(self, **changed: Any) -> str:
         """The query as the end of an address."""
-        asked = replace(self, **changed)  # type: ignore[arg-type]
+        asked = replace(self, **changed)
         told = {
             "q": asked.text,
             "verdict": asked.verdict,

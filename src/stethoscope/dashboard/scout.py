@@ -46,7 +46,7 @@ class Scout:
     def _hear(self) -> None:
         chosen = context()
         line, other = chosen.Pipe(duplex=False)
-        process = chosen.Process(target=_scout, args=(self._house, other), daemon=True)  # type: ignore[attr-defined]
+        process = chosen.Process(target=_scout, args=(self._house, other), daemon=True)
         process.start()
         self._process = process
         other.close()

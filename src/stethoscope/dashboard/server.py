@@ -11,6 +11,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from stethoscope.dashboard.gate import Keys
@@ -19,6 +20,7 @@ from stethoscope.errors import MissingExtra, StethoscopeError
 
 if TYPE_CHECKING:
     from stethoscope.dashboard.dashboard import Dashboard
+    from stethoscope.dashboard.ending_server import Server
 
 INSTALL = "the dashboard needs Starlette and Uvicorn: pip install 'stethoscope[dashboard]'."
 LOCAL = "127.0.0.1"
@@ -49,11 +51,8 @@ def serve(house: House, wanted: Wanted, say: Callable[[str], None]) -> None:
 
 def must_be_installed() -> None:
     """Raise MissingExtra where the packages of the extra are missing."""
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingExtra(INSTALL) from None
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
+        raise MissingExtra(INSTALL)
 
 
 def is_local(host: str) -> bool:
@@ -68,6 +67,7 @@ def _serve(
 
     from stethoscope.dashboard.app import application
     from stethoscope.dashboard.dashboard import opened
+    from stethoscope.dashboard.ending_server import Server
 
     _be_quiet()
     dashboard = opened(house, keys, wanted.read_only)
@@ -85,7 +85,7 @@ def _serve(
             timeout_graceful_shutdown=LAST_SECONDS,
             limit_concurrency=200,
         )
-        server = _ending(uvicorn.Server(settings), dashboard)
+        server = Server(settings, dashboard)
         timer = _timer(server, dashboard, wanted.seconds)
         say(f"{address}/?token={keys.token}")
         if wanted.browser:
@@ -104,19 +104,7 @@ def _be_quiet() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _ending(server, dashboard: Dashboard):  # type: ignore[no-untyped-def]
-    """The server, with streams that end as soon as it is told to end."""
-    ends = server.handle_exit
-
-    def ending(number, frame):  # type: ignore[no-untyped-def]
-        dashboard.closing = True
-        ends(number, frame)
-
-    server.handle_exit = ending
-    return server
-
-
-def _timer(server, dashboard: Dashboard, seconds: float | None) -> threading.Timer:  # type: ignore[no-untyped-def]
+def _timer(server: Server, dashboard: Dashboard, seconds: float | None) -> threading.Timer:
     def end() -> None:
         dashboard.closing = True
         server.should_exit = True
