@@ -17,6 +17,7 @@ from stethoscope.diagnose import Diagnosis
 from stethoscope.findings import Found
 from stethoscope.report import compare_words as words
 from stethoscope.report.plain_json import plain
+from stethoscope.report.where_json import where_json
 from stethoscope.run import Where
 
 SCHEMA = 1
@@ -159,13 +160,4 @@ def _finding(one: Found) -> Json:
 
 
 def _where(place: Where | None) -> Json | None:
-    if place is None:
-        return None
-    told: Json = {"file": place.file}
-    if place.line is not None:
-        told["line"] = place.line
-    if place.series is not None:
-        told["series"] = place.series
-    if place.steps is not None:
-        told["steps"] = {"first": place.steps[0], "last": place.steps[1]}
-    return told
+    return where_json(place) if place is not None else None

@@ -7,7 +7,6 @@ written as the string "nan", "inf" or "-inf".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from importlib.resources import files
 
 from stethoscope import __version__
@@ -23,7 +22,8 @@ from stethoscope.report.unexplained import (
     rank_of_unknown,
     unexplained,
 )
-from stethoscope.run import Checkpoint, Log, Run, Where
+from stethoscope.report.where_json import places_json, where_json
+from stethoscope.run import Checkpoint, Log, Run
 from stethoscope.signals.ending import Ending
 
 Json = dict[str, object]
@@ -76,7 +76,7 @@ def _run(run: Run, ending: Ending) -> Json:
         "ended": {
             "how": ending.how,
             "why": ending.why,
-            "where": _where(ending.where) if ending.where else None,
+            "where": where_json(ending.where) if ending.where else None,
         },
         "checkpoints": [_checkpoint(checkpoint) for checkpoint in run.checkpoints],
         "unread": [{"file": unread.file, "reason": unread.reason} for unread in run.unread],
@@ -136,7 +136,7 @@ def _finding(found: Found) -> Json:
         "family": found.rule.family,
         "severity": found.severity.value,
         "message": finding.message,
-        "where": _places(finding.places),
+        "where": places_json(finding.places),
         "evidence": finding.evidence,
         "onset_step": finding.onset,
         "proof": finding.proof,
@@ -167,7 +167,7 @@ def _cause(cause: RankedCause) -> Json:
         "evidence_for": [_argument(argument) for argument in cause.arguments_for],
         "evidence_against": [_argument(argument) for argument in cause.arguments_against],
         "onset_step": cause.onset,
-        "where": _places(cause.where),
+        "where": places_json(cause.where),
         "confirm_by": cause.entry.cause.confirm_by,
         "refuted_if": speaks_against(cause),
         "consequence_of": cause.consequence_of,
@@ -186,14 +186,14 @@ def _unknown(probability: float, left: tuple[Found, ...]) -> Json:
                 "reason": "no cause known here accounts for this finding",
                 "rule": found.rule.name,
                 "weight": None,
-                "where": _places(found.finding.places),
+                "where": places_json(found.finding.places),
                 "message": found.finding.message,
             }
             for found in left
         ],
         "evidence_against": [],
         "onset_step": min(onsets, default=None),
-        "where": _places(place for found in left for place in found.finding.places),
+        "where": places_json(place for found in left for place in found.finding.places),
         "confirm_by": CONFIRM_UNKNOWN,
         "refuted_if": None,
         "consequence_of": None,
@@ -205,7 +205,7 @@ def _argument(argument: Argument) -> Json:
         "reason": argument.reason,
         "rule": argument.rule,
         "weight": round(argument.weight, PROBABILITY_DIGITS),
-        "where": _places(argument.where),
+        "where": places_json(argument.where),
         "message": argument.finding.message if argument.finding else None,
     }
 
@@ -264,23 +264,7 @@ def _edit(edit: Edit) -> Json:
 
 
 def _not_recommended(considered: NotRecommended) -> Json:
-    return {"what": considered.what, "why": considered.why, "where": _places(considered.where)}
-
-
-def _places(places: Iterable[Where]) -> list[Json]:
-    return [_where(place) for place in dict.fromkeys(places)]
-
-
-def _where(place: Where) -> Json:
-    """An address, without the parts it does not have."""
-    address: Json = {"file": place.file}
-    if place.line is not None:
-        address["line"] = place.line
-    if place.series is not None:
-        address["series"] = place.series
-    if place.steps is not None:
-        address["steps"] = {"first": place.steps[0], "last": place.steps[1]}
-    return address
+    return {"what": considered.what, "why": considered.why, "where": places_json(considered.where)}
 
 
 def _chance(probability: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from stethoscope import __version__
 from stethoscope.diagnose import Diagnosis
@@ -16,7 +15,7 @@ from stethoscope.prescription.remedy import Edit
 from stethoscope.prescription.resuming import Resume
 from stethoscope.report import json_report
 from stethoscope.report.plain_json import plain
-from stethoscope.run import Where
+from stethoscope.report.where_json import places_json
 
 Json = dict[str, object]
 
@@ -91,7 +90,7 @@ def _option(option: Option) -> Json:
         "cost": _cost(option.cost) if option.is_open else None,
         "effect": option.effect,
         "proof": option.proof,
-        "where": _places(option.where),
+        "where": places_json(option.where),
     }
 
 
@@ -100,7 +99,7 @@ def _resume(resume: Resume) -> Json:
         "command": resume.command,
         "first": resume.first,
         "how": resume.how,
-        "where": _places(resume.where),
+        "where": places_json(resume.where),
         "loses": resume.loses,
     }
 
@@ -114,20 +113,8 @@ def _rung(rung: Rung) -> Json:
         "cost": _cost(rung.cost) if rung.cost else None,
         "if_so": rung.if_so,
         "if_not": rung.if_not,
-        "where": _places(rung.where),
+        "where": places_json(rung.where),
     }
-
-
-def _places(places: Sequence[Where]) -> list[Json]:
-    return [
-        {
-            "file": place.file,
-            "line": place.line,
-            "series": place.series,
-            "steps": {"first": place.steps[0], "last": place.steps[1]} if place.steps else None,
-        }
-        for place in places
-    ]
 
 
 def _cost(cost: Cost) -> Json:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from importlib.resources import files
 
 from stethoscope import __version__
 from stethoscope.report.plain_json import plain
+from stethoscope.report.where_json import places_json, where_json
 from stethoscope.review import Claim, Contradiction, Missed, Review, Unparsed
-from stethoscope.run import Where
 
 Json = dict[str, object]
 
@@ -53,7 +52,7 @@ def _claim(claim: Claim) -> Json:
     return {
         "document": claim.document,
         "text": claim.text,
-        "where": _places(claim.where),
+        "where": places_json(claim.where),
         "change": {
             "kind": change.kind.value,
             "key": change.key,
@@ -66,7 +65,7 @@ def _claim(claim: Claim) -> Json:
         "verdict": claim.ruling.value,
         "why": claim.judgement.why,
         "evidence": [
-            {"what": fact.what, "where": _places(fact.where), "source": fact.source}
+            {"what": fact.what, "where": places_json(fact.where), "source": fact.source}
             for fact in claim.judgement.evidence
         ],
         "settle_by": claim.settle_by or None,
@@ -74,7 +73,7 @@ def _claim(claim: Claim) -> Json:
 
 
 def _unparsed(one: Unparsed) -> Json:
-    return {"text": one.text, "where": _where(one.where)}
+    return {"text": one.text, "where": where_json(one.where)}
 
 
 def _missed(one: Missed) -> Json:
@@ -84,27 +83,13 @@ def _missed(one: Missed) -> Json:
         "probability": round(float(one.probability), PROBABILITY_DIGITS),
         "verdict": one.standing,
         "why": one.why,
-        "where": _places(one.where),
+        "where": places_json(one.where),
     }
 
 
 def _contradiction(one: Contradiction) -> Json:
     sides = [
-        {"document": document, "to": value, "where": _where(where)} for document, value, where in one.sides
+        {"document": document, "to": value, "where": where_json(where)}
+        for document, value, where in one.sides
     ]
     return {"key": one.key, "sides": sides}
-
-
-def _places(places: Iterable[Where]) -> list[Json]:
-    return [_where(place) for place in dict.fromkeys(places)]
-
-
-def _where(place: Where) -> Json:
-    address: Json = {"file": place.file}
-    if place.line is not None:
-        address["line"] = place.line
-    if place.series is not None:
-        address["series"] = place.series
-    if place.steps is not None:
-        address["steps"] = {"first": place.steps[0], "last": place.steps[1]}
-    return address

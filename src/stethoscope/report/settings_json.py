@@ -6,7 +6,8 @@ import json
 
 from stethoscope.recipe.quantities import Amount, Asked
 from stethoscope.report.plain_json import plain
-from stethoscope.run import Run, Where
+from stethoscope.report.where_json import where_json
+from stethoscope.run import Run
 from stethoscope.signals.training_plan import Entry, InEffect, TrainingPlan
 
 SCHEMA = 1
@@ -37,7 +38,7 @@ def _asked(one: Asked) -> dict[str, object]:
         "setting": one.name,
         **_amount(one.amount),
         "default": one.is_default,
-        "where": _where(one.setting.where),
+        "where": where_json(one.setting.where),
     }
 
 
@@ -46,20 +47,9 @@ def _in_effect(one: InEffect) -> dict[str, object]:
         **_amount(one.amount),
         "known_from": one.how,
         "said": one.said,
-        "where": [_where(place) for place in one.where],
+        "where": [where_json(place) for place in one.where],
     }
 
 
 def _amount(amount: Amount) -> dict[str, object]:
     return {"value": amount.value, "unit": amount.unit or None, "part": amount.part or None}
-
-
-def _where(place: Where) -> dict[str, object]:
-    told: dict[str, object] = {"file": place.file}
-    if place.line is not None:
-        told["line"] = place.line
-    if place.series is not None:
-        told["series"] = place.series
-    if place.steps is not None:
-        told["steps"] = {"first": place.steps[0], "last": place.steps[1]}
-    return told

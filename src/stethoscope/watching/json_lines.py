@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from stethoscope.findings import Found
 from stethoscope.report.plain_json import plain
-from stethoscope.run import Where
+from stethoscope.report.where_json import where_json
 from stethoscope.watching.alerts import GUARD, Alert, Sighting
 from stethoscope.watching.state import State
 
@@ -137,7 +137,7 @@ def _sighting(seen: Sighting) -> Json:
         "code": seen.code or None,
         "name": seen.name,
         "message": seen.message,
-        "where": [_where(place) for place in seen.places],
+        "where": [where_json(place) for place in seen.places],
         "onset_step": seen.onset,
     }
 
@@ -149,17 +149,6 @@ def _finding(found: Found) -> Json:
         "code": found.rule.code,
         "name": found.rule.name,
         "message": finding.message,
-        "where": [_where(place) for place in finding.places],
+        "where": [where_json(place) for place in finding.places],
         "onset_step": finding.onset,
     }
-
-
-def _where(place: Where) -> Json:
-    parts: Json = {"file": place.file}
-    if place.line is not None:
-        parts["line"] = place.line
-    if place.series is not None:
-        parts["series"] = place.series
-    if place.steps is not None:
-        parts["steps"] = {"first": place.steps[0], "last": place.steps[1]}
-    return parts
