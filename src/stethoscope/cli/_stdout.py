@@ -15,6 +15,12 @@ def put(text: str) -> None:
         discard_the_rest()
 
 
+def put_as(text: str, format_: str) -> None:
+    """Write a report: text as the terminal takes it, what programs read as UTF-8."""
+    prepare(None if format_ == "text" else "utf-8")
+    put(text)
+
+
 def prepare(encoding: str | None = None) -> None:
     """Write letters that standard output cannot encode as escapes, or encode them differently."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)

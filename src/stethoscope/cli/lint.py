@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stethoscope.cli._stderr import say
 from stethoscope.errors import NothingToRead, UnwritableFile
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _fix(
     fixed = fix(files, tuple(paths), rules, unsafe=telling.unsafe)
     if as_diff:
         _put(_diff(fixed.changes, telling), telling)
-        _say(*fixed.refused)
+        say(*fixed.refused)
         return SOMETHING_FOUND if fixed.changes else NOTHING_FOUND
     if STDIN in paths:
         return _fixed_stdin(files, fixed, telling)
@@ -209,7 +210,7 @@ def _fix(
     mended = [one for one in fixed.mended if one.where.file in done]
     _put(_rendered(report, telling, mended), telling)
     _complain(report)
-    _say(*fixed.refused, *problems)
+    say(*fixed.refused, *problems)
     return COULD_NOT_EXAMINE if problems else _status(report)
 
 
@@ -223,7 +224,7 @@ def _fixed_stdin(files: Files, fixed: Fixed, telling: _Telling) -> int:
     sys.stdout.buffer.flush()
     left = lint_text.render(fixed.report, plain_console(WIDTH), verbose=telling.verbose, mended=fixed.mended)
     click.echo(left, err=True, nl=False)
-    _say(*fixed.refused)
+    say(*fixed.refused)
     return _status(fixed.report)
 
 
@@ -272,16 +273,9 @@ def _put(written: str, telling: _Telling) -> None:
 
 def _complain(report: LintReport) -> None:
     """Say on standard error which comments say nothing, and which named files could not be read."""
-    _say(*(f"{where}: {problem}" for where, problem in report.problems))
+    say(*(f"{where}: {problem}" for where, problem in report.problems))
     if report.unread_named or not report.files:
-        _say(*(f"{one.file} could not be read: {one.reason}." for one in report.unread))
-
-
-def _say(*messages: str) -> None:
-    from stethoscope.report.clean_text import one_line
-
-    for message in messages:
-        click.echo(f"stethoscope: {one_line(message)}", err=True)
+        say(*(f"{one.file} could not be read: {one.reason}." for one in report.unread))
 
 
 def _status(report: LintReport) -> int:

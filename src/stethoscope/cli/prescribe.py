@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stethoscope.cli._stderr import say
+from stethoscope.cli._stdout import put_as
 from stethoscope.errors import StethoscopeError
 
 if TYPE_CHECKING:
@@ -98,8 +100,8 @@ def command(run: Sequence[str], **options: Any) -> int:
         return _write_config(asked, diagnosis, plan)
     if asked.writing:
         return _write(asked, diagnosis, plan, project)
-    _say(*_interrupted(project))
-    _put(_rendered(asked, diagnosis, plan), asked.format_)
+    say(*_interrupted(project))
+    put_as(_rendered(asked, diagnosis, plan), asked.format_)
     return _status(diagnosis)
 
 
@@ -195,7 +197,7 @@ def _recovered(project: Path) -> bool:
     found = recover(project)
     for journal in found:
         files = ", ".join(kept.file for kept in journal.files)
-        _say(f"a call of {journal.when} was interrupted; what it had written is put back: {files}.")
+        say(f"a call of {journal.when} was interrupted; what it had written is put back: {files}.")
     return bool(found)
 
 
@@ -247,7 +249,7 @@ def _show_diff(plan: Plan) -> int:
         for one in plan.changes
     )
     target = console(widest=None)
-    _put(lint_diff.render(shown, target) if target.is_terminal else shown, "text")
+    put_as(lint_diff.render(shown, target) if target.is_terminal else shown, "text")
     return PRESCRIBED if plan.changes else NOTHING_LEFT
 
 
@@ -267,9 +269,9 @@ def _write(asked: _Asked, diagnosis: Diagnosis, plan: Plan, project: Path | None
     if asked.format_ == "json":
         from stethoscope.report.prescription_json import written_dict
 
-        _put(_rendered(asked, diagnosis, plan, written_dict(journal) if journal else None), "json")
+        put_as(_rendered(asked, diagnosis, plan, written_dict(journal) if journal else None), "json")
     else:
-        _put(_told(plan, journal, project), "text")
+        put_as(_told(plan, journal, project), "text")
     return _left(plan)
 
 
@@ -340,16 +342,16 @@ def _write_trajectory(target: str, diagnosis: Diagnosis) -> None:
     text = written(plan(basis_of(diagnosis)))
     with written_whole(target) as stream:
         stream.write(text.encode("utf-8"))
-    _say(f"{target}: what the next run is held to; stethoscope check RUN --against {target} does so.")
+    say(f"{target}: what the next run is held to; stethoscope check RUN --against {target} does so.")
 
 
 def _tell_copy(
     asked: _Asked, diagnosis: Diagnosis, plan: Plan, said: str, written: dict[str, object] | None
 ) -> None:
     if asked.format_ == "json":
-        _put(_rendered(asked, diagnosis, plan, written), "json")
+        put_as(_rendered(asked, diagnosis, plan, written), "json")
     else:
-        _put("\n".join(_clean([said])) + "\n" + _told_left(plan), "text")
+        put_as("\n".join(_clean([said])) + "\n" + _told_left(plan), "text")
 
 
 def _undo(asked: _Asked) -> int:
@@ -368,10 +370,10 @@ def _undo(asked: _Asked) -> int:
 
         from stethoscope.report.prescription_json import written_dict
 
-        _put(json.dumps({"schema": 1, "undone": written_dict(journal)}, indent=2) + "\n", "json")
+        put_as(json.dumps({"schema": 1, "undone": written_dict(journal)}, indent=2) + "\n", "json")
     else:
         files = ", ".join(kept.file for kept in journal.files)
-        _put(f"Put back as before {journal.when}: {files}.\n", "text")
+        put_as(f"Put back as before {journal.when}: {files}.\n", "text")
     return NOTHING_LEFT
 
 
@@ -429,17 +431,3 @@ def _status(diagnosis: Diagnosis) -> int:
     if exit_status(diagnosis) == COULD_NOT:
         return COULD_NOT
     return PRESCRIBED if advised.edits or advised.advice or advised.checkpoint else NOTHING_LEFT
-
-
-def _put(written: str, format_: str) -> None:
-    from stethoscope.cli._stdout import prepare, put
-
-    prepare("utf-8" if format_ == "json" else None)
-    put(written)
-
-
-def _say(*messages: str) -> None:
-    from stethoscope.report.clean_text import one_line
-
-    for message in messages:
-        click.echo(f"stethoscope: {one_line(message)}", err=True)

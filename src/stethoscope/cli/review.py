@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stethoscope.cli._stdout import put_as
+
 if TYPE_CHECKING:
     from stethoscope.review import Review
 
@@ -59,7 +61,7 @@ def command(
     with patience(f"reviewing {one_line(paths[0], 60)}"):
         result = _reviewed(paths, run, config, code)
         written = _rendered(result, format_, verbose)
-    _put(written, format_)
+    put_as(written, format_)
     return SOMETHING_OBJECTIONABLE if result.is_objectionable else NOTHING_OBJECTIONABLE
 
 
@@ -90,10 +92,3 @@ def _rendered(result: Review, format_: str, verbose: bool) -> str:
     from stethoscope.report.terminal import console
 
     return review_text.render(result, console(), verbose=verbose)
-
-
-def _put(written: str, format_: str) -> None:
-    from stethoscope.cli._stdout import prepare, put
-
-    prepare(None if format_ == "text" else "utf-8")
-    put(written)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stethoscope.cli._stderr import say
 from stethoscope.errors import NothingToRead
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def command(
         found, shown = redacted((found, shown))
     _put(found, shown, format_)
     for note in found.notes:
-        _say(note)
+        say(note)
     return _status(found.summaries)
 
 
@@ -204,9 +205,3 @@ def _put(found: Triage, shown: Sequence[Summary], format_: str) -> None:
         # Piped, a row is whole for the programs behind; COLUMNS asks for the table of a terminal.
         width = target.width if target.is_terminal or os.environ.get("COLUMNS") else None
         put(triage_text.render(found, shown, target, width=width))
-
-
-def _say(message: str) -> None:
-    from stethoscope.report.clean_text import one_line
-
-    click.echo(f"stethoscope: {one_line(message)}", err=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from stethoscope.cli._stderr import say
+from stethoscope.cli._stdout import put_as
 from stethoscope.errors import StethoscopeError
 
 if TYPE_CHECKING:
@@ -106,13 +108,13 @@ def command(command_line: Sequence[str], format_: str, dry_run: bool, **options:
     """
     asked = _Asked(**options)
     trial, notes = _trial(asked, tuple(command_line))
-    _say(*notes)
+    say(*notes)
     if dry_run:
-        _put(_planned(trial, asked.jobs), "text")
+        put_as(_planned(trial, asked.jobs), "text")
         return DECIDED
     result = _result(trial, asked)
     _draw(result)
-    _put(_rendered(result, format_), format_)
+    put_as(_rendered(result, format_), format_)
     return DECIDED if _all_decided(result) else OPEN
 
 
@@ -324,7 +326,7 @@ def _draw(result: TrialResult) -> None:
     try:
         write_whole(result.trial.folder / PICTURE, svg.render(picture(result)))
     except StethoscopeError as problem:
-        _say(str(problem))
+        say(str(problem))
 
 
 def _rendered(result: TrialResult, format_: str) -> str:
@@ -342,17 +344,3 @@ def _all_decided(result: TrialResult) -> bool:
     from stethoscope.trials import Class
 
     return result.complete and all(Class.UNDECIDED not in one.classes for one in result.verdicts)
-
-
-def _put(written: str, format_: str) -> None:
-    from stethoscope.cli._stdout import prepare, put
-
-    prepare("utf-8" if format_ == "json" else None)
-    put(written)
-
-
-def _say(*messages: str) -> None:
-    from stethoscope.report.clean_text import one_line
-
-    for message in messages:
-        click.echo(f"stethoscope: {one_line(message)}", err=True)
