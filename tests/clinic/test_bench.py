@@ -133,7 +133,14 @@ def test_the_plan_has_the_shares_that_it_should() -> None:
     chosen = plan.full(tasks().values())
     assert len({specimen.name for specimen in chosen}) == len(chosen)
     kinds = Counter(plan._kind(specimen) for specimen in chosen)
-    assert kinds["double"] >= 0.14 * len(chosen)
+    assert len(chosen) >= 2000
+    assert kinds["double"] >= 0.2 * len(chosen)
+    assert kinds["healthy"] + kinds["benign"] >= max(500, 0.3 * len(chosen))
+    assert {one.form.operator for specimen in chosen for one in specimen.planted} == set(operators())
+    cells = set(plan.cells_of_the_bench())
+    alone = [one for one in chosen if plan._kind(one) in {"single", "double"}]
+    known = {(one.task.name, fault.form.operator, fault.level) for one in alone for fault in one.planted}
+    assert known == cells, "of whatever is planted it is measured whether it does harm"
     ci = plan.sample(chosen)
     assert len(ci) <= plan.CI_SIZE
     small = Counter(plan._kind(specimen) for specimen in ci)

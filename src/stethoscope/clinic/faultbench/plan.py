@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import cycle, islice
 
 import numpy as np
 
+from stethoscope.clinic.faultbench.consequence import Cell
 from stethoscope.clinic.faultbench.operator import operators
 from stethoscope.clinic.faultbench.specimen import Planted, Specimen, fits
-from stethoscope.clinic.faultbench.task import Form, Task
+from stethoscope.clinic.faultbench.split import TASKS
+from stethoscope.clinic.faultbench.task import Form, Task, tasks
 
-HEALTHY = 40  # runs of each task without a fault; a consequence needs 20 to compare with
-BENIGN = 8  # runs of each harmless form and level
-A_CELL = 5  # runs of each fault and level, over the ways to write it
-DOUBLE = 0.30  # as many runs with two faults as this share of those with one
+HEALTHY = 36  # runs of each task without a fault; a consequence needs 20 to compare with
+BENIGN = 6  # runs of each harmless form and level
+CELLS = 3  # places for each fault: levels from mild to severe, each in a task of its own where it can be
+A_CELL = 5  # runs of each cell, over the ways to write the fault
+DOUBLE = 0.25  # as many runs with two faults as this share of all others: a fifth of the bench
 ONLY_DOUBLE = 20_000  # seeds of runs with two faults begin here
 CI_SIZE = 150
 CI_SHARES = {"healthy": 0.30, "benign": 0.15, "single": 0.35, "double": 0.20}
@@ -44,48 +49,73 @@ def sample(every: Iterable[Specimen]) -> list[Specimen]:
 
 
 def _of(task: Task) -> Iterator[Specimen]:
+    cells = [(operator, level) for home, operator, level in cells_of_the_bench() if home == task.name]
+    others = [*_nothing_wrong(task), *(one for cell in cells for one in _single(task, *cell))]
+    yield from others
+    yield from _double(task, cells, math.ceil(DOUBLE * len(others)))
+
+
+def _nothing_wrong(task: Task) -> Iterator[Specimen]:
     yield from (Specimen(task, (), seed) for seed in range(HEALTHY))
-    singles = []
     for form in task.forms:
-        if operators()[form.operator].operator.benign:
+        if _is_benign(form):
             for level in range(len(form.levels)):
                 yield from (Specimen(task, (Planted(form, level),), seed) for seed in range(BENIGN))
-    for forms in _by_operator(task).values():
-        singles += list(_single(task, forms))
-    yield from singles
-    yield from _double(task, round(DOUBLE * len(singles)))
 
 
-def _by_operator(task: Task) -> dict[str, list[Form]]:
-    found = defaultdict(list)
-    for form in task.forms:
-        if not operators()[form.operator].operator.benign:
-            found[form.operator].append(form)
-    return found
+@cache
+def cells_of_the_bench() -> tuple[Cell, ...]:
+    """Where each fault is planted: one of its tasks is never tuned on where it has such a task."""
+    found: set[Cell] = set()
+    homes = _homes_of_faults()
+    for operator in sorted(homes):
+        able = sorted(homes[operator], key=lambda home: zlib.crc32(f"{operator} in {home}".encode()))
+        new, tuned = ([home for home in able if (home in TASKS) is wanted] for wanted in (True, False))
+        turns = cycle([*tuned[: CELLS - 1], *new[:1]] if new else tuned[:CELLS])
+        start = zlib.crc32(operator.encode())
+        for number, home in enumerate(islice(turns, CELLS)):
+            found.add((home, operator, (start + number) % homes[operator][home]))
+    return tuple(sorted(found))
 
 
-def _single(task: Task, forms: list[Form]) -> Iterator[Specimen]:
-    """The runs of one operator: at each level its forms in turn, each with a seed of its own."""
-    for level in range(max(len(form.levels) for form in forms)):
-        able = [form for form in forms if level < len(form.levels)]
-        count = max(A_CELL, 2 * len(able))
-        for number, form in enumerate(islice(cycle(able), count)):
-            yield Specimen(task, (Planted(form, level),), 100 * (level + 1) + number)
+def _homes_of_faults() -> dict[str, dict[str, int]]:
+    """For each fault the tasks that can have it, and at how many levels."""
+    homes: dict[str, dict[str, int]] = defaultdict(dict)
+    for task in tasks().values():
+        for form in task.forms:
+            if not _is_benign(form):
+                levels = homes[form.operator].get(task.name, 0)
+                homes[form.operator][task.name] = max(levels, len(form.levels))
+    return homes
 
 
-def _double(task: Task, count: int) -> Iterator[Specimen]:
-    """Two faults at once, drawn at random from those that can be planted together."""
+def _is_benign(form: Form) -> bool:
+    return operators()[form.operator].operator.benign
+
+
+def _able(task: Task, operator: str, level: int) -> list[Form]:
+    return [form for form in task.forms if form.operator == operator and level < len(form.levels)]
+
+
+def _single(task: Task, operator: str, level: int) -> Iterator[Specimen]:
+    """The runs of one cell: its forms in turn, each with a seed of its own."""
+    able = _able(task, operator, level)
+    for number, form in enumerate(islice(cycle(able), max(A_CELL, len(able)))):
+        yield Specimen(task, (Planted(form, level),), 100 * (level + 1) + number)
+
+
+def _double(task: Task, cells: list[tuple[str, int]], count: int) -> Iterator[Specimen]:
+    """Two faults at once, drawn at random from those that are planted alone, too, and go together."""
     rng = np.random.default_rng(zlib.crc32(f"two faults in {task.name}".encode()))
-    forms = [form for form in task.forms if not operators()[form.operator].operator.benign]
     made = 0
     for attempt in range(20 * count):
         if made == count:
             return
-        first, second = (forms[int(index)] for index in rng.integers(len(forms), size=2))
-        levels = [int(rng.integers(len(form.levels))) for form in (first, second)]
-        planted = (Planted(first, levels[0]), Planted(second, levels[1]))
+        drawn = [cells[int(index)] for index in rng.integers(len(cells), size=2)]
+        forms = [able[int(rng.integers(len(able)))] for able in (_able(task, *cell) for cell in drawn)]
+        planted = tuple(Planted(form, level) for form, (_, level) in zip(forms, drawn, strict=True))
         specimen = Specimen(task, planted, ONLY_DOUBLE + attempt)
-        if first.operator != second.operator and fits(specimen):
+        if drawn[0][0] != drawn[1][0] and fits(specimen):
             made += 1
             yield specimen
 
@@ -95,7 +125,7 @@ def _kind(specimen: Specimen) -> str:
         return "healthy"
     if len(specimen.planted) > 1:
         return "double"
-    return "benign" if operators()[specimen.planted[0].form.operator].operator.benign else "single"
+    return "benign" if _is_benign(specimen.planted[0].form) else "single"
 
 
 def _spread(specimens: list[Specimen], count: int, before: list[Specimen]) -> list[Specimen]:
