@@ -74,13 +74,14 @@ def make_runs(runs: Path, many: int) -> None:
     for number in range(many):
         home = runs / f"sweep-{number // 100:02d}" / f"run-{number:04d}"
         home.mkdir(parents=True)
-        (home / "config.yaml").write_text(f"lr: {chance.choice([1e-4, 3e-4, 1e-3])}\nseed: {number}\n")
+        rate = chance.choice([1e-4, 3e-4, 1e-3])
+        (home / "config.yaml").write_text(f"lr: {rate:.4f}\nseed: {number}\n")
         lines = ["step,loss,lr,grad_norm"]
         for step in range(0, 10 * POINTS, 10):
             loss = 2.5 / (1 + step / 80) + chance.gauss(0, 0.02) + 0.5
             if number % 7 == 0 and step > 400:
                 loss = float("nan")
-            lines.append(f"{step},{loss:.5f},0.0003,{abs(chance.gauss(1, 0.2)):.4f}")
+            lines.append(f"{step},{loss:.5f},{rate},{abs(chance.gauss(1, 0.2)):.4f}")
         (home / "train.csv").write_text("\n".join(lines) + "\n")
         past = time.time() - chance.uniform(3600, 90 * 86400)
         os.utime(home / "train.csv", (past, past))

@@ -183,6 +183,48 @@ def test_a_report_goes_on_while_its_run_trains_and_keeps_its_zoom(
         training.wait()
 
 
+def test_what_is_found_later_moves_nothing_that_somebody_reads(
+    page: Callable[..., Opened], folder: Path
+) -> None:
+    """A run falls sick while its page is open: an opened part, the focus, the scroll and the zoom stay."""
+    log = folder / "falling" / "train.csv"
+    log.parent.mkdir()
+    log.write_text(HEALTHY)
+    one = page(viewport={"width": 1100, "height": 500})
+    one.page.wait_for_selector("#rows bdi:text-is('falling')")
+    open_run(one, "falling")
+    assert last_step(one) == 396
+    one.page.evaluate("stethoscope.view('step', [40, 200])")
+    one.page.locator("#after details > summary").first.click()
+    one.page.evaluate(
+        "() => { const summary = document.querySelector('#after details > summary'); summary.focus();"
+        " summary.scrollIntoView({block: 'center'});"
+        " window.kept = {summary, canvas: document.querySelector('#chart-1 canvas'),"
+        " top: summary.getBoundingClientRect().top}; }"
+    )
+    with log.open("a") as stream:
+        stream.writelines(f"{step},nan\n" for step in range(400, 520, 4))
+    until(one, "document.querySelector('#before .badge').innerText !== 'healthy'")
+    until(one, "document.querySelector('#report').innerText.includes('not finite')")
+    assert one.page.evaluate("document.activeElement === kept.summary && kept.summary.isConnected")
+    assert one.page.evaluate("kept.summary.parentElement.open")
+    assert one.page.evaluate("Math.abs(kept.summary.getBoundingClientRect().top - kept.top)") <= 2
+    assert one.page.evaluate("document.querySelector('#chart-1 canvas') === kept.canvas")
+    assert one.page.evaluate("stethoscope.seen('chart-1')") == [40, 200]
+    assert one.complaints == []
+
+
+def test_nothing_that_fits_is_said_with_a_way_back(page: Callable[..., Opened]) -> None:
+    one = page()
+    one.page.fill("#search", "no run is called this")
+    one.page.wait_for_selector("#count:has-text('No run fits')")
+    assert one.page.is_hidden(".runs")
+    one.page.click("#count a")
+    one.page.wait_for_selector("#rows tr")
+    assert one.page.input_value("#search") == ""
+    assert one.complaints == []
+
+
 def test_dragging_zooms_and_a_button_shows_all_again(page: Callable[..., Opened]) -> None:
     one = page()
     open_run(one, "well/a")

@@ -208,6 +208,23 @@ def test_the_report_can_be_replaced_while_it_is_read(opened: Open) -> None:
     assert one.complaints == []
 
 
+def test_the_charts_go_on_where_they_stand(opened: Open) -> None:
+    one = report(patients.sick(), opened)
+    one.page.click("#chart-1 [data-tool=in]")
+    one.page.focus("#chart-1 .canvas")
+    before = seen(one)
+    data = content(patients.sick()).data
+    data["charts"][0]["curves"][0]["steps"].append(1000)  # type: ignore[index]
+    data["charts"][0]["curves"][0]["values"].append(0.5)  # type: ignore[index]
+    one.page.evaluate("() => { window.canvas = document.querySelector('#chart-1 canvas'); }")
+    one.page.evaluate("(data) => stethoscope.goOn(data)", data)
+    assert one.page.evaluate("stethoscope.drawn('chart-1')[1].at(-1)") == 0.5
+    assert one.page.evaluate("document.querySelector('#chart-1 canvas') === window.canvas")
+    assert one.page.evaluate("document.activeElement.matches('#chart-1 .canvas')")
+    assert seen(one) == before
+    assert one.complaints == []
+
+
 def test_every_control_has_a_name_and_can_be_reached_by_key(opened: Open) -> None:
     one = report(patients.sick(), opened)
     unnamed = one.page.evaluate(

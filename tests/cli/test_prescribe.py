@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -297,6 +298,42 @@ def test_standard_input_is_prescribed_for_and_never_written(tmp_path: Path) -> N
     done = CliRunner().invoke(command, ["-", "--write"], input=log, standalone_mode=False)
     assert done.exception is None
     assert "There is nothing left to write." in done.output
+
+
+def test_a_trajectory_is_written_and_put_back_with_the_edits(project: Path) -> None:
+    before, target = contents(project), project / "stethoscope.toml"
+    asked(project, "--write", "--trajectory", target)
+    assert settings_of(project) == MENDED
+    assert "schema = 1" in target.read_text()
+    assert "settings.yml" in asked("--undo", project).output
+    assert contents(project) == before
+
+
+def test_a_trajectory_by_itself_is_taken_back_too(project: Path) -> None:
+    before, target = contents(project), project / "stethoscope.toml"
+    asked(project, "--trajectory", target)
+    assert "stethoscope.toml" in asked("--undo", project).output
+    assert contents(project) == before
+    target.write_text("mine\n")
+    asked(project, "--trajectory", target, "--force")
+    assert "schema = 1" in target.read_text()
+    asked("--undo", project)
+    assert target.read_text() == "mine\n"
+
+
+def test_what_is_shown_can_be_redacted_and_what_is_written_is_not(project: Path) -> None:
+    (project / "settings.yml").write_text(SETTINGS + "wandb_api_key: 0123456789abcdef0123\n")
+    for form in ("text", "json"):
+        done = asked(project, "--redact", "--format", form)
+        assert done.exception is None
+        assert str(project.parent) not in done.output
+        assert "0123456789abcdef0123" not in done.output
+        assert "settings.yml" in done.output
+        assert "+lr: 2.0e-4" in done.output
+    written = asked(project, "--redact", "--write")
+    assert str(project.parent) not in written.output
+    assert (project / "settings.yml").read_text() == MENDED + "wandb_api_key: 0123456789abcdef0123\n"
+    assert isinstance(asked(project, "--redact", "--diff").exception, click.UsageError)
 
 
 def test_the_next_run_is_held_to_a_trajectory(project: Path, tmp_path: Path) -> None:

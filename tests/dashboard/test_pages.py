@@ -55,6 +55,24 @@ def test_a_page_and_its_twin_show_the_same_rows(folder: Path, serving: Serving) 
     assert "2 runs: 1 sick, 1 healthy" in text
 
 
+def test_what_is_counted_is_what_fits(folder: Path, serving: Serving) -> None:
+    asked = serving()
+    examined(asked)
+    assert "1 of 2 runs: 1 sick" in asked.client.get("/?q=diverged").text
+    nothing = asked.client.get("/?q=nothing-of-the-kind").text
+    assert "No run fits what is asked for." in nothing
+    assert "Show all 2 runs" in nothing
+    assert asked.client.get("/runs.json?q=diverged").json()["fitting"] == 1
+
+
+def test_two_runs_that_are_compared_lead_on_to_each(folder: Path, serving: Serving) -> None:
+    asked = serving()
+    bad, good = (str(row["id"]) for row in examined(asked))
+    text = asked.client.get(f"/compare?good={good}&bad={bad}").text
+    for place in (f"/run/{good}", f"/run/{bad}", f"/compare?good={bad}&amp;bad={good}"):
+        assert f'href="{place}"' in text
+
+
 @pytest.mark.parametrize(
     ("query", "paths"),
     [
@@ -128,6 +146,15 @@ def test_a_run_that_cannot_be_read_is_a_row_that_says_so(tmp_path: Path, serving
     assert row["verdict"] == "unreadable"
     assert row["error"]
     assert asked.client.get("/").status_code == 200
+
+
+def test_a_log_that_no_reader_knows_is_named(folder: Path) -> None:
+    (folder / "torn").mkdir()
+    (folder / "torn" / "events.out.tfevents.17.node").write_bytes(bytes(range(256)) * 20)
+    found = find(folder, "runs", Memory())
+    assert {run.inside for run in found.runs} == {"healthy/a", "diverged/b"}
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("torn/events.out.tfevents.17.node: a log by its name")
 
 
 def test_a_run_that_comes_is_found_without_looking_at_all_the_others_again(folder: Path) -> None:

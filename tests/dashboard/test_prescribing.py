@@ -39,7 +39,8 @@ def test_what_would_be_written_is_shown_and_nothing_is_changed(project: Path, se
     assert told["writable"] is True
     assert len(told["files"]) == 1
     assert "<mark>2.0e</mark>" in told["markup"]
-    assert "--level unsafe" in told["markup"]
+    assert "stethoscope prescribe" in told["markup"]
+    assert "--write --level unsafe" in told["markup"]
     assert told["undo"] == []
     assert contents(project) == before
 

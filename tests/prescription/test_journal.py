@@ -29,7 +29,7 @@ from stethoscope.prescription.applying.plan import FileChange
 from tests.prescription.patients import contents
 
 BEFORE = {"a.py": b"a = 1\r\n", "conf/b.yaml": b"\xef\xbb\xbfb: 1 # \xc3\xa9"}
-AFTER = {"a.py": b"a = 22\r\n", "conf/b.yaml": b"\xef\xbb\xbfb: 22 # \xc3\xa9"}
+AFTER = {"a.py": b"a = 22\r\n", "conf/b.yaml": b"\xef\xbb\xbfb: 22 # \xc3\xa9", "new.toml": b"n = 1\n"}
 
 
 def project_of(folder: Path, files: dict[str, bytes] = BEFORE) -> Path:
@@ -40,7 +40,9 @@ def project_of(folder: Path, files: dict[str, bytes] = BEFORE) -> Path:
 
 
 def changes_in(project: Path) -> list[FileChange]:
-    return [FileChange(project / name, name, BEFORE[name], AFTER[name], ("mend",)) for name in BEFORE]
+    """Two files that change and one that comes."""
+    known = [FileChange(project / name, name, BEFORE[name], AFTER[name], ("mend",)) for name in BEFORE]
+    return [*known, FileChange(project / "new.toml", "new.toml", b"", AFTER["new.toml"], comes=True)]
 
 
 def test_everything_is_written_and_put_back_byte_for_byte(tmp_path: Path) -> None:
@@ -156,6 +158,33 @@ def test_the_project_is_found_from_below(tmp_path: Path) -> None:
     assert shelf_above([Path("/")]) is None
 
 
+def test_a_new_file_that_somebody_changed_is_taken_away_only_by_force(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    write_all(project, changes_in(project), "one")
+    (project / "new.toml").write_bytes(b"mine")
+    with pytest.raises(StethoscopeError, match=r"new\.toml was changed since"):
+        undo(project)
+    assert (project / "new.toml").read_bytes() == b"mine"
+    undo(project, force=True)
+    assert contents(project) == BEFORE
+
+
+def test_a_new_file_that_is_gone_already_stays_away(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    write_all(project, changes_in(project), "one")
+    (project / "new.toml").unlink()
+    undo(project)
+    assert contents(project) == BEFORE
+
+
+def test_no_file_is_written_where_one_has_come_since(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    (project / "new.toml").write_bytes(b"mine")
+    with pytest.raises(UnwritableFile, match="is there since"):
+        write_all(project, changes_in(project), "one")
+    assert contents(project) == BEFORE | {"new.toml": b"mine"}
+
+
 @settings(max_examples=15)
 @given(
     st.dictionaries(
@@ -176,7 +205,7 @@ def test_undoing_restores_any_bytes(tmp_path_factory: pytest.TempPathFactory, fi
 
 # --- what happens in between --------------------------------------------------------------------------
 
-CALLS = ("fsync", "replace", "rename", "mkdir", "chmod")
+CALLS = ("fsync", "replace", "rename", "mkdir", "chmod", "link", "unlink")
 
 
 def nth_call(n: int, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stethoscope.prescription.edits.diff import spliced
-from stethoscope.prescription.edits.setting_edit import with_value, without
+from stethoscope.prescription.edits.setting_edit import with_new, with_value, without
 from stethoscope.recipe import read_settings
 from stethoscope.recipe.parser_defaults import options_in
 from stethoscope.run import ConfigFile, Program, Recipe, Run, Setting, Source
@@ -165,6 +165,105 @@ def test_exactly_one_key_is_taken_out(form: Format, data: st.DataObject) -> None
     assert {key: after_tree[key] for key in after_tree} == {
         key: value for key, value in before_tree.items() if key != setting.dotted
     }
+
+
+@pytest.mark.parametrize("form", FORMATS[:3], ids=lambda form: form.syntax)
+@settings(max_examples=100)
+@given(data=st.data())
+def test_exactly_one_key_is_added(form: Format, data: st.DataObject) -> None:
+    tree = data.draw(trees)
+    text = form.dump(tree)
+    run, _ = run_with(text, form)
+    sections = [(), *((name,) for name, below in tree.items() if isinstance(below, dict)), ("new",)]
+    key = (*data.draw(st.sampled_from(sections)), data.draw(st.sampled_from(["grad_clip", "on", "a b"])))
+    value = data.draw(scalars)
+    splice = with_new(key, value, form.file, run)
+    assert splice is not None
+    after = spliced(text, [splice])
+    added = flat(form.load(after))
+    assert differing(form.load(text), form.load(after)) == {".".join(key)}
+    assert repr(added[".".join(key)]) == repr(value)
+    assert splice.start == splice.end, "nothing that stood there is touched"
+    assert with_new(key, value, form.file, run_with(after, form)[0]) is None, "it is there already"
+    order = [name for name in form.load(after) if name in tree]
+    assert order == list(form.load(text)), "what was there keeps its order"
+
+
+ADDED = {
+    "a section between two, with comments": (
+        "settings.yml",
+        "# head\noptim:   # how\n    lr: 1.0e-3   # peak\n    # betas: no\n\ndata:\n    size: 4\n# tail\n",
+        ("optim", "grad_clip"),
+        1.0,
+        "# head\noptim:   # how\n    lr: 1.0e-3   # peak\n    grad_clip: 1.0\n    # betas: no\n\n"
+        "data:\n    size: 4\n# tail\n",
+    ),
+    "a list and a block of text at the end": (
+        "settings.yml",
+        "train:\n  steps: 5\n  betas:\n  - 0.9\n  - 0.99\nnote: |\n  one\n  two\n",
+        ("train", "lr"),
+        0.1,
+        "train:\n  steps: 5\n  betas:\n  - 0.9\n  - 0.99\n  lr: 0.1\nnote: |\n  one\n  two\n",
+    ),
+    "braces": (
+        "settings.yml",
+        "optim: {lr: 0.1}  # x\n",
+        ("optim", "clip"),
+        1,
+        "optim: {lr: 0.1, clip: 1}  # x\n",
+    ),
+    "no line end": ("settings.yml", "lr: 0.1", ("clip",), True, "lr: 0.1\nclip: true"),
+    "a section that is not there": ("settings.yml", "lr: 0.1\n", ("a", "b"), 1, "lr: 0.1\na:\n  b: 1\n"),
+    "a table with comments": (
+        "settings.toml",
+        "seed = 1\n\n[optim]  # x\nlr = 0.1  # peak\n# end\n\n[data]\nsize = 4\n",
+        ("optim", "clip"),
+        1.5,
+        "seed = 1\n\n[optim]  # x\nlr = 0.1  # peak\nclip = 1.5\n# end\n\n[data]\nsize = 4\n",
+    ),
+    "the top of a file of tables": (
+        "settings.toml",
+        "# head\nseed = 1\n\n[optim]\nlr = 0.1\n",
+        ("clip",),
+        2,
+        "# head\nseed = 1\nclip = 2\n\n[optim]\nlr = 0.1\n",
+    ),
+    "an object on lines": (
+        "settings.json",
+        '{\n    "optim": {\n        "lr": 0.1\n    },\n    "seed": 1\n}\n',
+        ("optim", "clip"),
+        1.0,
+        '{\n    "optim": {\n        "lr": 0.1,\n        "clip": 1.0\n    },\n    "seed": 1\n}\n',
+    ),
+    "an object on one line": ("settings.json", '{"a": {}}', ("a", "b"), "x", '{"a": {"b": "x"}}'),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_a_new_key_stands_where_a_person_would_write_it(name: str) -> None:
+    file, text, key, value, wanted = ADDED[name]
+    form = next(form for form in FORMATS if form.file == file)
+    splice = with_new(key, value, file, run_with(text, form)[0])
+    assert splice is not None
+    assert spliced(text, [splice]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "key"),
+    [
+        ("settings.yml", "a: &x\n  b: 1\nc:\n  <<: *x\n", ("a", "new")),  # c would have it, too
+        ("settings.yml", "lr: 0.1\n", ("lr", "new")),  # a number is no section
+        ("settings.yml", "a: 1\n---\nb: 2\n", ("new",)),  # which of the two?
+        ("settings.toml", "optim = {lr = 0.1}\n", ("optim", "new")),
+        ("settings.json", '[{"a": 1}]', ("a", "new")),
+        ("settings.yml", "", ("new",)),
+    ],
+)
+def test_where_there_is_no_place_for_a_key_there_is_no_edit(
+    file: str, text: str, key: tuple[str, ...]
+) -> None:
+    form = next(form for form in FORMATS if form.file == file)
+    assert with_new(key, 1, file, run_with(text, form)[0]) is None
 
 
 # --- each format, by example --------------------------------------------------------------------------

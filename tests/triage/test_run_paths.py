@@ -43,3 +43,25 @@ def test_a_folder_without_runs_has_none(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "noise.csv").write_bytes(bytes(range(256)) * 20)
     assert names(tmp_path) == []
+
+
+def test_a_program_that_failed_before_it_logged_a_number_is_a_run(tmp_path: Path) -> None:
+    for name, said in (
+        ("failed", "start\nTraceback (most recent call last):\nKeyError: 'lr'\n"),
+        ("fine", "start\n"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "slurm-12.out").write_text(said)
+    assert names(tmp_path) == ["failed"]
+
+
+def test_what_is_a_log_by_its_name_and_cannot_be_read_is_told(tmp_path: Path) -> None:
+    for name in ("events.out.tfevents.17.node", "metrics.jsonl", "train.csv", "picture.raw"):
+        (tmp_path / name).write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "progress.csv").write_bytes(b"")
+    below = runs_below(tmp_path, "runs")
+    assert below.runs == ()
+    assert sorted(one.file for one in below.unread) == [
+        "runs/events.out.tfevents.17.node",
+        "runs/metrics.jsonl",
+    ]

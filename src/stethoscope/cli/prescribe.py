@@ -18,9 +18,10 @@ from stethoscope.errors import StethoscopeError
 if TYPE_CHECKING:
     from stethoscope import Diagnosis
     from stethoscope.prescription.applying.journal import Journal
-    from stethoscope.prescription.applying.plan import Plan
+    from stethoscope.prescription.applying.plan import FileChange, Plan
     from stethoscope.prescription.course import Course
 
+TRAJECTORY = "trajectory"  # as the remedy that a journal names for it
 NOTHING_LEFT = 0
 PRESCRIBED = 1
 COULD_NOT = 2
@@ -68,6 +69,7 @@ STDIN = "-"
     show_default=True,
     help="Text for people, JSON (schema 1) for programs.",
 )
+@click.option("--redact", is_flag=True, help="Replace paths, hosts, users and secrets by placeholders.")
 @click.option("--verbose", "-v", is_flag=True, help="Show diffs and addresses in full.")
 def command(run: Sequence[str], **options: Any) -> int:
     """Say what RUN needs: the edits, the ways to go on with their price, and what to try if it persists.
@@ -75,8 +77,9 @@ def command(run: Sequence[str], **options: Any) -> int:
     RUN is what `stethoscope diagnose` takes. Nothing is changed unless --write, --into or --config-out asks
     for it; --trajectory writes a file of its own beside any of these. --write changes the settings and the
     source that a person maintains and never a record of a run; it keeps what was there in .stethoscope in the
-    project, so that --undo can put it back. A file with changes that are not committed is left alone without
-    --force. Edits that are unproved are shown and never written.
+    project, so that --undo can put it back, a new file of --trajectory included. A file with changes that are
+    not committed is left alone without --force. Edits that are unproved are shown and never written. --redact
+    is about what is shown, and never about what is written.
 
     Exit status: 0 nothing is prescribed, or all that was asked for is written; 1 something is prescribed, or
     is left that --level unsafe or --into would write; 2 nothing could be examined or written.
@@ -90,8 +93,8 @@ def command(run: Sequence[str], **options: Any) -> int:
     if asked.trajectory is not None and not asked.force:
         refuse_to_overwrite(asked.trajectory)
     diagnosis, plan, project = _examined(asked)
-    if asked.trajectory is not None:
-        _write_trajectory(asked.trajectory, diagnosis)
+    if asked.trajectory is not None and not asked.writing:
+        _write_trajectory(asked.trajectory, diagnosis, project)
     if asked.as_diff:
         return _show_diff(plan)
     if asked.into is not None:
@@ -122,6 +125,7 @@ class _Asked:
     project: str | None
     force: bool
     format_: str
+    redact: bool
     verbose: bool
 
 
@@ -140,6 +144,8 @@ def _must_agree(asked: _Asked) -> None:
         raise click.UsageError("Missing argument 'RUN...'.")
     if asked.undoing and asked.trajectory is not None:
         raise click.UsageError("--undo puts files back: leave --trajectory away.")
+    if asked.as_diff and asked.redact:
+        raise click.UsageError("a redacted diff fits no file: leave --diff or --redact away.")
     if asked.as_diff and asked.format_ != "text":
         raise click.UsageError("--diff is a format of its own: leave --format away.")
 
@@ -224,6 +230,10 @@ def _rendered(
     from stethoscope.report.terminal import console
 
     course = _course(diagnosis)
+    if asked.redact:
+        from stethoscope.report.redact import redacted
+
+        diagnosis, course, plan, written = redacted((diagnosis, course, plan, written))
     if asked.format_ == "json":
         return prescription_json.render(diagnosis, course, plan, written)
     return prescription_text.render(diagnosis, course, plan, console(), verbose=asked.verbose)
@@ -262,17 +272,34 @@ def _write(asked: _Asked, diagnosis: Diagnosis, plan: Plan, project: Path | None
     journal = None
     if not plan.changes and not _already(project):
         _must_be_readable(diagnosis)
+    changes, beside = _with_trajectory(asked, diagnosis, plan, project)
     if plan.changes:
         assert project is not None
         _must_be_committed(asked, plan, project)
-        journal = write_all(project, plan.changes, diagnosis.run.path)
+    if changes:
+        assert project is not None
+        journal = write_all(project, changes, diagnosis.run.path)
+    if asked.trajectory is not None and beside:
+        _write_trajectory(asked.trajectory, diagnosis, project)
+    elif asked.trajectory is not None:
+        _tell_trajectory(asked.trajectory)
     if asked.format_ == "json":
         from stethoscope.report.prescription_json import written_dict
 
         put_as(_rendered(asked, diagnosis, plan, written_dict(journal) if journal else None), "json")
     else:
-        put_as(_told(plan, journal, project), "text")
+        put_as(_shareable(asked, _told(plan, journal, project), plan, project), "text")
     return _left(plan)
+
+
+def _with_trajectory(
+    asked: _Asked, diagnosis: Diagnosis, plan: Plan, project: Path | None
+) -> tuple[tuple[FileChange, ...], bool]:
+    """All files to write at once, and whether the trajectory is not among them and written by itself."""
+    if asked.trajectory is None or project is None or not plan.changes:
+        return plan.changes, asked.trajectory is not None
+    change = _trajectory_change(asked.trajectory, diagnosis, project)
+    return (plan.changes, True) if change is None else ((*plan.changes, change), False)
 
 
 def _must_be_committed(asked: _Asked, plan: Plan, project: Path) -> None:
@@ -333,15 +360,46 @@ def _write_config(asked: _Asked, diagnosis: Diagnosis, plan: Plan) -> int:
     return _left(plan)
 
 
-def _write_trajectory(target: str, diagnosis: Diagnosis) -> None:
-    """What the next run should look like, made of what was healthy in this one and of its recipe."""
+def _write_trajectory(target: str, diagnosis: Diagnosis, project: Path | None) -> None:
+    """What the next run should look like; below the project so that --undo takes it back."""
     from stethoscope.cli._output import written_whole
+    from stethoscope.prescription.applying.journal import write_all
+    from stethoscope.prescription.applying.project import project_around
+
+    home = project or project_around(os.path.dirname(target) or ".")
+    change = _trajectory_change(target, diagnosis, home)
+    if change is not None:
+        write_all(home, [change], diagnosis.run.path)
+        _tell_trajectory(target)
+        return
+    with written_whole(target) as stream:
+        stream.write(_trajectory(diagnosis))
+    _tell_trajectory(target)
+    say(f"{target} is not in {home}, so --undo does not know it.")
+
+
+def _trajectory_change(target: str, diagnosis: Diagnosis, project: Path) -> FileChange | None:
+    """The trajectory as a file of the project; None where it is to stand elsewhere, or in no plain file."""
+    from stethoscope.prescription.applying.plan import FileChange
+    from stethoscope.prescription.applying.project import is_inside
+
+    path = Path(os.path.realpath(target))
+    if not is_inside(path, project) or not path.parent.is_dir() or (path.exists() and not path.is_file()):
+        return None
+    comes = not path.exists()
+    before = b"" if comes else path.read_bytes()
+    return FileChange(path, target, before, _trajectory(diagnosis), (TRAJECTORY,), comes=comes)
+
+
+def _trajectory(diagnosis: Diagnosis) -> bytes:
+    """What was healthy in this run and what its recipe says, as a file."""
     from stethoscope.cli.trajectory import basis_of
     from stethoscope.trajectory import plan, written
 
-    text = written(plan(basis_of(diagnosis)))
-    with written_whole(target) as stream:
-        stream.write(text.encode("utf-8"))
+    return written(plan(basis_of(diagnosis))).encode("utf-8")
+
+
+def _tell_trajectory(target: str) -> None:
     say(f"{target}: what the next run is held to; stethoscope check RUN --against {target} does so.")
 
 
@@ -351,7 +409,8 @@ def _tell_copy(
     if asked.format_ == "json":
         put_as(_rendered(asked, diagnosis, plan, written), "json")
     else:
-        put_as("\n".join(_clean([said])) + "\n" + _told_left(plan), "text")
+        text = "\n".join(_clean([said])) + "\n" + _told_left(plan)
+        put_as(_shareable(asked, text, plan, None), "text")
 
 
 def _undo(asked: _Asked) -> int:
@@ -375,6 +434,15 @@ def _undo(asked: _Asked) -> int:
         files = ", ".join(kept.file for kept in journal.files)
         put_as(f"Put back as before {journal.when}: {files}.\n", "text")
     return NOTHING_LEFT
+
+
+def _shareable(asked: _Asked, text: str, plan: Plan, project: Path | None) -> str:
+    """A text as it may be shown to strangers, where that is asked for."""
+    if not asked.redact:
+        return text
+    from stethoscope.report.redact import redacted
+
+    return redacted((plan, project, text))[2]
 
 
 def _must_be_readable(diagnosis: Diagnosis) -> None:

@@ -146,7 +146,8 @@ async def _compare(dashboard: Dashboard, request: Request) -> Response:
     answer: Answer = await _asked(dashboard, comparing.compared, dashboard.house, good.inside, bad.inside)
     if request.url.path.endswith(".json"):
         return _json(answer.told)
-    page = dashboard.frame.page(answer.title, Markup(answer.markup), charts=answer.charts)
+    inside = run.between(good, bad), Markup(answer.markup)
+    page = dashboard.frame.page(answer.title, *inside, charts=answer.charts)
     return HTMLResponse(page)
 
 

@@ -47,11 +47,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A page of the list: its rows, how many runs fit in all, and how many of each kind there are."""
+    """A page of the list: its rows, which runs fit in all, and how many of each kind there are.
+
+    `fitting` counts the verdicts of the runs that fit, `verdicts` those of all.
+    """
 
     query: Query
     rows: tuple[Row, ...]
-    fitting: int
+    fitting: Mapping[str, int]
     runs: int
     verdicts: Mapping[str, int]
     causes: Mapping[str, tuple[str, int]]
@@ -60,7 +63,12 @@ class Listing:
     @property
     def pages(self) -> int:
         """How many pages there are."""
-        return max(1, -(-self.fitting // PER_PAGE))
+        return max(1, -(-self.fits // PER_PAGE))
+
+    @property
+    def fits(self) -> int:
+        """How many runs fit."""
+        return sum(self.fitting.values())
 
 
 def query_of(given: Mapping[str, str]) -> Query:
@@ -87,7 +95,7 @@ def listed(rows: Sequence[Row], query: Query, now: float) -> Listing:
     return Listing(
         query,
         tuple(ordered[first : first + PER_PAGE]),
-        len(fitting),
+        Counter(verdict_of(row) for row in fitting),
         len(rows),
         Counter(verdict_of(row) for row in rows),
         _causes(rows),

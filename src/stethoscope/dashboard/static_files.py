@@ -9,7 +9,9 @@ from importlib.resources import files
 
 from stethoscope.report.html import page as report
 
-OWN = ("dashboard.css", "asking.js", "runs.js", "run.js", "review.js", "times.js")
+OWN = (
+    *("dashboard.css", "asking.js", "morph.js", "review.js", "run.js", "runs.js", "steady.js", "times.js"),
+)
 KINDS = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 

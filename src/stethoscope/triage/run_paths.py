@@ -29,6 +29,17 @@ _NO_LOG = re.compile(
     r"|onnx|h5|hdf5|lmdb|mdb|so|whl|lock|ya?ml|toml|ini|cfg)$|^(?:readme|licen[cs]e|makefile|dockerfile)",
     re.IGNORECASE,
 )
+# What is a log by its name alone, so that one that cannot be read is missed; `train.csv` may be a data set.
+_BY_NAME = re.compile(
+    r"tfevents|\.wandb$|^(?:metrics?|progress|history|losses|log)[\w.-]*\.(?:csv|tsv|jsonl|ndjson)$"
+    r"|^(?:train|training|metrics?)[\w.-]*\.log$",
+    re.IGNORECASE,
+)
+_TOLD = (".log", ".out", ".err", ".stdout", ".stderr")  # what a program said ends in one of these
+_TRACEBACK = b"Traceback (most recent call last)"
+_LAST_BYTES = 1 << 16  # of a program's words, in which it says how it ended
+MOST_UNKNOWN = 20
+UNKNOWN = "a log by its name, and no reader knows what is in it"
 _SUMMARY = frozenset({"wandb-summary.json", "wandb-metadata.json"})  # beside the history that they sum up
 
 
@@ -62,7 +73,8 @@ def runs_below(root: Path, shown: str) -> Below:
         raise NothingToRead(f"{shown} is no folder.")
     walks = list(_walked(root, shown))
     stores, alone = bundled(entry for folder in walks for entry in folder.files)
-    logs = [_as_log(entry) for entry in alone if _is_log(entry, root)]
+    known = {entry.path: _is_log(entry, root) for entry in alone}
+    logs = [_as_log(entry) for entry in alone if known[entry.path]]
     logs += [_as_log(_standing_for(store)) for store in stores]
     homes = run_folders(logs, root)
     found: dict[Path, list[Entry]] = {}
@@ -73,7 +85,10 @@ def runs_below(root: Path, shown: str) -> Below:
         RunPath(path, _shown(path, root, shown), tuple(entries), path in above)
         for path, entries in found.items()
     )
-    return Below(runs, tuple(one for folder in walks for one in folder.unread if _is_worth_a_line(one)))
+    passed = [one for folder in walks for one in folder.unread if _is_worth_a_line(one)]
+    unknown = [entry for entry in alone if not known[entry.path] and _BY_NAME.search(entry.name)]
+    missed = [Unread(entry.file, UNKNOWN) for entry in unknown if entry.size]
+    return Below(runs, (*passed, *missed[:MOST_UNKNOWN]))
 
 
 def _walked(root: Path, shown: str) -> Iterator[Folder]:
@@ -102,11 +117,20 @@ def _is_log(entry: Entry, root: Path) -> bool:
     if entry.size == 0 or is_checkpoint(entry) or in_checkpoint_folder(entry.path, root):
         return False
     try:
-        return surest(head_of(entry.path, entry.file)) is not None
+        return surest(head_of(entry.path, entry.file)) is not None or _tells_of_a_failure(entry)
     except (OSError, UnreadableFile):
         return False
     except Exception:  # a fault of a reader must not hide the other runs
         return True
+
+
+def _tells_of_a_failure(entry: Entry) -> bool:
+    """Whether a program's words end in an exception: it failed before it logged a number."""
+    if not entry.name.lower().endswith(_TOLD):
+        return False
+    with entry.path.open("rb") as stream:
+        stream.seek(max(0, entry.size - _LAST_BYTES))
+        return _TRACEBACK in stream.read(_LAST_BYTES)
 
 
 def _standing_for(store: Bundle) -> Entry:

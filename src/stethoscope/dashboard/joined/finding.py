@@ -20,7 +20,7 @@ from stethoscope.run.checkpoint_files import is_checkpoint
 from stethoscope.run.folder import Entry, Folder, walk
 from stethoscope.run.proof import RESULT, is_trial
 from stethoscope.triage.index import Index
-from stethoscope.triage.run_paths import Below, RunPath, runs_below
+from stethoscope.triage.run_paths import UNKNOWN, Below, RunPath, runs_below
 from stethoscope.triage.states import state_of
 from stethoscope.triage.summary import Summary
 
@@ -80,7 +80,7 @@ def find(root: Path, shown: str, memory: Memory) -> Found:
     files = [entry for folder in folders for entry in folder.files]
     runs = _runs(root, shown, files, memory)
     inside = [path for folder in folders for path in folder.folders]
-    unread = [one for folder in folders for one in folder.unread]
+    unread = [one for folder in folders for one in folder.unread] + _unknown(memory.below, shown)
     return Found(
         tuple(runs),
         tuple(entry.file for entry in files if _is_document(entry))[:MOST_DOCUMENTS],
@@ -191,6 +191,12 @@ def _trials(root: Path, folders: Iterable[Path]) -> Iterator[str]:
         file = folder / RESULT
         if is_trial(file):
             yield os.path.relpath(file, root)
+
+
+def _unknown(below: Below | None, shown: str) -> list[Unread]:
+    """What is a log by its name and was read by nobody, with the path that it has below the folder."""
+    found = [one for one in below.unread if one.reason == UNKNOWN] if below is not None else []
+    return [replace(one, file=os.path.relpath(one.file, shown)) for one in found]
 
 
 def _notes(unread: Iterable[Unread], memory: Memory) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from stethoscope.dashboard.houses import House
 from stethoscope.diagnose import diagnose
 from stethoscope.errors import StethoscopeError
 from stethoscope.prescription.applying import journal
-from stethoscope.prescription.applying.plan import FileChange, Plan, planned
+from stethoscope.prescription.applying.plan import FileChange, Plan, Reason, planned
 from stethoscope.prescription.applying.project import project_around
 from stethoscope.prescription.applying.uncommitted import uncommitted
 from stethoscope.prescription.edits.diff import diff
@@ -42,13 +43,15 @@ class ShownLeft:
 class Prescribed:
     """What would be written; `digest` stands for it byte by byte. `hindrance` says why it will not be.
 
-    `undo` names the files that can be put back as they were before the last writing.
+    `commands` are what would write more, in a terminal. `undo` names the files that can be put back as they
+    were before the last writing.
     """
 
     changes: tuple[ShownChange, ...]
     left: tuple[ShownLeft, ...]
     digest: str
     hindrance: str = ""
+    commands: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     undo_when: str = ""
 
@@ -63,7 +66,7 @@ class Done:
 
 def prescribed(house: House, inside: str) -> Prescribed:
     """What `stethoscope prescribe` would write for a run, as far as it lies below the folder."""
-    plan, project, _ = _planned(house, inside)
+    plan, project, path = _planned(house, inside)
     last = journal.last_written(project)
     return Prescribed(
         tuple(
@@ -77,9 +80,19 @@ def prescribed(house: House, inside: str) -> Prescribed:
         tuple(ShownLeft(one.edit.remedy, one.edit.file, one.why) for one in plan.left),
         _digest(plan.changes),
         _hindrance(project, plan.changes),
+        tuple(_commands(plan, path)),
         tuple(kept.file for kept in last.files) if last else (),
         last.when if last else "",
     )
+
+
+def _commands(plan: Plan, path: str) -> Iterator[str]:
+    """What makes the edits that nobody makes from a page."""
+    run = shlex.quote(path)
+    if plan.left_for(Reason.RECORD):
+        yield f"stethoscope prescribe {run} --into DIR"
+    if plan.left_for(Reason.UNSAFE):
+        yield f"stethoscope prescribe {run} --write --level unsafe"
 
 
 def apply(house: House, inside: str, digest: str) -> Done:

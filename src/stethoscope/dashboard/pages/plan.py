@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from stethoscope.dashboard.joined.prescribing import Prescribed
+from collections.abc import Sequence
+
+from stethoscope.dashboard.joined.prescribing import Prescribed, ShownLeft
 from stethoscope.dashboard.pages.frame import notice
+from stethoscope.report.clean_text import one_line
 from stethoscope.report.html.diffs import highlighted
 from stethoscope.report.html.markup import NOTHING, Markup, element, joined
 from stethoscope.report.words import count
@@ -30,8 +33,24 @@ def content(plan: Prescribed) -> Markup:
 def _left(plan: Prescribed) -> Markup:
     if not plan.left:
         return NOTHING
-    rows = [
-        element("li", element("strong", one.remedy), " (", element("code", one.file), f"): {one.why}")
-        for one in plan.left
-    ]
-    return joined(element("h3", f"{count(len(rows), 'edit')} not written"), element("ul", rows))
+    rows = [element("li", element("strong", one.remedy), ": ", _why(one)) for one in plan.left]
+    return joined(
+        element("h3", f"{count(len(rows), 'edit')} not written"),
+        element("ul", rows),
+        _commands(plan.commands),
+    )
+
+
+def _why(one: ShownLeft) -> Markup:
+    """Why an edit is left, with the file that it is about named once."""
+    file = element("code", one_line(one.file, 200))
+    if one.why.startswith(f"{one.file} "):
+        return joined(file, " ", one_line(one.why.removeprefix(one.file), 400))
+    return joined(one_line(one.why, 400), " (", file, ")")
+
+
+def _commands(commands: Sequence[str]) -> Markup:
+    if not commands:
+        return NOTHING
+    lines = "\n".join(one_line(command, 1000) for command in commands)
+    return joined(element("p", "In a terminal:"), element("pre", element("code", lines), tabindex="0"))

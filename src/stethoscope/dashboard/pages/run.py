@@ -122,9 +122,24 @@ def _ways(row: Row) -> Markup:
         element("a", "Apply the prescription", href="#apply"),
         element("a", "Review a document about this run", href=f"/review?run={row.number}"),
         element("a", "JSON", href=f"/run/{row.number}.json"),
-        class_="ways",
+        class_="from-here",
         aria_label="From here",
     )
+
+
+def between(good: Row, bad: Row) -> Markup:
+    """The ways from two runs that are compared."""
+    links = [
+        element(
+            "a",
+            f"The {side} run: ",
+            element("bdi", one_line(row.inside, LONGEST_NAME)),
+            href=f"/run/{row.number}",
+        )
+        for side, row in (("good", good), ("bad", bad))
+    ]
+    turned = element("a", "The other way round", href=f"/compare?good={bad.number}&bad={good.number}")
+    return element("nav", *links, turned, class_="from-here", aria_label="From here")
 
 
 def _back() -> Markup:

@@ -98,10 +98,15 @@ def choices(listing: Listing) -> dict[str, Markup]:
 
 
 def summary(listing: Listing) -> Markup:
-    """How many runs are shown, and of which kind they are."""
-    kinds = [f"{listing.verdicts[one]:,} {WORDS[one]}" for one in VERDICTS if listing.verdicts.get(one)]
-    fitting = "" if listing.fitting == listing.runs else f"{listing.fitting:,} of "
-    return joined(f"{fitting}{count(listing.runs, 'run')}: {', '.join(kinds)}" if listing.runs else "")
+    """How many runs fit, and of which kind they are; where none does, the way back to all."""
+    if not listing.runs:
+        return NOTHING
+    if not listing.fits:
+        every = f"all {listing.runs:,} runs" if listing.runs > 1 else "the only run"
+        return joined("No run fits what is asked for. ", element("a", f"Show {every}", href="/"))
+    kinds = [f"{listing.fitting[one]:,} {WORDS[one]}" for one in VERDICTS if listing.fitting.get(one)]
+    fitting = "" if listing.fits == listing.runs else f"{listing.fits:,} of "
+    return joined(f"{fitting}{count(listing.runs, 'run')}: {', '.join(kinds)}")
 
 
 def table(listing: Listing, now: float) -> Markup:

@@ -40,15 +40,22 @@ def _claim(claim: Claim) -> Markup:
         " ",
         element("strong", one_line(words.change_in_words(claim.change), 300)),
         element("blockquote", one_line(claim.text, 400)),
-        element("p", claim.judgement.why),
+        element("p", claim.judgement.why, *_where_it_is_said(claim)),
     ]
-    facts = [element("li", fact.what, places(fact.where, NO_PLACES)) for fact in claim.judgement.evidence]
+    others = [fact for fact in claim.judgement.evidence if fact.what != claim.judgement.why]
+    facts = [element("li", fact.what, places(fact.where, NO_PLACES)) for fact in others]
     if facts:
         parts.append(element("ul", facts))
     if claim.settle_by:
         parts.append(element("p", "What would settle it: ", element("code", claim.settle_by), class_="faint"))
     parts.append(places(claim.where, NO_PLACES))
     return element("li", parts)
+
+
+def _where_it_is_said(claim: Claim) -> list[Markup]:
+    """The address of a fact that says no more than the ruling itself."""
+    said = claim.judgement.why
+    return [places(fact.where, NO_PLACES) for fact in claim.judgement.evidence if fact.what == said]
 
 
 def _missed(missed: Sequence[Missed]) -> Markup:

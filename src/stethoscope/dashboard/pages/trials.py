@@ -22,7 +22,8 @@ BAD = frozenset({"harmful", "changes the yardstick", "cannot be applied"})
 def page(frame: Frame, results: Sequence[Result]) -> str:
     """Every trial below the folder."""
     shown = [_trial(path, told) for path, told in results]
-    none = notice("There is no result of a trial in this folder; `stethoscope trial` writes them.")
+    command = element("code", "stethoscope trial")
+    none = notice(joined("There is no result of a trial in this folder; ", command, " writes them."))
     return frame.page("Trials", element("h1", "Trials"), *(shown or [none]), at="/trials")
 
 
@@ -31,7 +32,7 @@ def _trial(path: str, told: Told | str) -> Markup:
     if isinstance(told, str):
         return element("section", heading, notice(told, kind="bad"))
     try:
-        return element("section", heading, _result(told))
+        return element("section", heading, _result(told), class_="trial")
     except (KeyError, TypeError, AttributeError, ValueError):
         return element("section", heading, notice("This result is not whole.", kind="bad"))
 
@@ -76,6 +77,8 @@ def _effect(told: Told | None) -> str:
     if not told:
         return ""
     mean, low, high = (told.get(name) for name in ("mean", "low", "high"))
+    if mean == low == high == 0:
+        return "0"
     if not isinstance(mean, int | float) or not math.isfinite(mean):
         return ""
     if not isinstance(low, int | float) or not isinstance(high, int | float):

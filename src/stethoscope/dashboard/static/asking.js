@@ -1,4 +1,6 @@
 /* Asking the server: changes with the page's key, and streams of what changed. */
+import { morph } from "./morph.js";
+
 const KEY = document.querySelector('meta[name="stethoscope-key"]').content;
 
 /* Send JSON and give the answer; what the server refuses is thrown as the sentence that says why. */
@@ -48,6 +50,13 @@ export function live(address, heard, state) {
 }
 
 const filled = new WeakMap();
+
+/* The same as `fill`, with everything left alone that is so already. */
+export function renew(element, markup) {
+  if (filled.get(element) === markup) return;
+  filled.set(element, markup);
+  morph(element, markup);
+}
 
 /* Replace what is inside an element, and only where it is something else. */
 export function fill(element, markup) {

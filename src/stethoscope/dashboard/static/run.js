@@ -1,15 +1,16 @@
 /* One run: the report goes on while the run does, and its prescription can be written. */
-import { fill, get, live, post, say } from "./asking.js";
+import { fill, get, live, post, renew, say } from "./asking.js";
+import { steady } from "./steady.js";
 import { tellTimes } from "./times.js";
 
 const CURVES = "charts";
-const FRAMES = 6;
 const told = JSON.parse(document.getElementById("stethoscope-data").textContent);
 const here = `/run/${told.run}`;
 let charts = told.charts, version = told.version, held = false, waiting = false;
-let title = document.title;
+let curves = null; // their markup, once another one was sent
 
-live(() => `${here}.events?have=${version}`, heard, trouble);
+document.documentElement.classList.add("held-steady");
+live(() => `${here}.events?have=${version}`, (change) => steady(document.getElementById("content"), () => heard(change)), trouble);
 
 function trouble(said) {
   let place = document.getElementById("trouble");
@@ -30,14 +31,15 @@ function heard(change) {
   if (change.trouble) return trouble(change.trouble);
   if (change.version) version = change.version;
   if ("status" in change) {
-    fill(document.getElementById("status"), change.status);
+    renew(document.getElementById("status"), change.status);
     tellTimes(document.getElementById("status"));
   }
-  if (change.title) document.title = title = `${change.title} - Stethoscope`;
+  if (change.title) document.title = `${change.title} - Stethoscope`;
   if (change.charts) charts = patched(charts, change.charts);
   if (change.order) arrange(change.order, change.blocks);
-  const curves = change.order ? change.blocks[CURVES] : undefined;
-  if (change.charts || curves !== undefined) redraw(curves);
+  const sent = change.order && (change.order.includes(CURVES) ? change.blocks[CURVES] : "");
+  if (typeof sent === "string") curves = sent && `<div data-block="${CURVES}">${sent}</div>`;
+  if (change.charts || typeof sent === "string") redraw();
   document.documentElement.dataset.heard = String(Date.now());
 }
 
@@ -58,26 +60,15 @@ function arrange(order, blocks) {
 function place(home, names, blocks) {
   const known = new Map([...home.children].filter((one) => one.dataset.block).map((one) => [one.dataset.block, one]));
   const wanted = names.map((name) => {
-    const block = known.get(name) || Object.assign(document.createElement("div"), {});
+    const block = known.get(name) || document.createElement("div");
     block.dataset.block = name;
-    if (name in blocks) refill(block, blocks[name]);
+    if (name in blocks) renew(block, blocks[name]);
     return block;
   });
   for (const child of [...home.children]) if (!wanted.includes(child)) child.remove();
   wanted.forEach((block, at) => {
     if (home.children[at] !== block) home.insertBefore(block, home.children[at] || null);
   });
-}
-
-function refill(block, markup) {
-  const open = new Set([...block.querySelectorAll("details[open] > summary")].map((one) => one.textContent));
-  const focused = block.contains(document.activeElement) && document.activeElement.getAttribute("href");
-  fill(block, markup);
-  for (const summary of block.querySelectorAll("details > summary")) {
-    if (open.has(summary.textContent)) summary.parentElement.open = true;
-  }
-  const again = focused && [...block.querySelectorAll("a[href]")].find((one) => one.getAttribute("href") === focused);
-  if (again) again.focus({ preventScroll: true });
 }
 
 // --- curves: while somebody drags over a chart, it waits
@@ -91,52 +82,11 @@ function release() {
   if (waiting) setTimeout(redraw, 0); // after the chart has seen the end of the drag
 }
 
-let curvesMarkup = pristine(document.getElementById("report"));
-
-/* The curves as they came, without what was drawn since. */
-function pristine(home) {
-  const copy = home.cloneNode(true);
-  for (const plot of copy.querySelectorAll(".plot")) plot.replaceChildren();
-  return copy.innerHTML;
-}
-
-function redraw(markup) {
-  const home = document.getElementById("report");
-  if (markup !== undefined) curvesMarkup = `<div data-block="${CURVES}">${markup}</div>`;
+function redraw() {
   waiting = held;
   if (held) return;
-  const before = pictures(home), focus = focusedIn(home);
-  stethoscope.replace({ title, markup: curvesMarkup, data: { charts } });
-  for (const [id, still] of before) {
-    const plot = home.querySelector(`.plot[data-chart="${id}"]`);
-    if (plot && !plot.hasChildNodes()) plot.append(...still);
-  }
-  if (focus) refocus(focus, FRAMES);
-}
-
-/* What the charts look like, to stand in until they are drawn anew a moment later. */
-function pictures(home) {
-  const found = new Map();
-  for (const plot of home.querySelectorAll(".plot")) {
-    const copy = plot.cloneNode(true);
-    const from = plot.querySelectorAll("canvas"), to = copy.querySelectorAll("canvas");
-    from.forEach((canvas, at) => canvas.width && to[at].getContext("2d").drawImage(canvas, 0, 0));
-    found.set(plot.dataset.chart, [...copy.childNodes]);
-  }
-  return found;
-}
-
-function focusedIn(home) {
-  const active = document.activeElement, plot = home.contains(active) && active.closest(".plot");
-  return plot && { chart: plot.dataset.chart, tool: active.dataset.tool || "" };
-}
-
-/* A chart is drawn a frame or two after it was replaced, and takes the focus away again when it is. */
-function refocus({ chart, tool }, frames) {
-  if (frames > 0) requestAnimationFrame(() => refocus({ chart, tool }, frames - 1));
-  const plot = document.querySelector(`.plot[data-chart="${chart}"]`);
-  const target = plot && plot.querySelector(tool ? `[data-tool="${tool}"]` : ".canvas");
-  if (target && (document.activeElement === document.body || !document.activeElement)) target.focus({ preventScroll: true });
+  if (curves !== null) renew(document.getElementById("report"), curves);
+  stethoscope.goOn({ charts });
 }
 
 // --- the prescription
@@ -157,7 +107,7 @@ if (show) {
       offerUndo(told.undo, told.undo_when);
       const title = told.writable ? "Write these changes?" : told.files.length ? "These changes are not written" : "Nothing to write";
       ask(title, told.markup, "Write them", told.writable, {
-        path: "apply", told: { digest: told.digest }, done: (files) => `Written: ${files}.`,
+        path: "apply", told: { digest: told.digest }, done: (files) => `Written: ${files}. The next run will have it.`,
       });
     } catch (problem) {
       applied.textContent = problem.message;
@@ -200,7 +150,8 @@ if (show) {
     const button = document.createElement("button");
     button.type = "button";
     button.id = "undo";
-    button.textContent = `Undo what was written at ${when}`;
+    const moment = new Date(when);
+    button.textContent = `Undo what was written at ${isNaN(moment) ? when : moment.toLocaleString("en-GB")}`;
     button.addEventListener("click", () => {
       const list = document.createElement("ul");
       for (const file of files) list.append(Object.assign(document.createElement("li"), { textContent: file }));

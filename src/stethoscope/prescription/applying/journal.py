@@ -33,12 +33,13 @@ from stethoscope import __version__
 from stethoscope.errors import StethoscopeError, UnwritableFile
 from stethoscope.prescription.applying.plan import FileChange
 from stethoscope.prescription.applying.project import is_inside
-from stethoscope.prescription.edits.replacing import replace_content
+from stethoscope.prescription.edits.replacing import create, remove, replace_content
 
 FOLDER, SHELF = ".stethoscope", "prescribed"
 JOURNAL, BEFORE, DONE, LOCK = "journal.json", "before", "done", "lock"
 UNDONE, UNDO, PART = ".undone", ".undo", ".part-"
 SCHEMA, KIND = 1, "prescription"
+ABSENT = ""  # instead of the hash of a file that is not there
 MOST_BYTES = 8 << 20  # of a journal, which names files and holds none of their content
 _PART_BESIDE = re.compile(r"\.stethoscope-[a-z0-9_]{8}")
 _NUMBERED = re.compile(r"(\d{4,})(?:\.undone|\.undo)?")
@@ -46,7 +47,10 @@ _NUMBERED = re.compile(r"(\d{4,})(?:\.undone|\.undo)?")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file as a journal knows it: its path in the project, and the hashes of its content."""
+    """A file as a journal knows it: its path in the project, and the hashes of its content.
+
+    A hash is empty where there was, or is, no such file.
+    """
 
     file: str
     before: str
@@ -114,7 +118,7 @@ def undo(project: Path, *, force: bool = False) -> Journal:
         if last is None:
             raise StethoscopeError(f"nothing that was written in {project} is left to undo.")
         changes = [_as_before(project, last, number, force) for number in range(len(last.files))]
-        needed = [change for change in changes if change.before != change.after]
+        needed = [change for change in changes if change.before != change.after or change.goes]
         if needed:
             _settle(_written(project, shelf, needed, last.run, undoes=last.folder.name))
         else:
@@ -148,7 +152,7 @@ def left_as_written(project: Path) -> frozenset[Path]:
     for journal in _journals(project / FOLDER / SHELF):
         for kept in journal.files if journal.is_done else ():
             path = Path(os.path.realpath(project / kept.file))
-            if _hash_of(path) == kept.after:
+            if kept.after and _hash_of(path) == kept.after:
                 found.add(path)
     return frozenset(found)
 
@@ -176,7 +180,7 @@ def _written(
     try:
         for change in changes:
             begun += 1
-            replace_content(change.path, change.before, change.after, change.file)
+            _exchange(change)
         with _explained(journal.folder):
             for folder in {change.path.parent for change in changes}:
                 _persist(folder)
@@ -194,6 +198,16 @@ def _written(
     return journal
 
 
+def _exchange(change: FileChange) -> None:
+    """Write one file, or take it away; raises UnwritableFile, and then it is as it was."""
+    if change.comes:
+        create(change.path, change.after, change.file)
+    elif change.goes:
+        remove(change.path, change.before, change.file)
+    else:
+        replace_content(change.path, change.before, change.after, change.file)
+
+
 def _begun(project: Path, shelf: Path, changes: Sequence[FileChange], run: str, undoes: str) -> Journal:
     """The journal with everything that is needed to take the changes back, on the disk."""
     part = Path(tempfile.mkdtemp(prefix=PART, dir=shelf))
@@ -204,7 +218,12 @@ def _begun(project: Path, shelf: Path, changes: Sequence[FileChange], run: str, 
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         root = os.path.realpath(project)
         kept = [
-            Kept(_posix(os.path.relpath(one.path, root)), _hash(one.before), _hash(one.after), one.remedies)
+            Kept(
+                _posix(os.path.relpath(one.path, root)),
+                ABSENT if one.comes else _hash(one.before),
+                ABSENT if one.goes else _hash(one.after),
+                one.remedies,
+            )
             for one in changes
         ]
         _write(part / JOURNAL, _told(when, run, kept, undoes))
@@ -245,7 +264,9 @@ def _put_back(project: Path, journal: Journal, begun: int | None = None) -> None
         path = project / kept.file
         _clear_parts(path.parent)
         if state == "after":
-            replace_content(path, path.read_bytes(), before, kept.file)
+            now = path.read_bytes() if kept.after else b""
+            gone, back = not kept.after, not kept.before
+            _exchange(FileChange(path, kept.file, now, before, comes=gone, goes=back))
     shutil.rmtree(journal.folder, ignore_errors=True)
 
 
@@ -257,6 +278,8 @@ def _state(project: Path, kept: Kept) -> str:
 def _as_before(project: Path, journal: Journal, number: int, force: bool) -> FileChange:
     kept = journal.files[number]
     path = project / kept.file
+    if not kept.before and not os.path.lexists(path):
+        return FileChange(path, kept.file, b"", b"")
     try:
         now = path.read_bytes()
     except OSError as problem:
@@ -267,11 +290,14 @@ def _as_before(project: Path, journal: Journal, number: int, force: bool) -> Fil
             f"{kept.file} was changed since; --force puts it back all the same and keeps what it holds. "
             f"What it held before is in {journal.before(number)}."
         )
-    return FileChange(Path(os.path.realpath(path)), kept.file, now, _backup(journal, number))
+    before = _backup(journal, number)
+    return FileChange(Path(os.path.realpath(path)), kept.file, now, before, goes=not kept.before)
 
 
 def _backup(journal: Journal, number: int) -> bytes:
     kept, place = journal.files[number], journal.before(number)
+    if not kept.before:
+        return b""
     try:
         content = place.read_bytes()
     except OSError as problem:

@@ -37,13 +37,18 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file before and after. `path` is the file itself, with links followed; `file` is its name to show."""
+    """A file before and after. `path` is the file itself, with links followed; `file` is its name to show.
+
+    Where `comes` there is none before, and where `goes` none after; the content is empty then.
+    """
 
     path: Path
     file: str
     before: bytes
     after: bytes
     remedies: tuple[str, ...] = ()
+    comes: bool = False
+    goes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from stethoscope.errors import UnwritableFile
 
+NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP})  # of disks that have none
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -40,6 +42,60 @@ def replace_content(path: Path, before: bytes, after: bytes, shown: str) -> None
     except OSError as problem:
         reason = (problem.strerror or str(problem)).lower()
         raise UnwritableFile(f"{shown} could not be written: {reason}.") from problem
+
+
+def create(path: Path, content: bytes, shown: str) -> None:
+    """Write a file that is not there; raises UnwritableFile, and then there is none."""
+    target = os.path.realpath(path)
+    try:
+        part = _written_beside(target, content)
+        try:
+            os.chmod(part, 0o666 & ~_umask())
+            _name(part, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part)
+            raise
+    except FileExistsError:
+        raise UnwritableFile(f"{shown} is there since it was looked for.") from None
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise UnwritableFile(f"{shown} could not be written: {reason}.") from problem
+
+
+def _name(part: str, target: str) -> None:
+    """Give a file its name; unlike a renaming, this fails where somebody has put another one there since."""
+    try:
+        os.link(part, target)
+    except OSError as problem:
+        if problem.errno not in NO_LINKS or os.path.lexists(target):
+            raise
+        os.rename(part, target)
+        return
+    try:
+        os.unlink(part)
+    except OSError:
+        os.unlink(target)
+        raise
+
+
+def remove(path: Path, before: bytes, shown: str) -> None:
+    """Take away a file that holds `before`; raises UnwritableFile, and then it is as it was."""
+    target = os.path.realpath(path)
+    try:
+        if Path(target).read_bytes() != before:
+            raise UnwritableFile(f"{shown} changed since it was read.")
+        os.unlink(target)
+    except OSError as problem:
+        reason = (problem.strerror or str(problem)).lower()
+        raise UnwritableFile(f"{shown} could not be removed: {reason}.") from problem
+
+
+def _umask() -> int:
+    """What this process takes away from the rights of new files; there is no way but to set it to ask."""
+    known = os.umask(0o077)
+    os.umask(known)
+    return known
 
 
 def _written_beside(target: str, content: bytes) -> str:

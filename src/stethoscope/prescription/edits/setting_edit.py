@@ -1,4 +1,4 @@
-"""One setting changed or taken out, whatever the format of its file.
+"""One setting changed, taken out or added, whatever the format of its file.
 
 Every edit is tried before it is given: the text that it leaves is read again, and must differ from the text
 before in exactly this setting. Where it does not, there is no edit.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import ModuleType
 
@@ -21,6 +21,10 @@ from stethoscope.run import Recipe, Run, Setting, Source, Splice
 
 Values = dict[str, list[tuple[str, object]]]  # what each key holds, with its type: 1 is not True, nor 1.0
 Reading = Callable[[str], Values]
+EMPTY: tuple[str, object] = (
+    "dict",
+    {},
+)  # a section that holds nothing is a setting, and none any more once it holds one
 
 
 def with_value(setting: Setting, value: object, run: Run) -> Splice | None:
@@ -48,6 +52,25 @@ def without(setting: Setting, run: Run) -> Splice | None:
         return None
     splice = Splice(setting.where.file, *span, "")
     return splice if _takes_out_only(setting, splice, text, reading) else None
+
+
+def with_new(key: Sequence[str], value: object, file: str, run: Run) -> Splice | None:
+    """A setting that a file does not have; None where it has it, or has no place for it.
+
+    Whether the program reads it there is for whoever asks to know.
+    """
+    config = (run.recipe or Recipe()).file(file)
+    module = _formats().get(config.syntax) if config is not None else None
+    if config is None or module is None or not hasattr(module, "insertion"):
+        return None
+    syntax = config.syntax
+    found: tuple[int, str] | None = module.insertion(config.text, key, value)
+    if found is None:
+        return None
+    at, said = found
+    splice = Splice(file, at, at, said)
+    both = _both(splice, config.text, lambda text: _settings(text, file, syntax))
+    return splice if both is not None and _adds_only(".".join(key), value, *both) else None
 
 
 def _place(setting: Setting, run: Run) -> tuple[str, ModuleType, Reading] | None:
@@ -116,6 +139,14 @@ def _takes_out_only(setting: Setting, splice: Splice, text: str, reading: Readin
         and not after.keys() - before.keys()
     )
     return kept and len(gone) == 1 and _is(next(iter(gone)), setting) and len(before[next(iter(gone))]) == 1
+
+
+def _adds_only(key: str, value: object, before: Values, after: Values) -> bool:
+    """Whether there is one setting more than before, with this value, and all others are as they were."""
+    kept = {name: values for name, values in after.items() if name != key}
+    filled = {name for name, values in before.items() if key.startswith(f"{name}.") and values == [EMPTY]}
+    known = {name: values for name, values in before.items() if name not in filled}
+    return key not in before and kept == known and after.get(key) == [(type(value).__name__, value)]
 
 
 def _both(splice: Splice, text: str, reading: Reading) -> tuple[Values, Values] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from stethoscope.prescription.edits.lines import line_around
 from stethoscope.prescription.edits.numbers import is_plain_number, with_dot
@@ -34,3 +35,39 @@ def entry(setting: Setting, text: str) -> tuple[int, int] | None:
     )
     behind = text[setting.span[1] : end].strip()
     return (start, end) if stands_first and (not behind or behind.startswith("#")) else None
+
+
+def insertion(text: str, key: Sequence[str], value: object) -> tuple[int, str] | None:
+    """Where a new key is written, and as what: behind the last entry of its table, or in one at the end."""
+    said = written(value, "")
+    if said is None:
+        return None
+    *tables, name = key
+    line = f"{_name(name)} = {said}"
+    if not tables:
+        end = _end(text, 0)
+        return (end, f"\n{line}") if end else (0, f"{line}\n")
+    header = ".".join(map(_name, tables))
+    quoted = r"\s*\.\s*".join(rf"""["']?{re.escape(one)}["']?""" for one in tables)
+    found = re.search(rf"^[ \t]*\[[ \t]*{quoted}[ \t]*\][^\n]*", text, re.MULTILINE)
+    if found is not None:
+        indent = re.match(r"[ \t]*", found[0])
+        return _end(text, found.end()), f"\n{indent[0] if indent else ''}{line}"
+    before = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
+    return len(text), f"{before}[{header}]\n{line}\n"
+
+
+def _end(text: str, start: int) -> int:
+    """Where the last entry of the table ends that begins here."""
+    following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, start)
+    end = following.start() if following else len(text)
+    told = [line for line in re.finditer(r"[^\n]+", text[start:end]) if _tells(line[0])]
+    return start + told[-1].end() if told else start
+
+
+def _tells(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)

@@ -32,6 +32,7 @@ var stethoscope = (function () {
   function replace(content) {
     const open = new Set([...document.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
     const at = window.scrollY;
+    for (const chart of charts.values()) forget(chart);
     document.title = content.title;
     document.getElementById("report").innerHTML = content.markup;
     for (const summary of document.querySelectorAll("details > summary")) {
@@ -41,18 +42,58 @@ var stethoscope = (function () {
     window.scrollTo(0, at);
   }
 
+  /* Go on with other data where the charts stand: zoom, scales, cursor and focus stay. */
+  function goOn(data) {
+    const before = charts;
+    charts = new Map(data.charts.map((one) => [one.id, continued(before.get(one.id), decoded(one))]));
+    for (const [id, chart] of before) if (charts.get(id) !== chart) forget(chart);
+    settle();
+  }
+
+  /* The chart as it is drawn already, where only its points and marks are others. */
+  function continued(known, fresh) {
+    if (!known || shape(known) !== shape(fresh)) return fresh;
+    const { place, drawn, links, marks } = known;
+    const hasOtherMarks = JSON.stringify(marks) !== JSON.stringify(fresh.marks);
+    return Object.assign(known, fresh, { place, drawn, links, hasOtherMarks });
+  }
+
+  function shape(chart) {
+    return JSON.stringify([chart.title, chart.axis, chart.curves.map((curve) => curve.name)]);
+  }
+
   function show(data) {
-    for (const chart of charts.values()) forget(chart);
     charts = new Map(data.charts.map((one) => [one.id, decoded(one)]));
+    settle();
+  }
+
+  const resized = new ResizeObserver((entries) =>
+    requestAnimationFrame(() => entries.forEach((entry) => fit(entry.target))));
+
+  function settle() {
     for (const chart of charts.values()) chart.extent = wholeAxis(chart.axis);
-    const resized = new ResizeObserver((entries) =>
-      requestAnimationFrame(() => entries.forEach((entry) => fit(entry.target))));
     for (const plot of document.querySelectorAll(".plot")) {
       const chart = charts.get(plot.dataset.chart);
       if (!chart) continue;
+      const stands = chart.place === plot;
       chart.place = plot;
+      if (stands && chart.drawn) renew(chart);
+      else if (plot.hasChildNodes()) fit(plot); // what was drawn there is another chart by now
       resized.observe(plot); // draws it, too, as soon as it has a width
     }
+  }
+
+  function renew(chart) {
+    chart.scale = scaleOf(chart);
+    chart.lines = linesOf(chart);
+    if (chart.hasOtherMarks) {
+      for (const link of chart.links) link.remove();
+      chart.links = chart.marks.map(markLink);
+      chart.drawn.over.append(...chart.links);
+    }
+    chart.drawn.setData(tables(chart));
+    placeMarks(chart);
+    chart.place.lastChild.replaceWith(note(chart));
   }
 
   function forget(chart) {
@@ -107,7 +148,7 @@ var stethoscope = (function () {
   }
 
   function draw(chart) {
-    const focused = chart.place.contains(document.activeElement) && document.activeElement.dataset.tool;
+    const focused = chart.place.contains(document.activeElement) && nameOf(document.activeElement);
     forget(chart);
     chart.place.replaceChildren(tools(chart));
     const canvas = make("div", {
@@ -130,8 +171,12 @@ var stethoscope = (function () {
     chart.place.append(note(chart));
     canvas.addEventListener("keydown", (event) => pressed(chart, event));
     canvas.addEventListener("wheel", (event) => wheeled(chart, canvas, event), { passive: false });
-    const again = focused && chart.place.querySelector(`[data-tool="${focused}"]`);
-    if (again) again.focus();
+    const again = focused && chart.place.querySelector(focused);
+    if (again) again.focus({ preventScroll: true });
+  }
+
+  function nameOf(control) {
+    return control.dataset.tool ? `[data-tool="${control.dataset.tool}"]` : ".canvas";
   }
 
   function options(chart, width) {
@@ -154,7 +199,7 @@ var stethoscope = (function () {
           stroke: ink, grid, ticks: grid,
           size: (plot, values) => 22 + 7 * Math.max(3, ...(values || []).map((value) => value.length)),
           splits: (plot, at, low, high) => chart.scale.ticks(low, high, Math.max(2, plot.height / 45)),
-          values: (plot, splits) => splits.map((split) => written(chart.scale.from(split))),
+          values: (plot, splits) => apart(splits.map((split) => chart.scale.from(split))),
         },
       ],
       series: [
@@ -569,7 +614,6 @@ var stethoscope = (function () {
 
   function again(chart, change) {
     setManner(chart, change);
-    chart.place.querySelector(".canvas").focus();
     say(`Scale: ${chart.scale.name}.`);
   }
 
@@ -680,16 +724,26 @@ var stethoscope = (function () {
     return `${Number((value / unit).toPrecision(6))}${letter}`;
   }
 
-  function written(value) {
+  /* Values with as many digits as tell them apart. */
+  function apart(values) {
+    for (let digits = 4; digits < 12; digits++) {
+      const said = values.map((value) => written(value, digits));
+      if (new Set(said).size === said.length) return said;
+    }
+    return values.map((value) => written(value));
+  }
+
+  function written(value, digits = 4) {
     if (value === 0) return "0";
     const size = Math.abs(value);
-    const short = Number(value.toPrecision(4));
+    const short = Number(value.toPrecision(digits));
     return size >= 1e6 || size < 1e-4 ? short.toExponential().replace("e+", "e") : String(short);
   }
 
   start();
   return {
     replace,
+    goOn,
     showSteps: (id, first, last) => showSteps(charts.get(id), first, last),
     view,
     seen: (id) => seen(charts.get(id)),
