@@ -3,7 +3,7 @@
     python benchmarks/detector_size_and_power.py --quick            a twentieth of the draws, printed only
     python benchmarks/detector_size_and_power.py                    all of them, kept in benchmarks/recorded/
     python benchmarks/detector_size_and_power.py --only trend peak  some detectors, printed only
-    python benchmarks/detector_size_and_power.py --page             docs/science/detectors.md from the record
+    python benchmarks/detector_size_and_power.py --page             pages and pictures, from the records
 
 Every cell is a kind of data (detector_study/) drawn many times with a seed of its own, so that the same
 figures come out again. A detector's size is how often it speaks on healthy data, its power how often it does
@@ -23,12 +23,18 @@ from pathlib import Path
 
 import numpy as np
 from detector_study import of_curves, of_known_causes, of_points, of_schedules
-from detector_study.page import page
+from detector_study.explained import explained, memory_picture, textbook_picture
+from detector_study.page import page, slug
+from detector_study.pictures import picture
 from detector_study.study import Rate, Study, rates
+
+from stethoscope.figures import svg
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "benchmarks" / "recorded" / "detector_size_and_power.json"
-PAGE = ROOT / "docs" / "science" / "detectors.md"
+NAIVE = ROOT / "benchmarks" / "recorded" / "naive_tests.json"
+SCIENCE = ROOT / "docs" / "science"
+PICTURES = ROOT / "docs" / "pictures"
 QUICK = 0.05
 
 
@@ -66,7 +72,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Size and power of the detectors.")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the draws")
     parser.add_argument("--only", nargs="*", default=[], help="names of detectors")
-    parser.add_argument("--page", action="store_true", help="write the page from the record")
+    parser.add_argument("--page", action="store_true", help="write pages and pictures from the records")
     return parser.parse_args()
 
 
@@ -97,8 +103,26 @@ def _print(studies: Iterable[Study], found: Iterable[Rate]) -> None:
 
 
 def _write_page() -> None:
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(json.loads(RECORD.read_text(encoding="utf-8"))), encoding="utf-8")
+    for path, text in written().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def written() -> dict[Path, str]:
+    """The pages and pictures that the records give."""
+    record, naive = (json.loads(file.read_text(encoding="utf-8")) for file in (RECORD, NAIVE))
+    tests = {test["detector"]: test for test in naive["tests"]}
+    pictures = {
+        f"detectors/{slug(study['detector'])}": picture(study, tests.get(study["detector"]))
+        for study in record["studies"]
+    }
+    pictures["science/memory"] = memory_picture()
+    pictures["science/textbook-tests"] = textbook_picture(record, naive)
+    return {
+        SCIENCE / "detectors.md": page(record, naive),
+        SCIENCE / "tests-on-curves.md": explained(record, naive),
+        **{PICTURES / f"{name}.svg": svg.render(drawn) for name, drawn in pictures.items()},
+    }
 
 
 if __name__ == "__main__":

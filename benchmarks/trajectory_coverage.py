@@ -25,9 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from trajectory_pictures import picture
 
 from stethoscope.detectors.distributions import clopper_pearson, t_quantile
 from stethoscope.errors import StethoscopeError
+from stethoscope.figures import svg
 from stethoscope.read import read
 from stethoscope.run import Run, Series
 from stethoscope.trajectory import Basis, hold, plan
@@ -36,6 +38,7 @@ from stethoscope.trajectory.forecast.prediction import forecast
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "benchmarks" / "recorded" / "trajectory_coverage.json"
 PAGE = ROOT / "docs" / "science" / "trajectory.md"
+PICTURE = ROOT / "docs" / "pictures" / "science" / "trajectory.svg"
 QUICK = 0.1
 CURVES = 60  # of each kind
 FAMILIES = 200  # simulated recipes, each trained with several seeds
@@ -73,6 +76,8 @@ def main() -> None:
         return
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(record), encoding="utf-8")
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    PICTURE.write_text(svg.render(picture(record)), encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -374,7 +379,21 @@ def of_logs(folder: Path) -> Iterator[OfLog]:
 
 FORECASTS = """# How far a trajectory can be trusted
 
-Written by `benchmarks/trajectory_coverage.py` from what it measured; do not edit.
+<!-- Written by benchmarks/trajectory_coverage.py from benchmarks/recorded/; change these instead. -->
+
+A file of `stethoscope trajectory` says between which values a healthy run stays. Where healthy runs are
+at hand, the band is what they show. Where there is only the healthy beginning of a run, it is a forecast,
+and this page says what that is worth. A forecast can fail in two ways: the run leaves the band although
+nothing is wrong with it, or the band is so wide that nothing ever leaves it. The picture has both: how
+fast bands widen with the distance, and how often a check accuses a healthy run and finds a sick one.
+
+![How wide bands are, and what checks find](../pictures/science/trajectory.svg)
+
+The obvious way, a curve fitted to the points with the interval that the fit gives, fails for the reason
+that [tests on curves](tests-on-curves.md) has: the points are no independent witnesses; and no family of
+curves is the right one. So a fit must first predict the next quarter from the half before it, the noise
+is drawn again in blocks that keep its memory, and the band grows with the distance by what curves were
+seen to leave their family.
 
 ## Forecasts
 

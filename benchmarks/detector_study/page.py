@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
+from detector_study.explained import mean_size
+from detector_study.in_words import IN_WORDS
+
 MANY = 12  # rows of healthy data, above which only the worst are shown
 SHOWN = 8
 
@@ -21,6 +24,11 @@ often real runs look like this. On real runs, see `benchmarks/false_alarms.py` a
     python benchmarks/detector_size_and_power.py            every figure below, {seconds} s of one core
     python benchmarks/detector_size_and_power.py --quick    a twentieth of the draws
 
+Each picture has healthy data on the left: how often the detector speaks, over the memory of the noise, and
+dashed in red what a textbook test of the same question does on the same curves (`benchmarks/naive_tests.py`).
+On the right are the faults, and how many of them are found. [Tests on curves](tests-on-curves.md) explains
+the words.
+
 Noise is white, AR(1) with a memory of 0.5 to 0.95, Student's t with three degrees of freedom, log-normal, or
 fading to a fifth. A number behind it is its deviation relative to the level of a loss; without one it is 1,
 and shapes are in units of it. `n` is the number of points. Cells have 60 to 4,000 draws: of 300, a share of
@@ -34,8 +42,8 @@ Python {python}, numpy {numpy}.
 
 ## All of them
 
-| detector | it asks | nominal | healthy: mean | worst | where |
-|---|---|---|---|---|---|
+| detector | it asks | nominal | healthy: mean | worst | where | textbook test: mean |
+|---|---|---|---|---|---|---|
 """
 
 CHANGED = """
@@ -48,22 +56,23 @@ Measured with the same cells, before and after.
 """
 
 
-def page(record: Mapping[str, Any]) -> str:
-    """The whole page."""
+def page(record: Mapping[str, Any], naive: Mapping[str, Any]) -> str:
+    """The whole page; `naive` is the record of the textbook tests."""
     head = HEAD.format(seconds=record["cpu_seconds"], python=record["python"], numpy=record["numpy"])
-    rows = "\n".join(_summary(study) for study in record["studies"])
+    tests = {test["detector"]: f"{mean_size(test):.1%}" for test in naive["tests"]}
+    rows = "\n".join(_summary(study, tests.get(study["detector"], "")) for study in record["studies"])
     changed = _changed(record.get("changed", []))
     return head + rows + "\n" + changed + "\n" + "\n".join(_section(study) for study in record["studies"])
 
 
-def _summary(study: Mapping[str, Any]) -> str:
+def _summary(study: Mapping[str, Any], textbook: str) -> str:
     healthy = [cell for cell in study["cells"] if cell["kind"] == "healthy"]
     worst = max(healthy, key=_rate)
     mean = sum(map(_rate, healthy)) / len(healthy)
     where = f"{worst['label']}, n = {worst['count']}" if _rate(worst) else ""
     return (
         f"| {study['detector']} | {study['question']} | {_nominal(study)} | {mean:.2%} | {_rate(worst):.1%} "
-        f"| {where} |"
+        f"| {where} | {textbook} |"
     )
 
 
@@ -79,7 +88,13 @@ def _changed(rows: Iterable[Mapping[str, str]]) -> str:
 
 def _section(study: Mapping[str, Any]) -> str:
     healthy, faults = (_rows(study["cells"], kind) for kind in ("healthy", "fault"))
-    parts = [f"## {study['detector'].capitalize()}\n", f"{study['question'].capitalize()}?\n"]
+    name = study["detector"]
+    parts = [
+        f"## {name.capitalize()}\n",
+        f"{study['question'].capitalize()}?\n",
+        f"{IN_WORDS[name]}\n",
+        f"![{name.capitalize()}: size and power](../pictures/detectors/{slug(name)}.svg)\n",
+    ]
     shown = dict(sorted(healthy.items(), key=lambda row: -max(row[1].values()))[:SHOWN])
     if len(healthy) > MANY:
         rest = [rate for label, row in healthy.items() if label not in shown for rate in row.values()]
@@ -90,6 +105,11 @@ def _section(study: Mapping[str, Any]) -> str:
     if faults:
         parts.append(_table("fault", faults))
     return "\n".join(parts)
+
+
+def slug(detector: str) -> str:
+    """The name of a detector in the name of a file."""
+    return detector.replace(" ", "-")
 
 
 def _rows(cells: Iterable[Mapping[str, Any]], kind: str) -> dict[str, dict[int, float]]:
