@@ -22,6 +22,15 @@ for batch in loader:
     torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
     optimizer.step()
 """
+HOOK = """
+import torch
+import lightning as L
+
+
+class Net(L.LightningModule):
+    def configure_optimizers(self):
+        return torch.optim.NAdam(self.parameters())
+"""
 SETTINGS = """
 batch_size: 4
 gradient_accumulation_steps: 16
@@ -145,3 +154,15 @@ def test_a_stated_total_leaves_the_number_of_processes_open(tmp_path: Path) -> N
     plan = plan_of(tmp_path, ds_config_json=stated)
     assert [one.amount.value for one in plan["effective batch"].asked] == [64]
     assert plan["effective batch"].in_effect == ()
+
+
+def test_an_optimizer_is_adaptive_where_all_that_is_known_of_it_says_so(tmp_path: Path) -> None:
+    either = HOOK.replace(
+        "return", "if self.quick:\n            return torch.optim.SGD(self.parameters())\n        return"
+    )
+    kinds = {"adam": LOOP, "sgd": LOOP.replace("AdamW", "SGD"), "hook": HOOK, "either": either}
+    told = {}
+    for name, source in kinds.items():
+        (tmp_path / name).mkdir()
+        told[name] = plan_of(tmp_path / name, config_yml=SETTINGS, train_py=source).is_adaptive
+    assert told == {"adam": True, "sgd": False, "hook": True, "either": None}

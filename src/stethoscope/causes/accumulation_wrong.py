@@ -15,12 +15,18 @@ engine.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Gradient accumulation is wrong",
     prior=COMMON,
     evidence=(
+        Evidence("divergence", WEAK, "the loss runs away, as under steps that are summed"),
+        Evidence(
+            "loss-stands-above-its-start", MODERATE, "updates leave the network worse than at its start"
+        ),
+        Evidence("loss-waits-for-a-lower-rate", MODERATE, "the loss falls only as the rate is taken away"),
+        Evidence("loss-divided-twice", DECISIVE, "the loss is divided by hand and by its engine"),
         Evidence("accumulation-not-divided", DECISIVE, "the losses of a window are summed"),
         Evidence("accumulation-absent", DECISIVE, "what was asked for does not take place"),
         Evidence("batch-smaller-than-asked", DECISIVE, "every batch is an update of its own"),

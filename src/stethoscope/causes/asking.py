@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
-from stethoscope.causes.cause import Means, Outcome, Question, RankedCause, Standing
+from stethoscope.causes.cause import Evidence, Means, Outcome, Question, RankedCause, Standing
 from stethoscope.findings import Examination
 
 MOST_QUESTIONS = 3
@@ -29,11 +29,17 @@ def to_ask(causes: Iterable[RankedCause], examination: Examination) -> tuple[Que
 
 
 def speaks_against(cause: RankedCause) -> str | None:
-    """What would refute a cause: the heaviest evidence against it that was not met."""
+    """What would refute a cause: that what speaks for it is not so, else the heaviest that was not met."""
     met = {(argument.rule, argument.reason) for argument in cause.arguments_against}
     unmet = [e for e in cause.entry.cause.evidence if e.weight < 0 and (e.rule, e.reason) not in met]
-    heaviest = min(unmet, key=lambda evidence: evidence.weight, default=None)
-    return heaviest.reason if heaviest else None
+    supporting = {argument.rule for argument in cause.arguments_for}
+
+    def refutes_less(evidence: Evidence) -> tuple[bool, float]:
+        takes_support = evidence.outcome is Outcome.CLEAR and evidence.rule in supporting
+        return not takes_support, evidence.weight
+
+    strongest = min(unmet, key=refutes_less, default=None)
+    return strongest.reason if strongest else None
 
 
 def _is_open(cause: RankedCause) -> bool:

@@ -16,16 +16,41 @@ does not help.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 
 CAUSE = Cause(
     title="Batch norm takes its statistics from too few samples",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "loss-waits-for-a-lower-rate",
+            STRONG,
+            "a batch has a handful of samples",
+            when=says("few_samples"),
+        ),
+        Evidence(
+            "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
+        ),
+        Evidence("loss-stands-above-its-start", WEAK, "the steps are noisier than the network bears"),
+        Evidence(
+            "loss-waits-for-a-lower-rate",
+            WEAK,
+            "the loss falls only as the rate is taken away",
+        ),
         Evidence("validation-in-another-range", MODERATE, "validation is far away and erratic"),
         Evidence("batch-norm-of-few-samples", DECISIVE, "a device has too few samples for batch norm"),
         Evidence("validation-never-follows", MODERATE, "validation does not follow training"),
-        Evidence("validation-left-behind", MODERATE, "validation does not follow training"),
+        Evidence("validation-left-behind", WEAK, "validation does not follow training"),
         Evidence("overfit-gap", WEAK, "validation stays behind"),
         Evidence("no-eval-mode", -STRONG, "validation does not use the averaged statistics at all"),
         Evidence("batch-norm-of-few-samples", -DECISIVE, "no batch norm sees so few", outcome=Outcome.CLEAR),

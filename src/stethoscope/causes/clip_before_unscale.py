@@ -21,6 +21,7 @@ CAUSE = Cause(
     title="Gradients are clipped before they are unscaled",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("norm-follows-the-scale", DECISIVE, "the logged norm carries the scale"),
         Evidence("clip-before-unscale", DECISIVE, "nothing unscales the gradients before the clip"),
         Evidence(
             "clip-before-unscale", -DECISIVE, "every clip sees unscaled gradients", outcome=Outcome.CLEAR

@@ -28,6 +28,7 @@ CAUSE = Cause(
     title="Gradients are clipped so hard that the clip sets the pace",
     prior=COMMON,
     evidence=(
+        Evidence("learning-hardly-begins", MODERATE, "the steps were too small for the run"),
         Evidence("clip-leaves-nothing", DECISIVE, "the limit is too low to move the weights at all"),
         Evidence("every-step-is-clipped", STRONG, "nearly all gradients are far above the limit"),
         Evidence("loss-never-falls", MODERATE, "the loss stays where it began", when=_flat),

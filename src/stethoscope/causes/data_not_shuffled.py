@@ -18,6 +18,7 @@ CAUSE = Cause(
     title="Data is not shuffled",
     prior=COMMON,
     evidence=(
+        Evidence("right-less-often-than-guessing", DECISIVE, "each batch holds what the one before did not"),
         Evidence(
             "loss-oscillation",
             STRONG,

@@ -13,13 +13,26 @@ One normalisation, in one place, undone before the metric.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 
 CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("metric-never-moves", -STRONG, "the evaluated weights stay", when=says("learns")),
         Evidence("validation-in-another-range", MODERATE, "validation is in another range"),
+        Evidence("target-beyond-reach", DECISIVE, "the target holds numbers that the network cannot give"),
+        Evidence("held-out-left-unscaled", DECISIVE, "only the training array is scaled"),
         Evidence("pictures-scaled-twice", DECISIVE, "pictures are divided by 255 twice"),
         Evidence(
             "evaluation-normalised-differently",
@@ -31,7 +44,7 @@ CAUSE = Cause(
         Evidence(
             "validation-never-follows", MODERATE, "the validation gains nothing of what training learns"
         ),
-        Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
+        Evidence("validation-left-behind", WEAK, "the validation never moves while training learns"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(
             "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR

@@ -17,7 +17,17 @@ once, before training.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 MEMORISED = 0.01  # of the first training loss
@@ -32,6 +42,11 @@ CAUSE = Cause(
     title="The same data come again and again",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
+        Evidence(
+            "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
+        ),
+        Evidence("validation-never-follows", STRONG, "training is learned by heart, and nothing else is"),
         Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
         Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
         Evidence(

@@ -16,7 +16,7 @@ itself.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 MEMORISED = 0.01  # of the first training loss
@@ -42,6 +42,12 @@ CAUSE = Cause(
             MODERATE,
             "held-out data gain nothing, of training that is learned by heart",
             when=_by_heart,
+        ),
+        Evidence(
+            "validation-gains-nothing",
+            -MODERATE,
+            "fewer answers are right than guesses would be",
+            when=says("worse_than_guesses"),
         ),
         Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
         Evidence("below-trivial-baseline", WEAK, "the score is no better than doing nothing"),

@@ -39,6 +39,13 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "below-trivial-baseline",
+            STRONG,
+            "the network never does better than a constant answer",
+            when=says("learns", False),
+        ),
+        Evidence("validation-settles-at-once", STRONG, "the network gives one answer from the start"),
+        Evidence(
             "metric-never-moves",
             MODERATE,
             "no answer ever changes, and nothing is learned",

@@ -13,12 +13,27 @@ Do not go back to that checkpoint; find out why training does not improve on it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, MODERATE, WEAK, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The early peak is the starting level",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the loss vanishes, and nothing is learned",
+            when=says("loss_vanishes"),
+        ),
+        Evidence(
+            "below-trivial-baseline", -WEAK, "the training data are learned meanwhile", when=says("learns")
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the training data are not learned either",
+            when=says("learns", False),
+        ),
         Evidence(
             "peak-then-decline",
             MODERATE,

@@ -22,10 +22,33 @@ def _of_average(finding: Finding) -> bool:
     return finding.evidence.get("of") == "average"
 
 
+def _training_is_a_game(finding: Finding) -> bool:
+    """Whether the training loss does not say if anything is learned."""
+    return finding.evidence.get("learns", False) is None
+
+
 CAUSE = Cause(
     title="The average of the weights is never updated",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "metric-never-moves",
+            STRONG,
+            "no answer ever changes, whatever is trained",
+            when=_training_is_a_game,
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            STRONG,
+            "training learns, and what is evaluated knows nothing",
+            when=says("learns"),
+        ),
+        Evidence("target-never-follows", DECISIVE, "the copy stays at the weights that it began with"),
+        Evidence(
+            "average-drawn-wrong-way",
+            DECISIVE,
+            "its update keeps nothing of it, or moves the network instead",
+        ),
         Evidence("average-never-updated", DECISIVE, "nothing in the training moves the average"),
         Evidence(
             "metric-never-moves",

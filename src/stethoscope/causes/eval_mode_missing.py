@@ -14,12 +14,18 @@ noisy over time and exact in repetition.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The network is evaluated in training mode",
     prior=COMMON,
     evidence=(
+        Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
+        Evidence(
+            "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
+        ),
+        Evidence("validation-strays-at-the-end", WEAK, "evaluations jump while the weights hardly move"),
+        Evidence("dropout-never-off", DECISIVE, "evaluation mode does not reach its dropout"),
         Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),
         Evidence("validation-never-follows", MODERATE, "validation does not follow training"),
     ),

@@ -14,12 +14,18 @@ purpose clears once per window.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Gradients are not cleared between updates",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("divergence", MODERATE, "the loss runs away, as under steps that are summed"),
+        Evidence("gradients-run-on", DECISIVE, "the gradient norm glides like a running sum"),
+        Evidence(
+            "loss-stands-above-its-start", MODERATE, "updates leave the network worse than at its start"
+        ),
+        Evidence("loss-waits-for-a-lower-rate", MODERATE, "the loss falls only as the rate is taken away"),
         Evidence("gradients-never-cleared", DECISIVE, "nothing in the loop clears the gradients"),
         Evidence(
             "gradients-cleared-before-step", DECISIVE, "they are cleared just before the step that needs them"

@@ -17,12 +17,35 @@ their number.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
+from stethoscope.findings import Finding
+
+
+def _out_of_range(finding: Finding) -> bool:
+    return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
+
 
 CAUSE = Cause(
     title="The weights start too large",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
+        Evidence(
+            "below-trivial-baseline",
+            MODERATE,
+            "the network never does better than a constant answer",
+            when=says("learns", False),
+        ),
         Evidence("parameter-from-empty-memory", DECISIVE, "a parameter begins as whatever memory held"),
         Evidence("weights-start-large", DECISIVE, "the source starts the weights far too large"),
         Evidence("first-loss-above-chance", STRONG, "the first loss is far above that of a guess"),

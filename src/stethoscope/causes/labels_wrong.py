@@ -43,6 +43,14 @@ CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("learning-hardly-begins", MODERATE, "there is little to learn"),
+        Evidence(
+            "learning-hardly-begins", STRONG, "and steps that lead far find nothing of it", when=says("far")
+        ),
+        Evidence(
+            "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
+        ),
+        Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
         Evidence("labels-mixed-apart", DECISIVE, "inputs and labels are put into two different orders"),
         Evidence("targets-moved-apart", DECISIVE, "inputs and targets are cropped or turned apart"),
@@ -51,6 +59,12 @@ CAUSE = Cause(
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),
         Evidence("validation-never-follows", MODERATE, "nothing general is learned"),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
+        Evidence(
+            "validation-gains-nothing",
+            STRONG + MODERATE,
+            "fewer answers are right than guesses would be: they are numbered otherwise",
+            when=says("worse_than_guesses"),
+        ),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence(
             "overfit-gap", STRONG, "and nothing of it was ever of use elsewhere", when=says("never_transfers")

@@ -15,7 +15,7 @@ A third to a tenth of the rate, a warm-up, clipping; resume from before the onse
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -35,10 +35,29 @@ def _above_start(finding: Finding) -> bool:
     return finding.evidence.get("above") is True
 
 
+def _out_of_range(finding: Finding) -> bool:
+    return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
+
+
 CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
+        Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
+        Evidence(
+            "below-trivial-baseline",
+            STRONG,
+            "the network never does better than a constant answer",
+            when=says("learns", False),
+        ),
+        Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
+        Evidence(
+            "loss-stands-above-its-start", DECISIVE, "the loss is above its start for long, and comes back"
+        ),
+        Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
+        Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),
+        Evidence("right-less-often-than-guessing", -STRONG, "the order of the data explains the loss"),
+        Evidence("rate-far-above-use", DECISIVE, "no pretrained transformer is tuned at such a rate"),
         Evidence("rate-times-batch", DECISIVE, "the rate is multiplied by the batch and divided by none"),
         Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
         Evidence("loss-never-falls", STRONG, "every update made the loss worse", when=_above_start),
@@ -50,7 +69,7 @@ CAUSE = Cause(
         Evidence("peak-then-decline", WEAK, "validation goes with it"),
         Evidence("divergence", -MODERATE, "the rise begins at a restart", when=_at_restart),
         Evidence("learning-rate-jump", -MODERATE, "the rate itself jumps where nobody meant it to"),
-        Evidence("divergence", -STRONG, "the training loss does not run away", outcome=Outcome.CLEAR),
+        Evidence("divergence", -MODERATE, "the training loss does not run away", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",
     leads_to=("gradient-growth", "forward-overflow"),

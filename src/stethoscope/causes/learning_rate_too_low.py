@@ -12,7 +12,7 @@ Three to ten times the rate, or a longer schedule.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 # Below what even careful fine-tuning uses (1e-6 and up); models trained from scratch take 1e-4 and more.
@@ -28,6 +28,20 @@ CAUSE = Cause(
     title="The learning rate is too low",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "learning-hardly-begins",
+            DECISIVE,
+            "the rate is spent, and the loss had hardly begun to fall",
+            when=says("far", False),
+        ),
+        Evidence(
+            "learning-hardly-begins",
+            MODERATE,
+            "the loss had hardly begun to fall, after steps that lead far",
+            when=says("far"),
+        ),
+        Evidence("rate-moves-nothing", DECISIVE, "all steps together lead nowhere"),
+        Evidence("rate-climbs-to-the-end", MODERATE, "the rate never comes to its height"),
         Evidence(
             "loss-plateau", DECISIVE, "the loss stays where it began, at a tiny rate", when=_rate_is_tiny
         ),

@@ -14,18 +14,19 @@ A rate that is too high is too high in full precision as well. Here the run is c
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Updates go past the gradient scaler",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("backward-past-engine", DECISIVE, "the backward pass goes past the engine that scales"),
         Evidence("step-bypasses-scaler", DECISIVE, "the optimizer steps with scaled gradients"),
         Evidence(
             "weights-updated-twice", DECISIVE, "each update is made by the scaler and once more by hand"
         ),
-        Evidence("step-bypasses-scaler", -MODERATE, "no step uses scaled gradients", outcome=Outcome.CLEAR),
-        Evidence("weights-updated-twice", -MODERATE, "no update is made twice", outcome=Outcome.CLEAR),
+        Evidence("step-bypasses-scaler", -WEAK, "no step uses scaled gradients", outcome=Outcome.CLEAR),
+        Evidence("weights-updated-twice", -WEAK, "no update is made twice", outcome=Outcome.CLEAR),
     ),
     confirm_by="compare the norm of one update with mixed precision on and off",
     leads_to=("forward-overflow",),

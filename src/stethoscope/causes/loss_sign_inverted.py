@@ -16,11 +16,26 @@ Return `1 - similarity` (or negate it) where the term is computed.
 from __future__ import annotations
 
 from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _costs_too_much(finding: Finding) -> bool:
+    """Whether a score falls by more decibels beside adversarial terms than is given up for looks."""
+    drop, metric = finding.evidence.get("drop"), str(finding.evidence.get("metric", ""))
+    return (
+        finding.evidence.get("adversarial_terms") is True
+        and "psnr" in metric
+        and isinstance(drop, float)
+        and drop > 4.0
+    )
+
 
 CAUSE = Cause(
     title="A similarity is minimised: a loss term has the wrong sign",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("peak-then-decline", STRONG, "far more is lost than looks ever cost", when=_costs_too_much),
+        Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),

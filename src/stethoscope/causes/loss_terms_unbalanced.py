@@ -14,13 +14,20 @@ Normalise each term so that its size does not depend on the crop (`norm="ortho"`
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The terms of the loss are out of balance",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            STRONG,
+            "the loss vanishes, and nothing is learned",
+            when=says("loss_vanishes"),
+        ),
         Evidence("frequency-loss-grows-with-crop", STRONG, "the frequency term drowns the others"),
+        Evidence("sum-beside-mean", DECISIVE, "one term is a sum over the batch, and another a mean"),
         Evidence("loss-term-is-negligible", STRONG, "a term has no say"),
     ),
     confirm_by="log the gradient norm of each term by itself on one batch",

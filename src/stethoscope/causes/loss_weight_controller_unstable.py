@@ -12,12 +12,18 @@ Bound the weights, slow the controller, or fix the weights at their values of th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The loss-weight controller runs away",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            DECISIVE,
+            "the loss vanishes, and nothing is learned",
+            when=says("loss_vanishes"),
+        ),
         Evidence(
             "loss-weights-barely-move",
             -DECISIVE,

@@ -24,6 +24,9 @@ CAUSE = Cause(
     evidence=(
         Evidence("average-not-of-one-epoch", DECISIVE, "a sum is read as an average that it is not"),
         Evidence(
+            "score-of-one-share", DECISIVE, "each process counts its own share, and nobody adds them up"
+        ),
+        Evidence(
             "average-not-of-one-epoch",
             -STRONG,
             "every sum that is read as an average was found to be one",

@@ -14,14 +14,33 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the loss vanishes, and nothing is learned",
+            when=says("loss_vanishes"),
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the training data are not learned either",
+            when=says("learns", False),
+        ),
         Evidence("answers-over-batch", DECISIVE, "answers are taken over the samples of a batch"),
+        Evidence("answers-one-token-off", DECISIVE, "answers are compared with the token before theirs"),
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),
+        Evidence(
+            "all-held-against-all",
+            DECISIVE,
+            "every prediction is measured against all targets",
+            when=says("measured"),
+        ),
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
         Evidence("metric-miscomputed", DECISIVE, "the formula of the metric fails a trial on numbers"),
         Evidence("bytes-subtracted", DECISIVE, "pictures are subtracted as bytes, which wrap around"),

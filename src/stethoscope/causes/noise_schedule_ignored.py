@@ -31,6 +31,7 @@ CAUSE = Cause(
     title="The noise schedule ignores its settings",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("schedule-drawn-in-part", DECISIVE, "no step of its end is ever drawn"),
         Evidence("setting-never-used", DECISIVE, "nothing draws noise by this setting", when=_of_noise),
         Evidence(
             "setting-overwritten", DECISIVE, "the setting is replaced before noise is drawn", when=_of_noise

@@ -17,7 +17,7 @@ optimizer in float32, its default.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence
 from stethoscope.findings import Finding, Severity
 
 
@@ -29,6 +29,7 @@ CAUSE = Cause(
     title="An epsilon vanishes in half precision, or outweighs what it guards",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("learning-hardly-begins", MODERATE, "the steps were too small for the run"),
         Evidence("epsilon-outweighs-gradients", DECISIVE, "Adam divides by its epsilon, not by gradients"),
         Evidence("epsilon-vanishes-in-half", STRONG, "an epsilon in the source is zero in float16"),
         Evidence("half-weights-trained", STRONG, "Adam's epsilon is zero for float16 weights", when=_of_adam),

@@ -14,12 +14,18 @@ resume.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The state of the optimizer is lost at a resume",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "state-dropped-by-hook",
+            DECISIVE,
+            "a hook throws the optimizer's state away",
+            when=says("optimizer"),
+        ),
         Evidence("resume-weights-only", DECISIVE, "the resume restores the weights and not the optimizer"),
         Evidence(
             "optimizer-state-never-saved", DECISIVE, "its checkpoints never hold what the resume asks for"

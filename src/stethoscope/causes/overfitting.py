@@ -26,6 +26,12 @@ CAUSE = Cause(
             "nothing was ever learned that holds elsewhere",
             when=says("never_transfers"),
         ),
+        Evidence(
+            "validation-gains-nothing",
+            -STRONG,
+            "fewer answers are right than guesses would be",
+            when=says("worse_than_guesses"),
+        ),
         Evidence("peak-then-decline", WEAK, "the validation metric turns"),
         Evidence("below-trivial-baseline", -MODERATE, "validation never was better than doing nothing"),
         Evidence("divergence", MODERATE, "the training loss itself does not run away", outcome=Outcome.CLEAR),

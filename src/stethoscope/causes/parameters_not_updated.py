@@ -14,11 +14,20 @@ Build the optimizer after the model is wrapped and moved; check which parameters
 from __future__ import annotations
 
 from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
+from stethoscope.findings import Finding
+
+
+def _training_is_frozen(finding: Finding) -> bool:
+    """A validation that repeats itself may be that of other weights than those that are trained."""
+    told = finding.evidence.get("frozen") is True
+    return told and not str(finding.evidence.get("series", "")).startswith("val/")
+
 
 CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("both-factors-start-at-zero", DECISIVE, "the gradient of each factor is zero for ever"),
         Evidence("run-without-optimizer", DECISIVE, "the trainer itself says that nothing is optimised"),
         Evidence(
             "metric-never-moves",
@@ -32,10 +41,11 @@ CAUSE = Cause(
             "loss-plateau",
             DECISIVE,
             "the loss does not move at all",
-            when=lambda finding: finding.evidence.get("frozen") is True,
+            when=_training_is_frozen,
         ),
         Evidence("parameters-not-in-optimizer", DECISIVE, "no optimizer has the parameters of a network"),
         Evidence("part-stays-at-random", DECISIVE, "a part was never taught and cannot learn"),
+        Evidence("library-network-frozen-at-random", DECISIVE, "a network without weights is frozen"),
         Evidence(
             "optimizer-before-model-change", DECISIVE, "a layer was replaced behind the optimizer's back"
         ),

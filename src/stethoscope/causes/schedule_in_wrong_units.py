@@ -23,6 +23,7 @@ CAUSE = Cause(
         Evidence(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),
+        Evidence("fraction-for-steps", DECISIVE, "a fraction of the run is taken for a number of steps"),
         Evidence("rate-spent-early", DECISIVE, "the rate is spent long before the end"),
         Evidence("schedule-over-early", DECISIVE, "the computed course is over in the first part of the run"),
         Evidence(

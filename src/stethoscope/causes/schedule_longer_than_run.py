@@ -14,12 +14,13 @@ Lengths as shares of the run: a few per cent for the warm-up, all of it for the 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The schedule is longer than the run",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("rate-climbs-to-the-end", STRONG, "the rate is still on its way up where the log ends"),
         Evidence("warmup-longer-than-run", DECISIVE, "the warm-up does not end within the run"),
         Evidence("curriculum-longer-than-run", DECISIVE, "the full task is never met"),
         Evidence("milestones-after-end", DECISIVE, "every drop of the rate lies behind the end"),

@@ -14,13 +14,19 @@ Save and load the state of the schedule and of the average, its count included.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The schedule or the average is not restored at a resume",
     prior=COMMON,
     evidence=(
         Evidence("rate-warms-up-again", STRONG, "the rate warms up once more in the middle of the run"),
+        Evidence(
+            "state-dropped-by-hook",
+            DECISIVE,
+            "a hook throws the schedule's state away",
+            when=says("optimizer", answer=False),
+        ),
         Evidence("schedule-fast-forward", DECISIVE, "the schedule is replayed or begun anew"),
         Evidence("ema-counter-reset", STRONG, "the average or its count begins anew"),
     ),

@@ -21,6 +21,8 @@ CAUSE = Cause(
     evidence=(
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
+        Evidence("default-read-instead", DECISIVE, "the source looks elsewhere and takes its default"),
+        Evidence("text-taken-for-truth", DECISIVE, "a no is taken for a yes"),
         Evidence("rate-written-over", DECISIVE, "every round replaces the rate by a number of the code"),
         Evidence("setting-only-switches", DECISIVE, "the source takes another number for it"),
         Evidence("decay-left-out", DECISIVE, "the optimizer in use is made without it"),

@@ -17,18 +17,27 @@ value or the square of every single error, and average then. Give output and tar
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The loss gets probabilities for logits, averages errors too early, or compares all with all",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("less-certain-than-right", DECISIVE, "the network is kept from saying how sure it is"),
         Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
         Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
         Evidence("logits-as-log-probabilities", DECISIVE, "the likelihood is taken of plain outputs"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
         Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),
-        Evidence("all-held-against-all", DECISIVE, "shapes broadcast, and all are held against all"),
+        Evidence(
+            "divergence-of-another-form", DECISIVE, "the target is told in another form than is expected"
+        ),
+        Evidence(
+            "all-held-against-all",
+            DECISIVE,
+            "shapes broadcast, and all are held against all",
+            when=says("measured", answer=False),
+        ),
         Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",

@@ -14,12 +14,28 @@ Evaluate at full resolution and at the fixed target difficulty, then evaluate th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Validation does not measure the task",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the loss vanishes, and nothing is learned",
+            when=says("loss_vanishes"),
+        ),
+        Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
+        Evidence(
+            "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the training data are not learned either",
+            when=says("learns", False),
+        ),
         Evidence("evaluation-input-resized", STRONG, "only what is measured is resized before the network"),
         Evidence("validation-resizes", DECISIVE, "the validation path changes the size of what it compares"),
         Evidence(

@@ -15,12 +15,16 @@ Fix the samples, seed the noise for every evaluation, and measure enough of both
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Every validation draws something else",
     prior=COMMON,
     evidence=(
+        Evidence("below-trivial-baseline", -MODERATE, "the weights themselves are thrown about"),
+        Evidence("loss-waits-for-a-lower-rate", -MODERATE, "the weights themselves are thrown about"),
+        Evidence("loss-stands-above-its-start", -MODERATE, "the weights themselves are thrown about"),
+        Evidence("validation-strays-at-the-end", STRONG, "evaluations jump while the weights hardly move"),
         Evidence("evaluation-drawn-anew", DECISIVE, "chance decides what an evaluation measures"),
         Evidence(
             "evaluation-drawn-anew",

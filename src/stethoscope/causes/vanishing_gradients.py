@@ -20,6 +20,14 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "below-trivial-baseline",
+            STRONG,
+            "the network never does better than a constant answer",
+            when=says("learns", False),
+        ),
+        Evidence("validation-settles-at-once", STRONG, "the network gives one answer from the start"),
+        Evidence("learning-hardly-begins", MODERATE, "little arrives at the weights"),
+        Evidence(
             "metric-never-moves",
             MODERATE,
             "no answer ever changes, and nothing is learned",

@@ -22,6 +22,10 @@ CAUSE = Cause(
     title="The learning rate starts at its peak",
     prior=COMMON,
     evidence=(
+        Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
+        Evidence(
+            "loss-stands-above-its-start", MODERATE, "the loss is above its start for long, and comes back"
+        ),
         Evidence("post-norm-without-warm-up", DECISIVE, "the network needs a warm-up and has none"),
         Evidence("unstable-start", STRONG, "the loss leaps at the start and comes back late"),
         Evidence("loss-never-falls", WEAK, "the loss never recovers"),

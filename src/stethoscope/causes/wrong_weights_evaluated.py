@@ -15,6 +15,13 @@ Hand the averaged network to the evaluation, or swap its weights in around it.
 from __future__ import annotations
 
 from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.findings import Finding
+
+
+def _training_is_a_game(finding: Finding) -> bool:
+    """Whether the training loss does not say if anything is learned."""
+    return finding.evidence.get("learns", False) is None
+
 
 CAUSE = Cause(
     title="The weights that are evaluated are not those meant to be used",
@@ -23,9 +30,22 @@ CAUSE = Cause(
         Evidence(
             "metric-never-moves",
             STRONG,
+            "no answer ever changes, whatever is trained",
+            when=_training_is_a_game,
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            STRONG,
+            "training learns, and what is evaluated knows nothing",
+            when=says("learns"),
+        ),
+        Evidence(
+            "metric-never-moves",
+            STRONG,
             "no answer ever changes while training learns",
             when=says("learns"),
         ),
+        Evidence("weights-read-and-dropped", DECISIVE, "the weights to measure never reach the network"),
         Evidence("frozen-copy-evaluated", DECISIVE, "the evaluation runs a copy from before training"),
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),
         Evidence(

@@ -75,8 +75,9 @@ TOGETHER = re.compile(
     r"align|attract|agree|consisten|distil|(?<![a-z])pos(?![a-z])|positive|pull", re.IGNORECASE
 )
 # A likelihood of something that is not data: what was said or done is judged by something else.
+_BEGINS = r"(?:(?<![a-z])|(?-i:(?<=[a-z])(?=[A-Z])))"  # an action, and no fraction; a ratio, and no iteration
 JUDGED = re.compile(
-    r"entrop|policy|reward|advant|action|actor|unlikel|reject|ratio|\bq_|critic", re.IGNORECASE
+    rf"entrop|policy|reward|advant|unlikel|reject|critic|\bq_|{_BEGINS}(?:action|actor|ratio)", re.IGNORECASE
 )
 # Terms where even an image likeness is lowered on purpose.
 ATTACK = re.compile(

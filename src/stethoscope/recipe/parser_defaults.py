@@ -5,7 +5,8 @@ flags.DEFINE_float("lr", 3e-4, "peak")                     def main(lr: float = 
 @dataclass class TrainArgs: lr: float = 3e-4               learning_rate = 6e-4  # and exec(configurator)
 
 A script without a parser is set by the constants at its head, and by a class of them: `LR = 3e-4`,
-`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`.
+`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`. Numbers that are written into the arguments of a framework's
+trainer are its settings, too: `TrainingArguments(learning_rate=3e-4)`, `L.Trainer(max_epochs=20)`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _OF_CLASSES = frozenset(
 _COMMANDS = frozenset({"command", "callback", "main"})
 _STARTS_A_FUNCTION = re.compile(r"\b(?:tyro\.cli|Fire|typer\.run|jsonargparse\.CLI|auto_cli)\(\s*(\w+)")
 _TRAINER = re.compile(r"\bTrainer\(")
+_ARGUMENTS = re.compile(r"(?:TrainingArguments|(?:SFT|DPO|GRPO|KTO|ORPO|PPO|Reward)Config)$")
+_OF_LIGHTNING = re.compile(r"^\s*(?:import|from)\s+(?:pytorch_)?lightning\b", re.MULTILINE)
 _DECLARATION = re.compile(r"add_argument\(|DEFINE_\w+\(|\boption\(|Option\(|ArgumentParser\(|\bcli\(")
 _IN_DECLARATIONS = ("add_argument(", "DEFINE_", "ption(", "ArgumentParser(", "cli(")
 _HOLDS_SETTINGS = re.compile(
@@ -159,6 +162,7 @@ def _options(source: Source) -> Iterator[Option]:
         yield from _constants(source, spans)
     elif _trains(source.text) and not _declares(source):
         yield from _written_in(source, names)
+    yield from _given_to_a_trainer(source, names, spans)
 
 
 def _as_options(node: Node | None) -> Iterator[Option]:
@@ -289,6 +293,28 @@ def _written_in(source: Source, names: Names) -> Iterator[Option]:
         given = re.search(rf"\b{name}\(\s*[^\s)]", source.text.replace(f"class {name}(", ""))
         if _HOLDS_SETTINGS.search(name) and given is None and name not in names.held:
             yield from _as_options(node)
+
+
+def _given_to_a_trainer(source: Source, names: Names, spans: Spans) -> Iterator[Option]:
+    """What is written into the only call that sets a framework's trainer."""
+    if (
+        "TrainingArguments" not in source.text
+        and "Config(" not in source.text
+        and "Trainer(" not in source.text
+    ):
+        return
+    is_lightning = bool(_OF_LIGHTNING.search(source.text))
+    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+    sets = [call for call in calls if _sets_a_trainer(called_name(call.func), is_lightning)]
+    for keyword in sets[0].keywords if len(sets) == 1 else ():
+        if keyword.arg:
+            written = settings_of(evaluate(keyword.value, names, spans), (keyword.arg,))
+            yield from (Option(setting) for setting in written if setting.known)
+
+
+def _sets_a_trainer(called: str, is_lightning: bool) -> bool:
+    last = called.rpartition(".")[2]
+    return bool(_ARGUMENTS.search(last)) or (is_lightning and last == "Trainer")
 
 
 @lru_cache(maxsize=4)

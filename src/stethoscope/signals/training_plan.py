@@ -6,12 +6,14 @@ is derived; what neither tells is unknown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stethoscope.program.index import index
+from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.settings.training_amounts import (
     NONE,
@@ -29,6 +31,10 @@ from stethoscope.signals.missing import Missing
 
 FEWEST_POINTS = 3  # of a series before its cadence or its highest value says something
 
+ADAPTIVE = re.compile(
+    r"ada[mgdfb]|adan|lion|rmsprop|lamb|sophia|muon|yogi|prodigy|novograd|soap", re.IGNORECASE
+)
+_CALLED = re.compile(r"\b([A-Z]\w+)\(")
 LOG, CODE, DERIVED = "log", "code", "derived"
 
 
@@ -102,7 +108,8 @@ class TrainingPlan:
 
     `window` is the number of batches of an update, None where it is not known, and `window_is_coded` says
     that the loop was seen to have it. `schedule_per_update` says that the schedule counts updates. `batches`
-    are those of all epochs, None where their number is not known.
+    are those of all epochs, None where their number is not known. `made` are the kinds of optimizers that the
+    source makes anywhere.
     """
 
     entries: Mapping[str, Entry]
@@ -112,6 +119,7 @@ class TrainingPlan:
     schedule_per_update: bool
     trainings: tuple[CodedTraining, ...] = ()
     batches: float | None = None
+    made: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())
@@ -128,6 +136,15 @@ class TrainingPlan:
     def processes(self) -> float | None:
         """How many processes train, 1 where nothing speaks of several; None where the settings disagree."""
         return _processes(self["processes"])
+
+    @property
+    def is_adaptive(self) -> bool | None:
+        """Whether the optimizer divides by the size of gradients, as Adam does; None where it is unknown."""
+        entry = self["optimizer"]
+        kinds = [str(one.amount.value) for one in entry.asked]
+        kinds += [str(one.amount.value) for one in entry.in_effect]
+        found = {ADAPTIVE.search(kind) is not None for kind in kinds or self.made}
+        return found.pop() if len(found) == 1 else None
 
     @property
     def unmet_accumulation(self) -> Asked | None:
@@ -173,7 +190,9 @@ def measure(run: Run) -> TrainingPlan | Missing:
         for name, entry in entries.items()
     }
     per_update = bool(trainings) and all(one.schedule_per_update for one in trainings)
-    return TrainingPlan(joined, extent, window, is_coded, per_update, trainings, _batches(run, entries))
+    return TrainingPlan(
+        joined, extent, window, is_coded, per_update, trainings, _batches(run, entries), _made(run)
+    )
 
 
 def _with_defaults(run: Run) -> Recipe:
@@ -196,6 +215,12 @@ def _trainings(run: Run) -> tuple[CodedTraining, ...]:
     if run.program is None or not run.program.sources or not run.is_followed:
         return ()
     return coded_trainings(index(run.program), settings_tree(run.recipe))
+
+
+def _made(run: Run) -> frozenset[str]:
+    """The kinds of optimizers that the source makes, whether or not a loop was seen to use them."""
+    called = (name for source in run.program or () for name in _CALLED.findall(source.text))
+    return frozenset(name for name in called if name in OPTIMIZER_CLASSES)
 
 
 def _window(

@@ -3,7 +3,8 @@
 ## What it checks
 Statements that mix arrays, lists or tables: `random.shuffle(x)`, `x = x[torch.randperm(n)]`, `df =
 df.sample(frac=1)`. Where an input and the target of the same name (`x_train` and `y_train`, `self.images`
-and `self.labels`) are mixed by two draws, and no generator is seeded anew between them, it is reported.
+and `self.labels`) are mixed by two draws, and no generator is seeded anew between them, it is reported. So is
+a loop that picks the one by a drawn order and takes the other as it lies.
 
 ## Why it matters
 Every input then has the label of another one. The loss falls to what a guess costs and stays there, on
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.data.parted_pairs import mixed_apart
+from stethoscope.program.data.parted_pairs import mixed_apart, picked_apart
 from stethoscope.program.index import index
 from stethoscope.signals.sources import Sources
 
@@ -31,10 +32,18 @@ RULE = Rule(code="DAT201", since="0.3", severity=Severity.CRITICAL, subject=Subj
 
 def examine(sources: Sources) -> Iterator[Finding]:
     """Report each pair that is mixed by two draws."""
-    for pair in mixed_apart(index(sources.program)):
+    known = index(sources.program)
+    for pair in mixed_apart(known):
         first, second = pair.names
         yield Finding(
             (pair.first.where, pair.second.where),
             f"`{first}` and `{second}` belong together and are put into two different random orders",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )
+    for pair in picked_apart(known):
+        first, second = pair.names
+        yield Finding(
+            (pair.second.where, pair.first.where),
+            f"`{first}` is picked by a drawn order, and `{second}`, which belongs to it, is taken as it lies",
             evidence={"first": pair.first.text, "second": pair.second.text},
         )

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.data.input_scales import fed_apart, scale_and_shift
+from stethoscope.program.data.input_scales import FedApart, fed_apart, fed_apart_in_steps, scale_and_shift
+from stethoscope.program.evaluation.step_pairs import step_pairs
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="DAT200", since="0.3", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -31,15 +32,25 @@ RULE = Rule(code="DAT200", since="0.3", severity=Severity.WARNING, subject=Subje
 
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report each evaluation whose network is fed in another range."""
+    seen: set[object] = set()
+    for apart in _all(evaluations):
+        if apart.evaluation.node in seen:
+            continue
+        seen.add(apart.evaluation.node)
+        steps = (apart.step.where,) if apart.step is not None else ()
+        yield Finding(
+            tuple(dict.fromkeys((*steps, apart.evaluation.where, apart.training.where))),
+            f"training feeds its network {_spoken(apart.trained)} of what is read,"
+            f" and this evaluation {_spoken(apart.judged)}",
+            evidence={"training": _spoken(apart.trained), "evaluation": _spoken(apart.judged)},
+        )
+
+
+def _all(evaluations: Evaluations) -> Iterator[FedApart]:
     for walk in evaluations.walks:
-        for apart in fed_apart(walk):
-            steps = (apart.step.where,) if apart.step is not None else ()
-            yield Finding(
-                tuple(dict.fromkeys((*steps, apart.evaluation.where, apart.training.where))),
-                f"training feeds its network {_spoken(apart.trained)} of what is read,"
-                f" and this evaluation {_spoken(apart.judged)}",
-                evidence={"training": _spoken(apart.trained), "evaluation": _spoken(apart.judged)},
-            )
+        yield from fed_apart(walk)
+    for pair in step_pairs(evaluations.index, evaluations.settings):
+        yield from fed_apart_in_steps(pair.run, pair.trained, pair.judged)
 
 
 def _spoken(outcome: tuple[float, float]) -> str:

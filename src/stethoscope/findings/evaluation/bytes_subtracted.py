@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation.validation_hooks import validation_walks
 from stethoscope.program.evaluation.wrapping_bytes import wrapping_differences
 from stethoscope.program.walk.values import Site
 from stethoscope.signals.evaluations import Evaluations
@@ -32,7 +33,7 @@ RULE = Rule(code="EVA202", since="0.3", severity=Severity.WARNING, subject=Subje
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report each difference of bytes once."""
     seen: set[object] = set()
-    for walk in evaluations.walks:
+    for walk in (*evaluations.walks, *validation_walks(evaluations.index, evaluations.settings)):
         for difference, led_here in wrapping_differences(walk):
             if difference.node in seen:
                 continue

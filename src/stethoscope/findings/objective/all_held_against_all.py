@@ -36,5 +36,5 @@ def examine(sources: Sources) -> Iterator[Finding]:
         yield Finding(
             sides.site.where,
             f"`{sides.row}` is a row and `{sides.column}` a column: each is held against all of the other",
-            evidence={"row": sides.row, "column": sides.column},
+            evidence={"row": sides.row, "column": sides.column, "measured": sides.is_measured},
         )

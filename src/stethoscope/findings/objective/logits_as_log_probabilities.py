@@ -1,8 +1,9 @@
 """A loss on log-probabilities gets logits.
 
 ## What it checks
-The prediction that reaches `nll_loss` or `NLLLoss` in training, followed back through functions, networks and
-chains of layers: whether it comes from a layer whose outputs may be any number, with no `log_softmax` behind.
+The prediction that reaches `nll_loss` or `ctc_loss` in training, followed back through functions, networks
+and chains of layers: whether it comes from a layer whose outputs may be any number, with no `log_softmax`
+behind.
 
 ## Why it matters
 The loss is then the negative of one output. It has no floor: the largest gain is to raise all of them for
@@ -29,13 +30,14 @@ from stethoscope.signals.loss_calls import LossCalls
 
 RULE = Rule(code="OBJ215", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
+UNBOUNDED = frozenset({"nll_loss", "NLLLoss", "ctc_loss", "CTCLoss"})
 INSTEAD = {"nll_loss": "cross_entropy", "NLLLoss": "CrossEntropyLoss"}
 
 
 def examine(losses: LossCalls) -> Iterator[Finding]:
     """Report each negative log-likelihood of plain outputs."""
     for call in losses:
-        if call.loss in INSTEAD and call.activation == "" and call.activated_at is not None:
+        if call.loss in UNBOUNDED and call.activation == "" and call.activated_at is not None:
             yield Finding(
                 where=(call.site.where, call.activated_at.where),
                 message=f"{call.loss} gets the outputs of a layer as they are, and expects log-probabilities",

@@ -2,8 +2,9 @@
 
 ## What it checks
 Networks that get the level of the noise beside their input: whether they cast a level that is drawn between
-zero and one to a whole number, and whether training tells them one minus the level while an evaluation with
-the same corruption tells them the level itself.
+zero and one to a whole number, whether training tells them one minus the level while an evaluation with
+the same corruption tells them the level itself, and whether they are told zeros, or the level of the first
+sample, where the corruption uses a level of each.
 
 ## Why it matters
 Every level below one is zero as a whole number: the network cannot know how much noise to take out, and
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.objective.told_levels import cut_levels, turned_levels
+from stethoscope.program.objective.told_levels import blank_levels, cut_levels, turned_levels
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="OBJ140", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -44,4 +45,10 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             (turned.source.where(turned.told), source.where(node)),
             f"the network is told 1 - {turned.level} here, and the level itself elsewhere",
             evidence={"level": turned.level, "kind": "turned"},
+        )
+    for blank in blank_levels(evaluations.index):
+        yield Finding(
+            (blank.source.where(blank.told), blank.source.where(blank.used)),
+            f"the network is told the same for every sample, and the corruption uses `{blank.level}` of each",
+            evidence={"level": blank.level, "kind": "blank"},
         )

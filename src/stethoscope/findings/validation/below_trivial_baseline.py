@@ -7,8 +7,8 @@ guessing, where the settings or the first loss give the number of classes or tok
 vocabulary; what every constant answer scores by definition (an R2, a correlation or a kappa of 0, an area of
 one half under the ROC curve); for a masked diffusion the loss of uniform guesses at the difficulty of each
 step; and, weakly, for super-resolution, the PSNR that plain interpolation reaches on natural images (23 dB
-and more at twice the size) and that a single flat colour reaches (18 dB at most). Where none is known,
-nothing was compared, and the rule counts as not examined.
+and more at twice the size) and that a single flat colour reaches (18 dB at most; 10 dB for any pictures).
+Where none is known, nothing was compared, and the rule counts as not examined.
 
 ## Why it matters
 It decides where to look. A model that cannot beat doing nothing does not suffer from its schedule: the
@@ -52,6 +52,11 @@ NEAR_CHANCE = 0.02
 STARTS_LIKE_GUESSING = 0.3  # a cross-entropy begins within this share of ln C
 ACCURACY_MARGIN = 1.3  # times chance
 LEAST_LOSSES = 5
+LEARNED = 0.5  # of its first value: a training loss below has learned something
+STILL_FALLS = 0.9  # of its level after an eighth of the run
+VANISHED = 1e-6  # of the first losses: what is minimised is no longer the error
+SURER = 0.8  # the strength where the training loss says which side is to blame
+GREY_DB = 10.0  # a flat grey scores 6 at least, whatever the pictures are, and mostly more than this
 MANY_EVALUATIONS = 8  # at guessing, where the number of classes is only inferred
 MOST_CERTAIN, LEAST_CERTAIN = 0.65, 7.0  # the cross-entropies of guessing among 2 to 1,000 classes
 FAR_ABOVE_CHANCE = 3.0  # a loss above this is on another scale than the formula
@@ -94,10 +99,26 @@ def examine(
     ):
         made = True
         if compared.lost is not None:
-            yield compared.lost
+            yield _beside_training(compared.lost, loss)
             return
     if not made:
         raise InsufficientData("nothing tells what a model that learned nothing would score", LOG_THIS)
+
+
+def _beside_training(lost: Finding, loss: TrainLoss | None) -> Finding:
+    """The finding, with whether the training data are learned: that parts a yardstick from a network."""
+    values = loss.series.finite().values if loss is not None and loss.measures_progress else np.empty(0)
+    if len(values) < LEAST_LOSSES:
+        return lost
+    if float(np.abs(values[-LEAST_LOSSES:]).max()) < VANISHED * float(np.abs(values[:LEAST_LOSSES]).max()):
+        return replace(lost, evidence={**lost.evidence, "loss_vanishes": True}, strength=SURER)
+    if float(values.min()) < 0.0:
+        return lost
+    early, last = values[: max(2, len(values) // 4)], float(np.median(values[-max(1, len(values) // 10) :]))
+    # A loss that comes down from a first leap and stays has learned nothing but the mean.
+    settled = float(np.median(early[len(early) // 2 :]))
+    learns = last < LEARNED * float(values[0]) and last < STILL_FALLS * settled
+    return replace(lost, evidence={**lost.evidence, "learns": learns}, strength=max(lost.strength, SURER))
 
 
 def _of_scores(
@@ -182,9 +203,13 @@ def _later(metric: Metric) -> Metric:
 
 
 def _psnr(metric: Metric, baseline: Baseline) -> Compared | None:
-    if "psnr" not in words(metric.series.name) or baseline.enlargement is None:
+    if "psnr" not in words(metric.series.name) or len(metric.series) < LEAST_EVALUATIONS:
         return None
     best = _best(metric)
+    if best < GREY_DB:
+        return Compared(_finding(metric.series, best, GREY_DB, "what flat grey scores", "flat colour", 0.6))
+    if baseline.enlargement is None:
+        return None
     usual = INTERPOLATION_DB.get(int(str(baseline.enlargement.value)), 0.0)
     if best < FLAT_COLOUR_DB:
         text = "what one flat colour can reach"

@@ -7,7 +7,8 @@ while the training loss falls to a third or less.
 ## Why it matters
 An untrained network knows nothing of either set. Where training improves one of them and the other stays
 worse than that, what is measured has little in common with what is learned: it comes from elsewhere, is
-scaled differently, or the training data are so few that nothing general can be learned from them.
+scaled differently, or the training data are so few that nothing general can be learned from them. Where far
+fewer answers are right than guesses would be, what is learned holds, and the answers are numbered otherwise.
 
 ## When it is harmless
 A validation loss in another unit (a sum, another weighting) still falls as the model learns. One that falls
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.validation import EVALUATE_MORE, LOG_THIS, Validation
 
 RULE = Rule(code="VAL140", since="0.2", severity=Severity.WARNING)
@@ -33,6 +34,9 @@ LEAST_EVALUATIONS = 4
 LEAST_POINTS = 8
 LEARNS = 1 / 3  # of the first training loss
 ABOVE = 1.2  # times the first training loss: the best validation loss
+SHARES = frozenset({"accuracy", "acc", "acc1", "top1"})
+LEAST_GUESSES = 0.05  # right by guessing: of fewer, few evaluations have any
+WORSE = 0.3  # of what guesses would be right
 GAINS = 0.8  # of its first value: a best value above this has gained little
 
 
@@ -54,6 +58,21 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
     yield Finding(
         (held.where(), train.where()),
         f"{held.name} never gets below {best:.4g}, while {train.name} falls from {begun:.4g} to {ended:.4g}",
-        {"best": best, "first": first, "train_first": begun, "train_last": ended},
+        {
+            "best": best,
+            "first": first,
+            "train_first": begun,
+            "train_last": ended,
+            "worse_than_guesses": _is_worse_than_guesses(validation, begun),
+        },
         onset=int(held.steps[0]),
     )
+
+
+def _is_worse_than_guesses(validation: Validation, untrained: float) -> bool:
+    """Whether far fewer answers are right than by guessing, which costs what the first steps cost."""
+    guesses = float(np.exp(-untrained))
+    shares = [metric.series.values for name, metric in validation.metrics.items() if words(name) & SHARES]
+    if guesses < LEAST_GUESSES or len(shares) != 1 or float(shares[0].max()) > 1.0:
+        return False
+    return float(np.median(shares[0][len(shares[0]) // 2 :])) < WORSE * guesses

@@ -23,7 +23,7 @@ MOST_STARTS = 6
 def fitted_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoader, ...]:
     """Every loader that a `fit` of the program trains on."""
     found: dict[int, TrainingLoader] = {}
-    for start in list(_starts(index))[:MOST_STARTS]:
+    for start in fit_starts(index):
         run = Execution(index, settings, TRACE_STEPS // 4, tracing=True)
         try:
             walk(run, start)
@@ -32,6 +32,11 @@ def fitted_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoader
         except (Exhausted, RecursionError):
             continue
     return tuple(found.values())
+
+
+def fit_starts(index: Index) -> tuple[Function | Module, ...]:
+    """Where walks to a `fit` begin."""
+    return tuple(_starts(index))[:MOST_STARTS]
 
 
 def _starts(index: Index) -> Iterator[Function | Module]:

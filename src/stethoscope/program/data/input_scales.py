@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stethoscope.program.data.batches import drawn, is_loader
 from stethoscope.program.data.ingredients import part_path
 from stethoscope.program.evaluation.evaluations import Walk
+from stethoscope.program.evaluation.transformed_ranges import range_after, transform_of
 from stethoscope.program.loop.moves import Kind
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Call
@@ -170,6 +171,10 @@ class _Way:
     def _of_part(self, value: Part, depth: int) -> list[Array] | None:
         base, keys = part_path(value)
         if is_loader(base) and keys[:1] == ("*",):
+            transform = transform_of(self.run, base, keys[1:])
+            if transform is not None and (ends := range_after(transform)) is not None:
+                self.origins.add((f"pictures between {ends[0]:.3g} and {ends[1]:.3g}",))
+                return [READ]
             made = list(drawn(self.run, value))
             return self._any_of(made, depth) if made else None
         if isinstance(base, Applied) and base.callee in {"zip", "enumerate"} and keys[:1] == ("*",):
@@ -256,6 +261,17 @@ def fed_apart(walk: Walk) -> Iterator[FedApart]:
         seen.add(id(call.site.node))
         try:
             yield from _apart(walk.trace.run, call, trained, known)
+        except (Exhausted, RecursionError):
+            continue
+
+
+def fed_apart_in_steps(run: Execution, trained: Sequence[Call], judged: Sequence[Call]) -> Iterator[FedApart]:
+    """The same of the steps that a framework calls: their runs of networks, on batches of their loaders."""
+    run.steps = max(run.steps, STEPS // 4)
+    known: dict[int, list[_Followed]] = {}
+    for call in judged:
+        try:
+            yield from _apart(run, call, trained, known)
         except (Exhausted, RecursionError):
             continue
 

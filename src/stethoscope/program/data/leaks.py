@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.index import External, Index, Module, dotted
+from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
 from stethoscope.program.syntax import all_nodes, bodies
@@ -27,6 +27,16 @@ SEEDING = frozenset({
     "manual_seed", "seed", "set_seed", "seed_everything", "set_random_seed", "fix_seed", "setup_seed",
 })
 # fmt: on
+TAKING_PARTS = (
+    "Subset",
+    "random_split",
+    "SubsetRandomSampler",
+    "indices",
+    "KFold",
+    "train_test_split",
+    "fold",
+)
+CHANGES = ("transform", "tf", "aug", "preprocess", "collate")
 PART = re.compile(r"^(?P<name>[\w-]+)(?:\[(?P<low>-?\d+%?)?:(?P<high>-?\d+%?)?\])?$")
 
 
@@ -51,6 +61,8 @@ def leaks(index: Index) -> Iterator[Leak]:
             yield from _same_split_twice(module.source, assigned)
             yield from _overlapping(module.source, assigned)
             yield from _overlapping_parts(index, module, assigned)
+            yield from _held_out_masks(module.source, body)
+        yield from _made_alike(index, module)
 
 
 def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
@@ -170,6 +182,103 @@ def _told(call: ast.Call) -> tuple[object, ...]:
     kept = (k for k in call.keywords if not any(word in (k.arg or "") for word in ("transform", "download")))
     named = sorted((str(keyword.arg), ast.dump(keyword.value)) for keyword in kept)
     return (ast.dump(call.func), tuple(map(ast.dump, call.args)), tuple(named))
+
+
+# --- by data sets that are made alike for both
+
+
+def _made_alike(index: Index, module: Module) -> Iterator[Leak]:
+    """`fit(net, Pairs("train"), Pairs("train"))`: what is held out is made as what is trained on.
+
+    Where anything takes parts of a data set by their places, the rest may be what is held out.
+    """
+    if any(word in module.source.text for word in TAKING_PARTS):
+        return
+    made = list(_data_by_role(index, module))
+    for role, held in made:
+        if not _is_held_out(role) or not _names_a_split(held):
+            continue
+        twins = (one for other, one in made if _is_training(other) and _told_data(one) == _told_data(held))
+        if (twin := next(twins, None)) is not None and twin is not held:
+            why = f"{role} is made as the training data are: `{ast.unparse(held)}`"
+            yield Leak(module.source, held, twin, why)
+
+
+def _data_by_role(index: Index, module: Module) -> Iterator[tuple[str, ast.Call]]:
+    """The data sets that are made in a file, by the names, methods and parameters that they are made for."""
+    for node in all_nodes(module.source.tree):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call() as value):
+                yield from ((_last(target), data) for data in _data_in(value))
+            case ast.FunctionDef(name="train_dataloader" | "val_dataloader" as name):
+                returned = (one.value for one in all_nodes(node) if isinstance(one, ast.Return))
+                calls = (one for one in returned if isinstance(one, ast.Call))
+                yield from (
+                    (name.removesuffix("_dataloader"), data) for one in calls for data in _data_in(one)
+                )
+            case ast.Call():
+                yield from _handed(index, module, node)
+
+
+def _data_in(call: ast.Call) -> Iterator[ast.Call]:
+    """The data set that is made in a line, or for the loader that is."""
+    if not bare_name(call).endswith("DataLoader"):
+        yield call
+        return
+    given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "dataset"), None)
+    if isinstance(given, ast.Call):
+        yield given
+
+
+def _handed(index: Index, module: Module, call: ast.Call) -> Iterator[tuple[str, ast.Call]]:
+    target = index.resolve(module, dotted(call.func) or "")
+    init = index.method(target, "__init__") if isinstance(target, Class) else target
+    parameters = init.parameters if isinstance(init, Function) else ()
+    placed = zip(parameters[1:] if isinstance(target, Class) else parameters, call.args, strict=False)
+    named = ((str(word.arg), word.value) for word in call.keywords if word.arg is not None)
+    for name, value in (*placed, *named):
+        if isinstance(value, ast.Call):
+            yield name, value
+
+
+def _names_a_split(call: ast.Call) -> bool:
+    """Whether a data set is told which part of the data it is."""
+    given = (*call.args, *(word.value for word in call.keywords))
+    texts = (one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    spoken = {word for text in texts for word in re.split(r"[^a-z]+", text.lower())}
+    return bool(spoken & (HELD_OUT | TRAINING | {"trainval"}))
+
+
+def _told_data(call: ast.Call) -> tuple[object, ...]:
+    """What a data set is made with, but for what is done to its samples."""
+    placed = [one for one in call.args if not any(word in ast.unparse(one).lower() for word in CHANGES)]
+    func, _, named = _told(call)
+    return (func, tuple(map(ast.dump, placed)), named)
+
+
+# --- by masks
+
+
+def _held_out_masks(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
+    """`loss = criterion(out[data.test_mask], ...)` and `loss.backward()`, as with the nodes of one graph."""
+    nodes = [one for statement in body for one in all_nodes(statement)]
+    learned = {
+        node.func.value.id
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "backward"
+        and isinstance(node.func.value, ast.Name)
+    }
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if name in learned:
+                masks = {_last(one) for one in all_nodes(value) if isinstance(one, ast.Name | ast.Attribute)}
+                spoken = {word for mask in masks if mask.endswith("mask") for word in words(mask)}
+                if spoken & HELD_OUT and not spoken & TRAINING:
+                    yield Leak(
+                        source, value, node, "the loss that is learned from is that of held-out samples"
+                    )
 
 
 # --- by slices

@@ -130,12 +130,82 @@ def _mixing(statement: ast.stmt, orders: dict[str, ast.Call]) -> Iterator[tuple[
 
 def _belong_together(one: str, other: str) -> bool:
     """`x_train` and `y_train`, `self.images` and `self.labels`: an input and a target called alike."""
+    plain = sorted(name.removeprefix("self.").lower() for name in (one, other))
+    if [name[:1] for name in plain] == ["x", "y"] and plain[0][1:] == plain[1][1:]:
+        return True  # Xtr and ytr
     first, second = ({*words(name.removeprefix("self."))} for name in (one, other))
     for left, right in ((first, second), (second, first)):
         ours, theirs = left & INPUT_WORDS, right & TARGET_WORDS
         if ours and theirs and left - ours == right - theirs and not left & TARGET_WORDS:
             return True
     return False
+
+
+# One in a drawn order, the other as it lies
+
+
+@remembered
+def picked_apart(index: Index) -> tuple[PartedPair, ...]:
+    """Inputs that a loop picks by a drawn order, and targets that it takes as they lie, or the reverse."""
+    found: list[PartedPair] = []
+    for module in index.modules.values():
+        if any(word in module.source.text for word in DRAWN_ORDERS):
+            for body in bodies(module.source.tree):
+                found.extend(_picked_in(module.source, body))
+    return tuple(found)
+
+
+def _picked_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]:
+    nodes = [
+        node for statement in body if not isinstance(statement, _DEFINED) for node in all_nodes(statement)
+    ]
+    orders = _orders(nodes)
+    if not orders:
+        return
+    for loop in (node for node in nodes if isinstance(node, ast.For)):
+        by_order, as_they_lie = _picks(loop, orders)
+        for name, node in by_order.items():
+            for other, there in as_they_lie.items():
+                is_either = other in by_order or name in as_they_lie
+                if not is_either and _belong_together(name, other):
+                    yield PartedPair(Site(source, node), Site(source, there), (name, other))
+                    return
+
+
+_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _orders(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names of drawn orders, and of parts of them: `idx = order[i : i + n]`."""
+    found: set[str] = set()
+    for _ in range(2):
+        for node in nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                    if (dotted(call.func) or "").rpartition(".")[2] in DRAWN_ORDERS:
+                        found.add(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id=base))):
+                    if base in found:
+                        found.add(name)
+    return found
+
+
+def _picks(loop: ast.For, orders: set[str]) -> tuple[dict[str, ast.AST], dict[str, ast.AST]]:
+    """What a loop picks by an order, and what it cuts out as it lies."""
+    by_order: dict[str, ast.AST] = {}
+    as_they_lie: dict[str, ast.AST] = {}
+    for node in all_nodes(loop):
+        if not isinstance(node, ast.Subscript) or dotted(node.value) is None:
+            continue
+        name = dotted(node.value) or ""
+        if name in orders:
+            continue
+        if isinstance(node.slice, ast.Slice):
+            is_part = node.slice.lower is not None and node.slice.upper is not None
+            as_they_lie.update({name: node} if is_part else {})
+        elif orders & {one.id for one in all_nodes(node.slice) if isinstance(one, ast.Name)}:
+            by_order[name] = node
+    return by_order, as_they_lie
 
 
 # Crops and turns

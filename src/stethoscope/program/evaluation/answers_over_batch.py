@@ -30,12 +30,62 @@ def answers_over_batch(index: Index) -> Iterator[OverBatch]:
         source = module.source
         if is_test(source) or not any(word in source.text for word in ("argmax", "max(", "topk")):
             continue
-        for loop in all_nodes(source.tree, ast.For):
-            for chosen, compared in _in_loop(loop):
+        loops = [node for node in all_nodes(source.tree, ast.For) if isinstance(node, ast.For)]
+        blocks: list[ast.For | ast.FunctionDef] = [*loops, *_steps(source.tree)]
+        for block in blocks:
+            for chosen, compared in _in_block(block):
                 yield OverBatch(Site(source, chosen), Site(source, compared))
+        for chosen, compared in _in_metrics(source.tree):
+            yield OverBatch(Site(source, chosen), Site(source, compared))
 
 
-def _in_loop(loop: ast.For) -> Iterator[tuple[ast.Call, ast.Compare]]:
+def _in_metrics(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.Compare]]:
+    """Comparisons in what a Hugging Face Trainer computes its metrics by: `p.predictions.argmax(0)`."""
+    given = {
+        word.value.id
+        for call in all_nodes(tree, ast.Call)
+        if isinstance(call, ast.Call)
+        for word in call.keywords
+        if word.arg == "compute_metrics" and isinstance(word.value, ast.Name)
+    }
+    for function in all_nodes(tree, ast.FunctionDef):
+        if not isinstance(function, ast.FunctionDef) or function.name not in given:
+            continue
+        nodes = list(all_nodes(function))
+        drawn, outputs = _metric_names(function, nodes)
+        for node in nodes:
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq):
+                call = _over_samples(_unmoved(node.left), drawn, outputs)
+                if call is not None:
+                    yield call, node
+
+
+def _metric_names(function: ast.FunctionDef, nodes: list[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names of labels and of predictions in a function that gets both as one thing."""
+    whole = {arg.arg for arg in function.args.args}
+    drawn, outputs = set(whole), {"predictions", "logits"}
+    for node in nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)])], value=ast.Name(id=name)
+            ) if name in whole:
+                outputs.add(first)
+                drawn.add(second)
+    return drawn, outputs
+
+
+def _steps(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """The methods that a framework calls with a batch."""
+    for node in all_nodes(tree, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef) and node.name.endswith("_step") and _batch_of(node):
+            yield node
+
+
+def _batch_of(step: ast.FunctionDef) -> set[str]:
+    return {arg.arg for arg in step.args.args[1:] if arg.arg in {"batch", "inputs", "data"}}
+
+
+def _in_block(loop: ast.For | ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.Compare]]:
     drawn = _drawn(loop)
     if len(drawn) < 2:
         return
@@ -58,9 +108,12 @@ def _in_loop(loop: ast.For) -> Iterator[tuple[ast.Call, ast.Compare]]:
                 yield call, node
 
 
-def _drawn(loop: ast.For) -> set[str]:
-    """The names that a loop draws its batch under, also where it is taken apart in its first lines."""
-    names = {node.id for node in all_nodes(loop.target) if isinstance(node, ast.Name)}
+def _drawn(loop: ast.For | ast.FunctionDef) -> set[str]:
+    """The names that a batch has in a loop or a step, also where it is taken apart in its first lines."""
+    if isinstance(loop, ast.FunctionDef):
+        names = _batch_of(loop)
+    else:
+        names = {node.id for node in all_nodes(loop.target) if isinstance(node, ast.Name)}
     for node in loop.body:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=name)) if name in names:
@@ -68,7 +121,9 @@ def _drawn(loop: ast.For) -> set[str]:
     return names
 
 
-def _choices(loop: ast.For, drawn: set[str], outputs: set[str]) -> Iterator[tuple[str, ast.Call]]:
+def _choices(
+    loop: ast.For | ast.FunctionDef, drawn: set[str], outputs: set[str]
+) -> Iterator[tuple[str, ast.Call]]:
     """The names that such answers are kept under: `pred = out.argmax(0)`, `_, pred = out.max(0)`."""
     for node in all_nodes(loop):
         match node:
@@ -104,7 +159,7 @@ def _over_samples(node: ast.expr, drawn: set[str], outputs: set[str]) -> ast.Cal
     if held is None or not is_first or bare_name(node) == "topk":
         return None
     held = _unmoved(held)
-    is_output = isinstance(held, ast.Name) and held.id in outputs
+    is_output = _named(held) in outputs
     return node if is_output or _is_output(held, drawn) else None
 
 
@@ -115,8 +170,13 @@ def _is_output(node: ast.expr, drawn: set[str]) -> bool:
         return False
     given = _unmoved(node.args[0])
     named = bare_name(node).lower()
-    is_network = any(word in named for word in ("net", "model", "forward", "classifier", "encoder"))
+    networks = ("net", "model", "forward", "classifier", "encoder")
+    is_network = named == "self" or any(word in named for word in networks)
     return is_network and isinstance(given, ast.Name) and given.id in drawn
+
+
+def _named(node: ast.expr) -> str:
+    return str(getattr(node, "id", getattr(node, "attr", "")))
 
 
 def _unmoved(node: ast.expr) -> ast.expr:

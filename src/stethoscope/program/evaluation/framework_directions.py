@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.evaluation.score_directions import direction, named_direction
-from stethoscope.program.index import Function, Index, Module, dotted
+from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.values import Site
@@ -21,6 +21,8 @@ from stethoscope.run.names import HIGHER, LOWER
 MONITORING = ("ModelCheckpoint", "EarlyStopping")
 LIGHTNING = ("lightning", "pytorch_lightning")
 MODES = {"max": HIGHER, "min": LOWER}
+_WRITTEN_MODES = ('"max"', '"min"', "'max'", "'min'")
+MONITORED = frozenset({"monitor", "metric", "key", "metric_name", "monitor_metric"})
 ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "TrainerConfig")
 _CLASS_KEYS = frozenset({"class_path", "_target_", "target", "type", "name"})
 
@@ -43,7 +45,7 @@ def told_directions(index: Index) -> tuple[ToldDirection, ...]:
     found: list[ToldDirection] = []
     for module in index.modules.values():
         text = module.source.text
-        if not any(word in text for word in (*MONITORING, *ARGUMENTS, "score_function")):
+        if not any(word in text for word in (*MONITORING, *ARGUMENTS, "score_function", *_WRITTEN_MODES)):
             continue
         for call in all_nodes(module.source.tree, ast.Call):
             found.extend(_told(index, module, call))
@@ -65,8 +67,32 @@ def _told(index: Index, module: Module, call: ast.Call) -> Iterator[ToldDirectio
             yield ToldDirection(site, monitor, kept, wanted, last, given.get("mode"))
     elif last.endswith(ARGUMENTS):
         yield from _of_trainer(index, module, site, given)
+    else:
+        yield from _of_own_class(index, module, site, call)
     if "score_function" in given:
         yield from _of_score(index, module, site, given["score_function"])
+
+
+def _of_own_class(index: Index, module: Module, site: Site, call: ast.Call) -> Iterator[ToldDirection]:
+    """A class of the program that is told what to monitor and in which mode: `KeepBest("val_acc", "min")`."""
+    written = (*call.args, *(word.value for word in call.keywords))
+    if not any(isinstance(one, ast.Constant) and one.value in ("min", "max") for one in written):
+        return
+    made = index.resolve(module, dotted(call.func) or "")
+    if not isinstance(made, Class):
+        return
+    begin = index.method(made, "__init__")
+    names = [name for name in begin.parameters if name not in {"self", "cls"}] if begin is not None else []
+    if "mode" not in names or not MONITORED.intersection(names):
+        return
+    given = dict(zip(names, call.args, strict=False)) | {
+        word.arg: word.value for word in call.keywords if word.arg
+    }
+    monitor = _text(index, module, next((given[name] for name in MONITORED if name in given), None))
+    kept = MODES.get(_text(index, module, given.get("mode")) or "")
+    wanted = named_direction(monitor) if monitor else None
+    if monitor and kept and wanted:
+        yield ToldDirection(site, monitor, kept, wanted, made.name, given.get("mode"))
 
 
 def _positional(call: ast.Call, last: str) -> ast.expr | None:

@@ -7,6 +7,7 @@ read from the formula of a PSNR of the repository, or from the argument that lib
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -46,6 +47,7 @@ LEAVING = frozenset({
 })
 # fmt: on
 Range = tuple[float, float]
+BYTES: Range = (0.0, 255.0)
 ENDING: dict[str, Range] = {"Sigmoid": (0.0, 1.0), "Tanh": (-1.0, 1.0)}
 
 
@@ -270,6 +272,8 @@ def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
     if value.maker is not None:
         return _of_made(value.maker)
     last = value.callee.removesuffix("()").rpartition(".")[2] or value.callee
+    if _is_of_bytes(value, last):
+        return BYTES
     if last in {"clamp", "clip", "clamp_", "clip_"}:
         return _bounds(value)
     if last in {"sigmoid", "Sigmoid"}:
@@ -282,6 +286,15 @@ def _of_operation(run: Execution, value: Applied, depth: int) -> Range | None:
     if operation in {"*", "/", "+", "-"} and len(value.args) == 2:
         return _scaled(run, operation, value.args[0], value.args[1], depth)
     return None
+
+
+def _is_of_bytes(value: Applied, last: str) -> bool:
+    """Whether pictures are read as bytes: by OpenCV without flags for other depths, or by Pillow's modes."""
+    if last == "imread":
+        flags = value.site.text.partition(",")[2]
+        return value.callee == "cv2.imread" and not re.search(r"UNCHANGED|ANYDEPTH|-1|LOAD_GDAL", flags)
+    mode = value.args[1] if last == "convert" and len(value.args) == 2 else None
+    return isinstance(mode, Constant) and mode.value in {"RGB", "L"}
 
 
 def _is_stretched(run: Execution, left: Value, right: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stethoscope.program.data.hook_batches import batch_given
 from stethoscope.program.evaluation.evaluations import Walk
 from stethoscope.program.index import Index
 from stethoscope.program.loop.moves import moves
@@ -17,7 +18,7 @@ HOOKS = ("validation_step", "test_step")
 
 @remembered
 def validation_walks(index: Index, settings: SettingsTree) -> tuple[Walk, ...]:
-    """The walks of the steps of evaluation of Lightning modules, their batches not known."""
+    """The walks of the steps of evaluation of Lightning modules, on batches of their loaders."""
     found: list[Walk] = []
     left = budget(index, HOOK_STEPS)
     for cls in index.classes:
@@ -29,7 +30,8 @@ def validation_walks(index: Index, settings: SettingsTree) -> tuple[Walk, ...]:
             run = Execution(index, settings, min(TRACE_STEPS, left), tracing=True)
             complete = True
             try:
-                run.enter(method, made_for_hooks(run, cls))
+                module = made_for_hooks(run, cls)
+                run.enter(method, module, batch_given(run, module, method))
             except (Exhausted, RecursionError):
                 complete = False
             left -= min(TRACE_STEPS, left) - max(run.steps, 0)

@@ -28,19 +28,23 @@ def wrapping_differences(walk: Walk) -> Iterator[tuple[Site, Site]]:
     run.steps = max(run.steps, STEPS // 4)
     for event in walk.trace.events:
         try:
-            value = _computed(run, event)
-            yield from ((site, event.site) for site in _wrapping(run, value)) if value is not None else ()
+            for value in _computed(run, event):
+                yield from ((site, event.site) for site in _wrapping(run, value))
         except (Exhausted, RecursionError):
             continue
 
 
-def _computed(run: Execution, event: Event) -> Value | None:
+def _computed(run: Execution, event: Event) -> Iterator[Value]:
     """What a call that is given bytes makes, or a line that subtracts."""
+    given: tuple[Value | None, ...] = ()
     if isinstance(event, Call) and isinstance(event.callee, FunctionValue):
-        is_given = any(_are_bytes(run, arg, DEPTH) for arg in event.args)
-        return Delayed(event.callee, event.args, event.keywords, event.site) if is_given else None
-    value = event.value if isinstance(event, Assignment) else None
-    return value if isinstance(value, Applied) and "-" in value.site.text else None
+        if any(_are_bytes(run, arg, DEPTH) for arg in event.args):
+            yield Delayed(event.callee, event.args, event.keywords, event.site)
+    elif isinstance(event, Call):
+        given = event.args
+    elif isinstance(event, Assignment):
+        given = (event.value,)
+    yield from (value for value in given if isinstance(value, Applied) and "-" in value.site.text)
 
 
 def _wrapping(run: Execution, value: Value) -> Iterator[Site]:

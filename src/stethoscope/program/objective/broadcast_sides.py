@@ -28,6 +28,11 @@ PAIRWISE = frozenset({
     "matrix", "mmd", "risk", "concordance", "contrastive", "cdist", "outer", "attention", "relative", "grid",
 })  # fmt: skip
 
+MEASURING = frozenset({
+    "evaluate", "evaluation", "eval", "validate", "validation", "valid", "val", "test", "metric", "metrics",
+    "score", "rmse", "mae", "r2", "accuracy",
+})  # fmt: skip
+
 
 class Shape(StrEnum):
     """(n,) or (n, 1)."""
@@ -38,11 +43,12 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BroadcastSides:
-    """A comparison of a row with a column."""
+    """A comparison of a row with a column; `is_measured` where it is for a score and not for a loss."""
 
     site: Site
     row: str
     column: str
+    is_measured: bool = False
 
 
 @remembered
@@ -51,6 +57,7 @@ def broadcast_sides(index: Index) -> tuple[BroadcastSides, ...]:
     found: dict[ast.AST, BroadcastSides] = {}
     for module in index.modules.values():
         criteria = frozenset(_criteria(module.source.tree))
+        measured = [*_measuring_lines(module.source.tree)]
         for body in bodies(module.source.tree):
             own = list(_own(body))
             known = _given_once(own)
@@ -59,8 +66,24 @@ def broadcast_sides(index: Index) -> tuple[BroadcastSides, ...]:
                     shapes = {_shape(left, known, DEPTH): left, _shape(right, known, DEPTH): right}
                     if {Shape.ROW, Shape.COLUMN} <= shapes.keys() and not _is_pairwise(node):
                         row, column = ast.unparse(shapes[Shape.ROW]), ast.unparse(shapes[Shape.COLUMN])
-                        found[node] = BroadcastSides(Site(module.source, node), row, column)
+                        line = getattr(node, "lineno", 0)
+                        is_measured = any(first <= line <= last for first, last in measured)
+                        found[node] = BroadcastSides(Site(module.source, node), row, column, is_measured)
     return tuple(found.values())
+
+
+def _measuring_lines(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """The lines of functions that evaluate by their name, and of blocks without gradients."""
+    for node in all_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_measuring = bool(MEASURING & set(words(node.name)))
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            entered = " ".join(ast.unparse(item.context_expr) for item in node.items)
+            is_measuring = "no_grad" in entered or "inference_mode" in entered
+        else:
+            continue
+        if is_measuring:
+            yield node.lineno, node.end_lineno or node.lineno
 
 
 def _own(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
@@ -116,8 +139,18 @@ def _difference(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
         is_of_two = _names(node.left) != _names(node.right)
-        if is_of_two and _is_taken_out(node.left) and _is_taken_out(node.right):
+        are_taken_out = _is_taken_out(node.left) and _is_taken_out(node.right)
+        is_squeezed = _is_squeezed_answer(node.left) or _is_squeezed_answer(node.right)
+        if is_of_two and (are_taken_out or is_squeezed):
             yield node.left, node.right
+
+
+def _is_squeezed_answer(node: ast.expr) -> bool:
+    """`net(x).squeeze(1)`: an answer that was made a row by hand is meant to meet one target each."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call(), attr="squeeze")):
+            return True
+    return False
 
 
 def _is_taken_out(node: ast.expr) -> bool:

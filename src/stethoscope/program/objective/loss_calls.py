@@ -34,6 +34,8 @@ EXPECTED: Mapping[str, tuple[str, str]] = {
     "sigmoid_focal_loss": (LOGITS, "sigmoid"),
     "nll_loss": (LOG_PROBABILITIES, "log_softmax"),
     "NLLLoss": (LOG_PROBABILITIES, "log_softmax"),
+    "ctc_loss": (LOG_PROBABILITIES, "log_softmax"),
+    "CTCLoss": (LOG_PROBABILITIES, "log_softmax"),
     "kl_div": (LOG_PROBABILITIES, "log_softmax"),
     "KLDivLoss": (LOG_PROBABILITIES, "log_softmax"),
     "SoftTargetCrossEntropy": (LOGITS, "softmax"),

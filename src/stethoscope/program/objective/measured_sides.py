@@ -41,6 +41,7 @@ PICKING = frozenset({
     "masked_select", "index_select", "take_along_dim", "expand", "values", "clamp_min", "to", "topk",
     "fill_diagonal_", "logsumexp", "sort", "triu", "tril",
 })
+SIZING = frozenset({"pow", "square", "abs", "norm"})
 # fmt: on
 NUMBERED = re.compile(r"\d+$")
 
@@ -91,7 +92,7 @@ class Measures:
         """Whether an expression is of the pair or of the others, by its name or as a diagonal."""
         match node:
             case ast.Name(id=name):
-                named = role_named(name)
+                named = role_named(name) or self._role_of_letter(name)
                 value = self.definition(name)
                 return named or (self.role(value, depth - 1) if value is not None and depth else 0)
             case ast.Attribute(attr=attr):
@@ -101,12 +102,24 @@ class Measures:
             case ast.Call(func=ast.Attribute(value=base, attr=attr)):
                 if attr in {"diagonal", "diag"}:
                     return POSITIVE
-                if attr in PICKING and not self.is_module(base):
+                if attr in SIZING and isinstance(base, ast.BinOp) and isinstance(base.op, ast.Sub) and depth:
+                    return self._role_of_difference(base, depth - 1)
+                if attr in PICKING | SIZING and not self.is_module(base):
                     return self.role(base, depth - 1) if depth else 0
                 return self._role_of_arguments(node)
             case ast.Call():
                 return self._role_of_arguments(node)
         return 0
+
+    def _role_of_letter(self, name: str) -> int:
+        """`p` and `n` of a function of `a`, `p` and `n`."""
+        is_triplet = {"a", "p", "n"} <= set(self.function.parameters)
+        return {"p": POSITIVE, "n": NEGATIVE}.get(name, 0) if is_triplet else 0
+
+    def _role_of_difference(self, node: ast.BinOp, depth: int) -> int:
+        """`(anchor - negative).pow(2)` is of the side that has a role."""
+        roles = {self.role(side, depth) for side in (node.left, node.right)} - {0}
+        return roles.pop() if len(roles) == 1 else 0
 
     def _role_of_arguments(self, call: ast.Call) -> int:
         """`distance(anchor, negative)` is of what it is given."""
@@ -134,7 +147,7 @@ class Measures:
             case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=right):
                 return -self.measure(right, depth - 1)
             case ast.BinOp(op=ast.MatMult()):
-                return 1
+                return _sign(node)
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub(), right=right):
                 sides = {self.measure(side, depth - 1) for side in (left, right)} - {0}
                 return sides.pop() if len(sides) == 1 and isinstance(node.op, ast.Mult | ast.Div) else 0
@@ -174,6 +187,16 @@ def _named(name: str) -> int:
     parts = set(words(name))
     like, unlike = bool(parts & LIKE), bool(parts & UNLIKE)
     return like - unlike
+
+
+def _sign(node: ast.expr) -> int:
+    """The sign that is written in front of a product, or of a factor in it."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult() | ast.MatMult() | ast.Div(), right=right):
+            return _sign(left) * _sign(right)
+        case ast.UnaryOp(op=ast.USub()):
+            return -1
+    return 1
 
 
 def _is_square(node: ast.expr) -> bool:

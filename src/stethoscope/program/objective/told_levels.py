@@ -2,7 +2,8 @@
 
 A level that lies between zero and one and is cast to a whole number is zero. A level that one function
 hands to the corruption and to the network, and another hands to the network as what is left of one, means
-two things.
+two things. Zeros in the place of the level that was drawn say nothing, and neither does the level of the
+first sample to all others.
 """
 
 from __future__ import annotations
@@ -52,6 +53,16 @@ class TurnedLevel:
     source: Source
     told: ast.AST
     elsewhere: tuple[Source, ast.AST]
+    level: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlankLevel:
+    """A network that is told the same for every sample, and the corruption that uses a level of each."""
+
+    source: Source
+    told: ast.AST
+    used: ast.AST
     level: str
 
 
@@ -211,3 +222,89 @@ def _made_of(function: Function, level: str) -> set[str]:
                 if is_table and any(isinstance(one, ast.Name) and one.id == level for one in args):
                     found.add(name)
     return found
+
+
+# --- nothing told
+
+
+BLANK = frozenset({"zeros", "zeros_like", "ones", "ones_like"})
+FULL = frozenset({"full", "full_like", "tensor"})
+
+
+def blank_levels(index: Index) -> Iterator[BlankLevel]:
+    """Networks that are told one number in the place of the level that their input was corrupted with."""
+    for function in index.functions:
+        if is_test(function.source):
+            continue
+        uses = dict(_level_uses(function))
+        for call in own_nodes(function.node, ast.Call) if uses else ():
+            if not NETWORKS & set(words(bare_name(call))):
+                continue
+            given = [*call.args[1:], *(word.value for word in call.keywords)]
+            blank = next((one for one in given if _is_blank(function, one, set(uses))), None)
+            others = [one for one in given if one is not blank]
+            is_told = any(_tells(function, one, set(uses)) for one in others)
+            if blank is not None and not is_told and call.args:
+                level = next(iter(uses))
+                yield BlankLevel(function.source, blank, uses[level], level)
+
+
+def _level_uses(function: Function) -> Iterator[tuple[str, ast.AST]]:
+    """The levels that a function corrupts with: handed to what adds noise, or looked up in a table."""
+    for node in own_nodes(function.node):
+        match node:
+            case ast.Call() if CORRUPTING & {bare_name(node), *words(bare_name(node))}:
+                given = (*node.args[1:], *(word.value for word in node.keywords))
+                names = [one.id for one in given if isinstance(one, ast.Name)]
+                yield from ((name, node) for name in names if LEVELS & _named(name))
+            case ast.Subscript(value=table, slice=ast.Name(id=name)) if LEVELS & _named(name):
+                if {"alpha", "alphas", "sqrt", "sigmas", "beta", "betas", "bar"} & set(
+                    words(ast.unparse(table))
+                ):
+                    yield name, node
+
+
+def _is_blank(function: Function, node: ast.expr, levels: set[str]) -> bool:
+    """`zeros_like(t)`, `full((n,), 0)`, `t * 0`, `t[0].expand(n)`, or a name that is given one of these."""
+    match node:
+        case ast.Call() if bare_name(node) in BLANK:
+            return True
+        case ast.Call(args=args) if bare_name(node) in FULL and args:
+            return not any(isinstance(one, ast.Name | ast.Attribute) for one in all_nodes(args[-1]))
+        case ast.Call(
+            func=ast.Attribute(value=inner, attr="expand" | "repeat" | "expand_as" | "long" | "to")
+        ):
+            return _is_blank(function, inner, levels) or _is_first(inner, levels)
+        case ast.BinOp(op=ast.Mult(), left=left, right=ast.Constant(value=0 | 0.0)):
+            return _tells(function, left, levels)
+        case ast.Name(id=name) if name not in levels:
+            made = _only_value(function, name)
+            return made is not None and _is_blank(function, made, levels)
+    return False
+
+
+def _is_first(node: ast.expr, levels: set[str]) -> bool:
+    match node:
+        case ast.Subscript(
+            value=ast.Name(id=name), slice=ast.Constant(value=int()) | ast.Slice(upper=ast.Constant())
+        ):
+            return name in levels
+    return False
+
+
+def _only_value(function: Function, name: str) -> ast.expr | None:
+    found = [
+        node.value
+        for node in own_nodes(function.node, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _tells(function: Function, node: ast.expr, levels: set[str]) -> bool:
+    """Whether a level, or something that is made from one, is in an expression."""
+    names = {one.id for one in all_nodes(node) if isinstance(one, ast.Name)}
+    if names & levels:
+        return True
+    made = [value for name in names if (value := _only_value(function, name)) is not None]
+    return any(one.id in levels for value in made for one in all_nodes(value) if isinstance(one, ast.Name))

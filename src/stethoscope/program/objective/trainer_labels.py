@@ -16,6 +16,7 @@ from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk import calls
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
+from stethoscope.program.walk.framework_bases import is_trainer
 from stethoscope.program.walk.values import Site, Value
 
 STACKING = frozenset({"default_data_collator", "DefaultDataCollator", "DataCollatorWithPadding"})
@@ -52,8 +53,20 @@ def _trainers(index: Index) -> Iterator[tuple[Module, ast.Call]]:
     for module in index.modules.values():
         if "Trainer" in module.source.text and not is_test(module.source):
             for node in all_nodes(module.source.tree):
-                if isinstance(node, ast.Call) and calls.bare_name(node) in {"Trainer", "Seq2SeqTrainer"}:
+                if isinstance(node, ast.Call) and _is_plain_trainer(index, module, node):
                     yield module, node
+
+
+def _is_plain_trainer(index: Index, module: Module, made: ast.Call) -> bool:
+    """A Trainer, or one of the repository whose loss, if it has its own, leaves no places out by itself."""
+    if calls.bare_name(made) in {"Trainer", "Seq2SeqTrainer"}:
+        return True
+    target = index.resolve(module, dotted(made.func) or "")
+    if not isinstance(target, Class) or not is_trainer(index, target):
+        return False
+    loss = target.methods.get("compute_loss")
+    named = ast.unparse(loss.node) if loss is not None else ""
+    return not any(word in named for word in ("ignore_index", "mask)", "mask.", "pad", "100", "weight"))
 
 
 def _stacks(trainer: ast.Call) -> bool:

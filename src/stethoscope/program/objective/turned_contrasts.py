@@ -74,6 +74,8 @@ def _speaks_of_pairs(node: FunctionNode) -> bool:
     given = {one.arg for one in own_nodes(node, ast.keyword)}
     if not taken.isdisjoint(DIAGONALS) or "distance_function" in given:
         return True
+    if {"a", "p", "n"} <= {one.arg for one in node.args.args}:
+        return True
     named = {one.id for one in own_nodes(node, ast.Name)} | {one.arg for one in own_nodes(node, ast.arg)}
     texts = {one.value for one in own_nodes(node, ast.Constant) if isinstance(one.value, str)}
     return any(map(role_named, taken | named | set(filter(str.isidentifier, texts))))

@@ -150,7 +150,7 @@ def _note_file(source: Source, found: Mentions) -> None:
             waiting.append(node)
             if kind is ast.Attribute:
                 assert isinstance(node, ast.Attribute)
-                if node.ctx.__class__ is ast.Load and getattr(node.value, "id", None) not in libraries:
+                if node.ctx.__class__ is ast.Load and _root(node.value) not in libraries:
                     attributes[node.attr].append(Spot(node, source))
             elif kind is ast.Call:
                 assert isinstance(node, ast.Call)
@@ -168,6 +168,13 @@ def _note_file(source: Source, found: Mentions) -> None:
                 found.globals.update(node.names)  # type: ignore[attr-defined]
     names.default_factory = None  # type: ignore[attr-defined]
     found._names[source.file] = names
+
+
+def _root(node: ast.expr) -> str | None:
+    """The variable that a chain of attributes begins with: `torch` of `torch.utils.data`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return getattr(node, "id", None)
 
 
 def _note_text(node: ast.Constant, source: Source, found: Mentions) -> None:

@@ -211,7 +211,7 @@ class SettingUses:
         """Whether the program takes something of this name out of its settings."""
         if name in self.fields or name in self._whole_of(LOADERS, self._loads).takes:
             return True
-        return any(_is_by_text(s) or self._is_from_settings(s) for s in taken_by_name(name, self.code))
+        return any(_is_by_text(s) or self.is_from_settings(s) for s in taken_by_name(name, self.code))
 
     def of_constant(self, name: str) -> Usage:
         """What becomes of a module's constant, which is read by its bare name."""
@@ -243,6 +243,8 @@ class SettingUses:
             if self.code.is_within(spot.node, function.node):
                 return Usage(Use.ESCAPED, spot.where)
         if self._is_saved(function):
+            if self._is_recorded_copy(function, option.name):
+                return Usage(Use.USED, function.source.where(function.node))
             kept = self._judged(option.name, self._told(option.name)[0], lambda: self._kept_escape)
             if kept.use is not Use.UNUSED:
                 return kept
@@ -252,6 +254,23 @@ class SettingUses:
 
     def _is_saved(self, function: Function) -> bool:
         return any(saved is function for saved in saved_parameters(self.code))
+
+    def _is_recorded_copy(self, function: Function, name: str) -> bool:
+        """Whether a module is only told, for the record, what its caller uses for something else as well."""
+        made = self.code.calls.get(function.owner.name, ()) if function.owner is not None else ()
+        for spot in made:
+            call = spot.node
+            assert isinstance(call, ast.Call)
+            placed = dict(zip(function.parameters[1:], call.args, strict=False))
+            given = next((word.value for word in call.keywords if word.arg == name), placed.get(name))
+            if not isinstance(given, ast.Name):
+                continue
+            scope = self.code.scope_of(call)
+            reads = self.code.names_in(spot.source, given.id)
+            inside = (read for read in reads if self.code.scope_of(read.node) is scope)
+            if any(not self.code.is_within(read.node, call) for read in inside):
+                return True
+        return False
 
     @property
     def _kept_escape(self) -> Where | None:
@@ -351,16 +370,16 @@ class SettingUses:
         known = self.program.told
         if name not in known:
             taken = tuple(self._taken(name))
-            known[name] = taken, tuple(spot for spot in taken if self._is_from_settings(spot))
+            known[name] = taken, tuple(spot for spot in taken if self.is_from_settings(spot))
         return known[name]
 
     def _taken(self, name: str) -> Iterator[Spot]:
         """Every expression that takes a setting of this name, but no method of the name: `net.train()`."""
         for spot in taken_by_name(name, self.code):
-            if not self.code.is_called(spot.node) or self._is_from_settings(spot) or _is_by_text(spot):
+            if not self.code.is_called(spot.node) or self.is_from_settings(spot) or _is_by_text(spot):
                 yield spot
 
-    def _is_from_settings(self, taken: Spot) -> bool:
+    def is_from_settings(self, taken: Spot) -> bool:
         """Whether something is taken out of an object that is called, or was made as, a settings object."""
         node: ast.AST = taken.node
         while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):

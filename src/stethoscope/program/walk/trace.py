@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, Function, Index, Module
+from stethoscope.program.loop.ignite_engines import training_engines, walk_engine
 from stethoscope.program.loop.manual_optimization import is_by_hand, walk_by_hand
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -60,6 +61,7 @@ def traces(index: Index, settings: SettingsTree) -> tuple[Trace, ...]:
         wanted = {function for function in wanted if function.node not in trace.run.finished}
         found.append(trace)
     found.extend(_hooks(index, settings))
+    found.extend(_of_engines(index, settings))
     return tuple(found)
 
 
@@ -67,6 +69,18 @@ def _traced(index: Index, settings: SettingsTree, entry: Entry, steps: int) -> T
     run = Execution(index, settings, steps, tracing=True)
     complete = walk(run, entry.start)
     return Trace(entry.start, run, tuple(run.events), complete)
+
+
+def _of_engines(index: Index, settings: SettingsTree) -> Iterator[Trace]:
+    """Walks of the engines of ignite, which have the loops."""
+    for engine in training_engines(index):
+        run = Execution(index, settings, TRACE_STEPS, tracing=True)
+        complete = True
+        try:
+            walk_engine(run, engine)
+        except (Exhausted, RecursionError):
+            complete = False
+        yield Trace(engine.module, run, tuple(run.events), complete)
 
 
 # What frameworks call for each batch, by the classes that are derived from.

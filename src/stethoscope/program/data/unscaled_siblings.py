@@ -1,0 +1,118 @@
+"""Held-out arrays that are never scaled as the training array beside them was."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.data.leaks import HELD_OUT, TRAINING
+from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes, bodies
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.values import Site
+
+SCALERS = ("Scaler", "Normalizer", "PowerTransformer", "QuantileTransformer", "PCA", "Imputer")
+# What may scale by a name of its own.
+MAY_SCALE = ("transform", "scale", "norm", "standard", "prep", "whiten", "encode")
+TARGETS = frozenset({"y", "target", "targets", "label", "labels"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnscaledSibling:
+    """Where the training array is scaled, the held-out one that is not, and where that is used."""
+
+    scaled: Site
+    name: str
+    used: Site
+
+
+def unscaled_siblings(index: Index) -> Iterator[UnscaledSibling]:
+    """The held-out arrays that a scaler was never asked for."""
+    for module in index.modules.values():
+        source = module.source
+        if is_test(source) or not any(name in source.text for name in SCALERS):
+            continue
+        for body in bodies(source.tree):
+            nodes = [node for statement in body for node in all_nodes(statement)]
+            for scaled, name in _scaled(nodes):
+                for sibling in _siblings(nodes, name):
+                    used = _used(nodes, sibling)
+                    if used is not None:
+                        yield UnscaledSibling(Site(source, scaled), sibling, Site(source, used))
+
+
+def _scaled(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Call, str]]:
+    """`x_train = StandardScaler().fit_transform(x_train)`."""
+    made = {
+        target.id: bare_name(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    fitted = {name for node in nodes if (name := _fitted(node))}
+    for node in nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=kept)],
+                value=ast.Call(
+                    func=ast.Attribute(value=scaler, attr="fit_transform" | "transform" as verb),
+                    args=[ast.Name(id=given), *_],
+                ) as call,
+            ) if given == kept and (verb == "fit_transform" or _name(scaler) in fitted):
+                kind = bare_name(scaler) if isinstance(scaler, ast.Call) else made.get(_name(scaler), "")
+                spoken = set(words(kept))
+                if kind.endswith(SCALERS) and spoken & TRAINING and not spoken & TARGETS:
+                    yield call, kept
+
+
+def _fitted(node: ast.AST) -> str:
+    """The scaler that is fitted to training data: `scaler.fit(x_train)`."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=scaler), attr="fit"), args=[ast.Name(id=given), *_]
+        ):
+            return scaler if TRAINING & set(words(given)) else ""
+    return ""
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _siblings(nodes: Sequence[ast.AST], name: str) -> Iterator[str]:
+    """The names that differ from that of the training array in the word for what is held out alone."""
+    stem = [word for word in words(name) if word not in TRAINING]
+    for other in sorted({node.id for node in nodes if isinstance(node, ast.Name)}):
+        spoken = words(other)
+        is_held_out = any(word in HELD_OUT for word in spoken)
+        if is_held_out and [word for word in spoken if word not in HELD_OUT] == stem:
+            yield other
+
+
+def _used(nodes: Sequence[ast.AST], name: str) -> ast.AST | None:
+    """Where an array is used that nothing may have scaled; None where something may."""
+    for node in nodes:
+        match node:
+            case ast.Call() if any(word in bare_name(node).lower() for word in MAY_SCALE):
+                if _speaks_of(node, name):
+                    return None
+            case ast.BinOp(op=ast.Sub() | ast.Div(), left=left) if _speaks_of(left, name):
+                return None
+    read = (node for node in nodes if isinstance(node, ast.Name) and node.id == name)
+    return next((node for node in read if isinstance(node.ctx, ast.Load)), None)
+
+
+def _speaks_of(node: ast.AST, name: str) -> bool:
+    """Whether a name stands in an expression as it is, and not in a call inside it."""
+    waiting: list[ast.AST] = [*getattr(node, "args", ()), *getattr(node, "keywords", ())] or [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, ast.Name) and current.id == name:
+            return True
+        if not isinstance(current, ast.Call):
+            waiting.extend(ast.iter_child_nodes(current))
+    return False

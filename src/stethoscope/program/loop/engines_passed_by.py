@@ -1,0 +1,120 @@
+"""Backward passes that go past the engine which scales the loss, and losses that are divided twice."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.index import Index, dotted
+from stethoscope.program.settings.mentions import Mentions, Spot, mentions
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.execution import STEPS, Exhausted
+from stethoscope.program.walk.minimised import minimised
+from stethoscope.program.walk.values import Applied, Site
+
+# What makes an engine, and what tells it its precision.
+ENGINES = {"Fabric": "precision", "Accelerator": "mixed_precision"}
+SCALING = frozenset({"16-mixed", "16", "fp16"})
+HANDING = frozenset({"setup", "prepare", "setup_optimizers", "setup_module"})
+# What divides every loss by the number of batches of an update, by what it is told that number.
+DIVIDING = {"Accelerator": "gradient_accumulation_steps", "Trainer": "accumulate_grad_batches"}
+DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassedBy:
+    """A backward pass, and the engine that it goes past."""
+
+    backward: Spot
+    engine: Spot
+
+
+def passed_by(index: Index) -> Iterator[PassedBy]:
+    """Backward passes of losses in programs whose engine scales in float16 and is never asked for one."""
+    code = mentions(index)
+    engine = next(_scaling_engines(code), None)
+    if engine is None or not any(code.calls.get(name) for name in HANDING):
+        return
+    passes = [spot for spot in code.calls.get("backward", ()) if not is_test(spot.source)]
+    if all(_is_plain(spot) for spot in passes) and not code.calls.get("manual_backward"):
+        yield from (PassedBy(spot, engine) for spot in passes)
+
+
+def _scaling_engines(code: Mentions) -> Iterator[Spot]:
+    for name, option in ENGINES.items():
+        for spot in code.calls.get(name, ()):
+            words = spot.node.keywords if isinstance(spot.node, ast.Call) else []
+            given = next((word.value for word in words if word.arg == option), None)
+            if isinstance(given, ast.Constant) and str(given.value) in SCALING and not is_test(spot.source):
+                yield spot
+
+
+def _is_plain(spot: Spot) -> bool:
+    """`loss.backward()`: neither told a loss, nor of a scaler or an engine."""
+    node = spot.node
+    return isinstance(node, ast.Call) and not node.args and "scale" not in ast.unparse(node.func)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DividedTwice:
+    """Where a loss is divided by the batches of an update, and what divides it by them anyway."""
+
+    divided: Site
+    engine: Spot
+
+
+def divided_twice(index: Index, settings: SettingsTree) -> Iterator[DividedTwice]:
+    """Losses that are divided by what their engine divides by."""
+    code = mentions(index)
+    engines = list(_dividing_engines(code))
+    if not engines:
+        return
+    seen: set[int] = set()
+    for one in minimised(index, settings):
+        sink = one.sink.site.node
+        engine = next((made for made, owner in engines if _goes_through(sink, made, owner, code)), None)
+        one.run.steps = max(one.run.steps, STEPS // 4)
+        try:
+            value = quietly(one.run, one.sink.value) if engine is not None else None
+        except (Exhausted, RecursionError):
+            continue
+        if engine is None or not isinstance(value, Applied) or id(value.site.node) in seen:
+            continue
+        told = {_text(made, DIVIDING[owner]) for made, owner in engines}
+        match value.site.node:
+            case ast.BinOp(op=ast.Div(), right=right) if value.callee == "/" and _is_same(right, told):
+                seen.add(id(value.site.node))
+                yield DividedTwice(value.site, engine)
+
+
+def _dividing_engines(code: Mentions) -> Iterator[tuple[Spot, str]]:
+    for name, option in DIVIDING.items():
+        for spot in code.calls.get(name, ()):
+            text = _text(spot, option)
+            if text not in {"", "1", "None"} and "deepspeed" not in ast.unparse(spot.node):
+                yield spot, name
+
+
+def _text(spot: Spot, option: str) -> str:
+    words = spot.node.keywords if isinstance(spot.node, ast.Call) else []
+    return next((ast.unparse(word.value) for word in words if word.arg == option), "")
+
+
+def _goes_through(sink: ast.AST, engine: Spot, owner: str, code: Mentions) -> bool:
+    """Whether a loss is handed to the engine: `accelerator.backward(loss)`, or returned from a step."""
+    if owner == "Trainer":
+        return isinstance(sink, ast.Return | ast.FunctionDef)
+    if not isinstance(sink, ast.Call) or not sink.args or not isinstance(sink.func, ast.Attribute):
+        return False
+    holder = (dotted(sink.func.value) or "").rpartition(".")[2]
+    return any(spot.node is engine.node for spot in code.given.get(holder, ()))
+
+
+def _is_same(divisor: ast.expr, told: set[str]) -> bool:
+    """Whether a loss is divided by the very number that the engine was told, or by the engine's own."""
+    text = ast.unparse(divisor).removeprefix("self.")
+    is_told = text in {one.removeprefix("self.") for one in told} and not text.isdigit()
+    return is_told or text.endswith(tuple(f".{name}" for name in DIVIDING.values()))

@@ -1,0 +1,273 @@
+"""Averages of weights that are drawn the wrong way: nearly all of the new, or into the network itself.
+
+    kept * average + taken * weight        with kept near zero
+    for w, a in zip(net..., average...): w.lerp_(a, t)   where an optimizer trains net
+
+What is kept of the average and what is taken of the weights are complements of each other. Which of them is
+the large one is told by the number where it is written somewhere, else by the word decay, which is what is
+kept.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.settings.said_numbers import Said, said
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+LEAST_KEPT = 0.11  # decays are 0.9 and more; Lookahead keeps 0.2 to 0.5 of its slow weights
+WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
+# What leaves a tensor what it is.
+SAME = frozenset({"data", "detach", "clone", "float", "to", "cpu", "cuda", "type_as"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """One update of an average: what is written to, what it is drawn after, and the weight of each."""
+
+    node: ast.expr
+    average: ast.expr
+    weight: ast.expr
+    kept: ast.expr | None
+    taken: ast.expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TurnedAverage:
+    """An update that keeps next to nothing of the average; `share` is what it keeps, where that is known."""
+
+    source: Source
+    blend: Blend
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlendedNetwork:
+    """An update that draws the trained network after its average."""
+
+    source: Source
+    blend: Blend
+    network: str
+    average: str
+    trained: ast.AST
+
+
+def turned_averages(index: Index) -> Iterator[TurnedAverage]:
+    """Updates of averages that keep the small share."""
+    for function in _mixing(index):
+        for blend in _blends(function):
+            share = _share_kept(index, function, blend)
+            if share is not None and share < LEAST_KEPT:
+                yield TurnedAverage(function.source, blend, share if share > 0 else None)
+
+
+def _mixing(index: Index) -> Iterator[Function]:
+    for function in index.functions:
+        if is_test(function.source) or not any(f"{name}(" in function.source.text for name in WEIGHTS):
+            continue
+        called = {_last(call.func) for call in own_nodes(function.node, ast.Call)}
+        if called.intersection(WEIGHTS):
+            yield function
+
+
+def _last(node: ast.AST) -> str:
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+# What is kept
+
+
+def _share_kept(index: Index, function: Function, blend: Blend) -> float | None:
+    """The share of the average that stays; 0 where only a name says that it is the small one."""
+    if blend.kept is None:
+        rest, is_rest = _rest(blend.taken)
+        return _judged(said(index, function, rest), kept=is_rest)
+    (kept, kept_is_rest), (taken, taken_is_rest) = _rest(blend.kept), _rest(blend.taken)
+    if ast.unparse(kept) != ast.unparse(taken) or kept_is_rest == taken_is_rest:
+        numbers = [one.value for one in (kept, taken) if isinstance(one, ast.Constant)]
+        known = [float(one) for one in numbers if isinstance(one, int | float)]
+        is_whole = len(known) == 2 and abs(sum(known) - 1) < 1e-6
+        return known[0] if is_whole and 0 < known[0] < 1 else None
+    return _judged(said(index, function, kept), kept=not kept_is_rest)
+
+
+def _judged(one: Said, kept: bool) -> float | None:
+    """What is kept, where the expression is what is kept or what is taken."""
+    fractions = {number for number in one.numbers if 0 < number < 1}
+    if fractions and len(fractions) == len(one.numbers):
+        shares = [number if kept else 1 - number for number in fractions]
+        return max(shares)
+    if one.numbers:
+        return None
+    return 0.0 if "decay" in one.words and not kept else None
+
+
+def _rest(node: ast.expr) -> tuple[ast.expr, bool]:
+    """The share of which an expression is the rest: `1 - decay`."""
+    match node:
+        case ast.BinOp(op=ast.Sub(), left=ast.Constant(value=1 | 1.0), right=right):
+            return right, True
+    return node, False
+
+
+# The forms of an update
+
+
+def _blends(function: Function) -> Iterator[Blend]:
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.Call):
+            yield from _of_call(node)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            stored = _stored(function, node.targets[0])
+            if stored is not None:
+                yield from _of_sum(node.value, stored)
+                yield from _of_lerp(node.value, stored)
+
+
+def _of_call(call: ast.Call) -> Iterator[Blend]:
+    match call:
+        case ast.Call(func=ast.Attribute(value=average, attr="lerp_"), args=[weight, taken]):
+            yield Blend(call, average, weight, None, taken)
+        case ast.Call(
+            func=ast.Attribute(
+                value=ast.Call(func=ast.Attribute(value=average, attr="mul_"), args=[kept]), attr="add_"
+            ),
+            args=[added],
+        ):
+            alpha = next((word.value for word in call.keywords if word.arg == "alpha"), None)
+            parts = (alpha, added) if alpha is not None else _product(added)
+            if parts is not None:
+                yield Blend(call, average, parts[1], kept, parts[0])
+        case ast.Call(func=ast.Attribute(value=average, attr="copy_"), args=[mixed]):
+            yield from _of_sum(mixed, average)
+            yield from _of_lerp(mixed, average)
+
+
+def _of_sum(node: ast.expr, average: ast.expr) -> Iterator[Blend]:
+    """`kept * average + taken * weight`, in any order."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return
+    wanted = _bare(average)
+    for own, other in ((node.left, node.right), (node.right, node.left)):
+        for kept, mine in _factors(own):
+            if _bare(mine) != wanted:
+                continue
+            for taken, weight in _factors(other):
+                if not _is_share(weight) and _is_share(taken):
+                    yield Blend(node, average, weight, kept, taken)
+                    return
+
+
+def _of_lerp(node: ast.expr, average: ast.expr) -> Iterator[Blend]:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="lerp"), args=[own, weight, taken]):
+            if _bare(own) == _bare(average):
+                yield Blend(node, average, weight, None, taken)
+
+
+def _product(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The share and the tensor of `(1 - decay) * weight`."""
+    return next(((share, one) for share, one in _factors(node) if _is_share(share)), None)
+
+
+def _factors(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield node.left, node.right
+        yield node.right, node.left
+
+
+def _is_share(node: ast.expr) -> bool:
+    """`decay`, `self.m`, `1 - tau`, `0.999`: no tensor, which is called, indexed or has `.data`."""
+    node = _rest(node)[0]
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float)
+    return dotted(node) is not None and not any(
+        one.attr in SAME for one in all_nodes(node) if isinstance(one, ast.Attribute)
+    )
+
+
+def _bare(node: ast.expr) -> str:
+    """What a tensor is called, without what leaves it the same."""
+    while True:
+        match node:
+            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in SAME:
+                node = inner
+            case ast.Attribute(value=inner, attr=name) if name in SAME:
+                node = inner
+            case _:
+                return ast.unparse(node)
+
+
+def _stored(function: Function, target: ast.expr) -> ast.expr | None:
+    """Where an assignment ends: `t.data`, `shadow[name]`, or what a name is put into afterwards."""
+    if isinstance(target, ast.Attribute | ast.Subscript):
+        return target
+    if not isinstance(target, ast.Name):
+        return None
+    for node in own_nodes(function.node):
+        match node:
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
+                if _bare(value) == target.id:
+                    return place
+            case ast.Call(func=ast.Attribute(value=place, attr="copy_"), args=[value]):
+                if _bare(value) == target.id:
+                    return place
+    return None
+
+
+# The network drawn after its average
+
+
+def blended_networks(index: Index) -> Iterator[BlendedNetwork]:
+    """Loops over the weights of two networks that write to the one an optimizer of the class trains."""
+    for function in _mixing(index):
+        if function.owner is None:
+            continue
+        trained = _trained(index, function)
+        for loop in own_nodes(function.node, ast.For):
+            sides = _sides(loop)
+            for blend in _blends(function):
+                own, other = sides.get(_bare(blend.average)), sides.get(_bare(blend.weight))
+                if own in trained and other is not None and other not in trained and _is_within(loop, blend):
+                    yield BlendedNetwork(function.source, blend, own, other, trained[own])
+
+
+def _is_within(loop: ast.For, blend: Blend) -> bool:
+    return any(node is blend.node for node in all_nodes(loop))
+
+
+def _trained(index: Index, function: Function) -> dict[str, ast.AST]:
+    """The networks whose weights optimizers of the class are made with: `Adam(self.student.parameters())`."""
+    found: dict[str, ast.AST] = {}
+    for cls in index.lineage(function.owner) if function.owner is not None else ():
+        for method in cls.methods.values():
+            for call in own_nodes(method.node, ast.Call):
+                owner = _whose(call.args[0]) if call.args and "optim" in (dotted(call.func) or "") else None
+                if owner is not None:
+                    found[owner] = call
+    return found
+
+
+def _sides(loop: ast.For) -> dict[str, str]:
+    """The names of a loop over two networks, each with its network."""
+    match loop:
+        case ast.For(
+            target=ast.Tuple(elts=[ast.Name(id=one), ast.Name(id=two)]),
+            iter=ast.Call(func=ast.Name(id="zip"), args=[first, second]),
+        ):
+            owners = _whose(first), _whose(second)
+            if owners[0] is not None and owners[1] is not None:
+                return {one: owners[0], two: owners[1]}
+    return {}
+
+
+def _whose(node: ast.expr) -> str | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="parameters"), args=[]):
+            return dotted(owner)
+    return None

@@ -1,0 +1,126 @@
+"""Settings that the source asks for under another name, or in another section, and so takes a default."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.settings.mentions import Spot, taken_by_name
+from stethoscope.program.settings.section_taken_from import section_taken_from
+from stethoscope.program.settings.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.recipe.schemas import nearest
+from stethoscope.run import Run, Where
+from stethoscope.signals.missing import Missing
+from stethoscope.signals.unused_settings import Wanted, usage_of, wanted_settings, written_names
+
+
+@dataclass(frozen=True, slots=True)
+class MissedSetting:
+    """A setting of a file that nothing reads, and the read that was meant to: what it asks for and gets."""
+
+    name: str
+    where: Where
+    value: object
+    asked: str
+    read: Where
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissedSettings:
+    """All of them."""
+
+    settings: tuple[MissedSetting, ...]
+
+
+def measure(run: Run) -> MissedSettings | Missing:
+    """Hold the reads that have a default against the settings that nothing reads."""
+    if run.program is None or run.recipe is None or not run.recipe.settings:
+        return Missing("the source or its settings file was not found")
+    uses = setting_uses(run.program, written_names(run))
+    if uses is None or not uses.reads_files:
+        return Missing("the program reads no settings file that can be followed")
+    wanted = wanted_settings(run, uses)
+    reads = [read for read in _reads(uses) if uses.is_from_settings(read.spot)]
+    return MissedSettings((*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """`section.get("name", default)`."""
+
+    name: str
+    section: str | None
+    default: str
+    spot: Spot
+
+
+def _reads(uses: SettingUses) -> Iterator[_Read]:
+    for name in list(uses.code.texts):
+        for spot in taken_by_name(name, uses.code):
+            default = _default(spot.node)
+            if default is not None:
+                yield _Read(name, section_taken_from(spot, uses.code), ast.unparse(default), spot)
+
+
+def _default(node: ast.expr) -> ast.expr | None:
+    """What is taken where the settings have no such name; sections and None are no values."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[_, default]):
+            given = default
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, _, default]):
+            given = default
+        case _:
+            return None
+    is_value = not (isinstance(given, ast.Constant) and given.value is None)
+    return (
+        given if is_value and isinstance(given, ast.Constant | ast.UnaryOp | ast.List | ast.Tuple) else None
+    )
+
+
+def _misspelt(
+    reads: Sequence[_Read], wanted: dict[str, list[Wanted]], uses: SettingUses
+) -> Iterator[MissedSetting]:
+    """Reads of a name that no file has, where one has a name that can be nothing but a slip of it."""
+    for read in reads:
+        if read.name in uses.written:
+            continue
+        beside = {name for name, places in wanted.items() if _in_file(places, read.section)}
+        meant = nearest(read.name, beside)
+        if not meant.clear:
+            continue
+        places = wanted[meant.name]
+        if not uses.takes(meant.name) and all(_is_unread(place, places, uses) for place in places):
+            yield _missed(places[0], read)
+
+
+def _in_file(places: Sequence[Wanted], section: str | None) -> bool:
+    """Whether a name stands in files alone, and in the section that is asked."""
+    return all(place.option is None and (section is None or section in place.sections) for place in places)
+
+
+def _is_unread(place: Wanted, places: list[Wanted], uses: SettingUses) -> bool:
+    usage = usage_of(place, places, uses)
+    return usage.use is Use.UNUSED and not usage.mentions
+
+
+def _elsewhere(
+    reads: Sequence[_Read], wanted: dict[str, list[Wanted]], uses: SettingUses
+) -> Iterator[MissedSetting]:
+    """Reads of a section that has no such name, where another section has it and nothing takes it there."""
+    for read in reads:
+        places = wanted.get(read.name, ())
+        sections = {place.sections[-1:] for place in places}
+        if not places or read.section is None or not _in_file(places, None) or (read.section,) in sections:
+            continue
+        asked = frozenset({read.section})
+        usages = [uses.of(place.name, place.sections, place.beside, asked) for place in places]
+        if all(usage.use is Use.UNUSED and not usage.mentions for usage in usages):
+            yield _missed(places[0], read)
+
+
+def _missed(place: Wanted, read: _Read) -> MissedSetting:
+    asked = f"{read.section}.{read.name}" if read.section is not None else read.name
+    name = ".".join((*place.sections, place.name))
+    return MissedSetting(name, place.where, place.value, asked, read.spot.where, read.default)

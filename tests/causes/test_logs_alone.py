@@ -1,0 +1,58 @@
+"""What curves alone say about look-alikes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from stethoscope.diagnose import Diagnosis, diagnose
+
+LINES = range(1, 41)
+
+
+def test_scores_of_a_constant_answer_beside_a_falling_loss_speak_of_other_weights(tmp_path: Path) -> None:
+    diagnosis = _diagnosed(tmp_path, "step,loss,val/r2", lambda n: (0.4 * math.exp(-n / 8), -0.2 + n / 500))
+    first = _first_three(diagnosis)
+    assert {"ema-not-updated", "wrong-weights-evaluated"} & first
+    assert "dead-units" not in first
+
+
+def test_scores_of_a_constant_answer_beside_a_loss_that_stays_speak_of_the_network(tmp_path: Path) -> None:
+    diagnosis = _diagnosed(tmp_path, "step,loss,val/r2", lambda n: (0.31 + n % 3 / 500, -0.02 + n % 5 / 900))
+    first = _first_three(diagnosis)
+    assert {"dead-units", "learning-rate-too-high", "vanishing-gradients"} & first
+    assert not {"metric-wrong", "ema-not-updated"} & first
+
+
+def test_a_loss_that_vanishes_while_nothing_is_learned_speaks_of_its_weights(tmp_path: Path) -> None:
+    diagnosis = _diagnosed(
+        tmp_path, "step,loss,val/r2", lambda n: (0.5 * math.exp(-2.0 * n), -0.4 + n / 900), "{:.3e}"
+    )
+    assert "loss-weight-controller-unstable" in _first_three(diagnosis)
+
+
+def test_looks_excuse_two_decibels_and_not_eight(tmp_path: Path) -> None:
+    header = "step,loss,loss/gan,val/psnr"
+    modest = _diagnosed(tmp_path / "two", header, lambda n: (0.1, 0.7, _peak(n, 2.0)))
+    broken = _diagnosed(tmp_path / "eight", header, lambda n: (0.1, 0.7, _peak(n, 8.0)))
+    assert not modest.explanation.symptoms
+    assert broken.explanation.symptoms
+    assert "loss-sign-inverted" in _first_three(broken)
+
+
+def _peak(line: int, drop: float) -> float:
+    return 20.0 + line / 4 if line <= 12 else 23.0 - drop * min(1.0, (line - 12) / 14)
+
+
+def _diagnosed(
+    folder: Path, header: str, row: Callable[[int], tuple[float, ...]], form: str = "{:.5f}"
+) -> Diagnosis:
+    folder.mkdir(exist_ok=True)
+    rows = [f"{10 * line}," + ",".join(form.format(value) for value in row(line)) for line in LINES]
+    (folder / "train.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return diagnose(folder)
+
+
+def _first_three(diagnosis: Diagnosis) -> set[str]:
+    return {cause.name for cause in diagnosis.explanation.causes[:3]}
