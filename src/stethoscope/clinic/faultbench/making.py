@@ -32,7 +32,11 @@ TIMED_OUT = "timed out"
 PATIENCE = 120.0  # seconds of computing for one process of a run; each takes 1 to 10
 STALLED = 90.0  # seconds in which nothing is computed
 LOOK_SECONDS = 0.2
-PRELOADED = ["torch", "numpy", "yaml", "torch.utils.data", "torch.utils.tensorboard"]
+PRELOADED = [
+    *("torch", "numpy", "yaml", "torch.utils.data", "torch.utils.tensorboard"),
+    "torch._dynamo",  # the first optimizer imports it, which takes longer than many a run trains
+    *(__name__, f"{__package__}.disturbances"),
+]
 
 
 def context() -> ForkServerContext:
