@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stethoscope.clinic.instructions import instructions
+
 # A busy machine is no bug, and a submission is judged on the same examples every time; elsewhere the
 # examples are drawn anew, which is how the next bug is found.
 settings.register_profile(
@@ -18,6 +20,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("steady")
+os.environ.update(
+    instructions()
+)  # before torch computes anything, here and in every process that a test starts
 
 ROOT = Path(__file__).parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stethoscope.clinic.case import Case, Change, Role, Size
 from stethoscope.clinic.edit import Edit
+from stethoscope.clinic.instructions import instructions
 from stethoscope.trials import trial as trials
 
 BASH = ("bash", "-euo", "pipefail", "-c")
@@ -41,9 +42,9 @@ def as_trial(
 
 
 def _surroundings() -> tuple[trials.Variable, ...]:
-    """What makes `python` in a case's command the interpreter that runs the clinic."""
+    """What makes `python` the interpreter that runs the clinic, and its figures alike on every machine."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-    return (trials.Variable("PATH", path),)
+    return tuple(trials.Variable(*one) for one in {"PATH": path, **instructions()}.items())
 
 
 def _change(change: Change) -> trials.Change:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stethoscope.clinic.instructions import instructions
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -45,7 +47,7 @@ def _start(recording: Recording, project: Path) -> subprocess.Popen[bytes]:
     recording.copy_project(project)
     # The projects say `python`, as their users do: it has to be the interpreter that has torch.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
-    environment = os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | instructions() | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.Popen(
         ["bash", "-euo", "pipefail", "-c", recording.script], cwd=project, env=environment
     )

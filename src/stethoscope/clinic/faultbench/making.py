@@ -23,6 +23,7 @@ from typing import Any
 from stethoscope.clinic.faultbench.label import Label, label_of, read_label, written
 from stethoscope.clinic.faultbench.specimen import DATA, Prepared, Specimen, prepared
 from stethoscope.clinic.faultbench.task import Disturb, Interrupt, Task, tasks
+from stethoscope.clinic.instructions import instructions
 from stethoscope.errors import StethoscopeError
 from stethoscope.read import read
 
@@ -41,6 +42,7 @@ PRELOADED = [
 
 def context() -> ForkServerContext:
     """Processes that begin with torch imported already: most of what a short run takes."""
+    os.environ.update(instructions())  # before the server that all of them are copies of
     made = multiprocessing.get_context("forkserver")
     made.set_forkserver_preload(PRELOADED)
     return made
