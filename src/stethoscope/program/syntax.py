@@ -19,6 +19,7 @@ _LEAVES = frozenset(
 _WITH_HOLES = frozenset({ast.Dict, ast.arguments})
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
+_SCOPES = _DEFINITIONS | {ast.Lambda}
 
 # What is asked for again and again, by one fact after the other: their nodes are kept with them.
 _KEPT = _DEFINITIONS | {ast.Module}
@@ -106,6 +107,16 @@ def own_nodes(node: FunctionNode, *kinds: type[Kind]) -> Sequence[Kind]: ...
 def own_nodes(node: FunctionNode, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """The nodes of a function's body, or those of some kinds, without those of definitions inside it."""
     return _found(node, "_own_nodes", _own, kinds)
+
+
+def own_below(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is below it, without what functions, classes and lambdas inside it hold."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        if _FIELDS[current.__class__]:
+            waiting += [child for child in children(current) if child.__class__ not in _SCOPES]
 
 
 def _found(

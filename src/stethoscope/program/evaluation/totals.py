@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -61,12 +61,12 @@ def _never_begun_anew(index: Index, module: Module, body: Sequence[ast.stmt]) ->
         if not _is_over_epochs(epochs):
             continue
         inner = [
-            node for one in epochs.body for node in _own_below(one) if isinstance(node, ast.For | ast.While)
+            node for one in epochs.body for node in own_below(one) if isinstance(node, ast.For | ast.While)
         ]
         set_back = {text for one in epochs.body for text in _assigned(one)}
         for loop in inner:
             for grown in (
-                one for node in loop.body for one in _own_below(node) if isinstance(one, ast.AugAssign)
+                one for node in loop.body for one in own_below(node) if isinstance(one, ast.AugAssign)
             ):
                 yield from _growing(module.source, body, epochs, loop, grown, set_back)
         yield from _meters(index, module, body, epochs, inner, set_back)
@@ -85,7 +85,7 @@ def _growing(
     if not is_sum or name in set_back or not _is_begun(body, name) or not _is_measured(grown.value):
         return
     inside = set(map(id, all_nodes(loop)))
-    for node in (one for statement in epochs.body for one in _own_below(statement)):
+    for node in (one for statement in epochs.body for one in own_below(statement)):
         match node:
             case ast.BinOp(op=ast.Div(), left=ast.Name(id=read), right=divisor) if read == name:
                 if id(node) not in inside and _is_of_one_round(divisor, epochs, loop):
@@ -157,7 +157,7 @@ def _zero_for(target: ast.expr, value: ast.expr, name: str) -> bool:
 
 def _assigned(statement: ast.AST) -> Iterator[str]:
     """What plain assignments, deletions and loops below a statement set."""
-    for node in _own_below(statement):
+    for node in own_below(statement):
         match node:
             case ast.Assign(targets=targets):
                 yield from (ast.unparse(one) for target in targets for one in _leaves(target))
@@ -175,20 +175,9 @@ def _leaves(target: ast.expr) -> Iterator[ast.expr]:
 
 def _loops(body: Sequence[ast.stmt]) -> Iterator[ast.For | ast.While]:
     for statement in body:
-        for node in _own_below(statement):
+        for node in own_below(statement):
             if isinstance(node, ast.For | ast.While):
                 yield node
-
-
-def _own_below(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, without what functions and classes inside it hold."""
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        yield current
-        for child in ast.iter_child_nodes(current):
-            if not isinstance(child, FunctionNode | ast.ClassDef | ast.Lambda):
-                waiting.append(child)
 
 
 def _is_over_epochs(loop: ast.For | ast.While) -> bool:
@@ -217,7 +206,7 @@ def _meters(
         name = statement.targets[0].id
         if name in set_back or not _is_meter(index, module, statement.value):
             continue
-        below = [node for one in epochs.body for node in _own_below(one)]
+        below = [node for one in epochs.body for node in own_below(one)]
         used = [node for node in below if isinstance(node, ast.Attribute) and _is_name(node.value, name)]
         fed = {id(node) for loop in inner for node in all_nodes(loop)}
         read = [node for node in used if node.attr in READ and id(node) not in fed]
@@ -302,7 +291,7 @@ def _ends_a_round(name: str, node: FunctionNode) -> bool:
 def _wrongly_divided(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
     """Means of batches divided by the number of samples, and sums of samples by the number of batches."""
     for loop in _loops(body):
-        for node in (one for statement in loop.body for one in _own_below(statement)):
+        for node in (one for statement in loop.body for one in own_below(statement)):
             if not (isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)):
                 continue
             if not isinstance(node.target, ast.Name):
@@ -324,7 +313,7 @@ def _divided_by_another(module: Module, body: Sequence[ast.stmt]) -> Iterator[Wr
     loops = [(loop, _gone_over(loop)) for loop in _loops(body) if isinstance(loop, ast.For)]
     loaders = {over for _, over in loops if over}
     for loop, over in loops:
-        grown = (one for statement in loop.body for one in _own_below(statement))
+        grown = (one for statement in loop.body for one in own_below(statement))
         for node in grown if over else ():
             if (
                 isinstance(node, ast.AugAssign)
@@ -367,7 +356,7 @@ def _next_division(body: Sequence[ast.stmt], name: str, behind: int) -> tuple[as
         (
             node
             for statement in body
-            for node in _own_below(statement)
+            for node in own_below(statement)
             if isinstance(node, ast.Assign | ast.AugAssign | ast.BinOp) and node.lineno > behind
         ),
         key=lambda node: (node.lineno, node.col_offset),
@@ -394,7 +383,7 @@ def _counted(count: ast.Call) -> str:
 
 def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp, ast.expr]]:
     for statement in body:
-        for node in _own_below(statement):
+        for node in own_below(statement):
             match node:
                 case ast.BinOp(
                     op=ast.Div(),
@@ -441,7 +430,7 @@ def _mean_of_batch(index: Index, module: Module, body: Sequence[ast.stmt], value
     made = [
         node.value
         for statement in body
-        for node in _own_below(statement)
+        for node in own_below(statement)
         if isinstance(node, ast.Assign) and any(_is_name(one, name) for one in node.targets)
     ]
     return bool(made) and all(_gives_mean(index, module, one) for one in made)

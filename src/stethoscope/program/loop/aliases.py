@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -56,12 +56,12 @@ def uncopied_weights(index: Index) -> Iterator[Alias]:
 
 def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alias]:
     for place, statement in enumerate(body):
-        for loop in (node for node in _own_below(statement) if isinstance(node, ast.For | ast.While)):
-            for node in (one for inner in loop.body for one in _own_below(inner)):
+        for loop in (node for node in own_below(statement) if isinstance(node, ast.For | ast.While)):
+            for node in (one for inner in loop.body for one in own_below(inner)):
                 name = _keeps_state(node)
                 if not name or "." in name or not _trains_on(loop):
                     continue
-                after = (one for later in body[place + 1 :] for one in _own_below(later))
+                after = (one for later in body[place + 1 :] for one in own_below(later))
                 used = next((one for one in after if _takes_up(one, name)), None)
                 if used is not None:
                     yield Alias(source, node, used, name)
@@ -272,14 +272,3 @@ def _items_of(function: FunctionNode, name: str) -> set[str]:
             case ast.For(target=ast.Tuple(elts=[_, value]), iter=over) if name in ast.unparse(over):
                 found.add(ast.unparse(value))
     return found
-
-
-def _own_below(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, without what functions and classes inside it hold."""
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        yield current
-        for child in ast.iter_child_nodes(current):
-            if not isinstance(child, FunctionNode | ast.ClassDef | ast.Lambda):
-                waiting.append(child)

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import ANGLES
-from stethoscope.program.objective.orientation import Contribution, Reader
+from stethoscope.program.objective.orientation import Contribution
+from stethoscope.program.objective.taken_apart import Objective, allow_reading, objectives
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
-from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
-from stethoscope.program.walk.minimised import Minimised, minimised
+from stethoscope.program.walk.execution import Execution, Exhausted
+from stethoscope.program.walk.minimised import Minimised
 from stethoscope.program.walk.network_passes import detaches, is_model_call, is_network_pass
 from stethoscope.program.walk.values import Applied, Delayed, FunctionValue, Site, Value
 
@@ -46,10 +47,10 @@ class LoneAttraction:
 def lone_attractions(index: Index, settings: SettingsTree) -> tuple[LoneAttraction, ...]:
     """The objectives of a program that a constant network answers best."""
     found: dict[int, LoneAttraction] = {}
-    for one in minimised(index, settings):
-        one.run.steps = max(one.run.steps, STEPS // 2)
+    for objective in objectives(index, settings):
+        allow_reading(objective.one.run)
         try:
-            attraction = _judged(one)
+            attraction = _judged(objective)
         except (Exhausted, RecursionError):
             continue
         if attraction is not None:
@@ -57,8 +58,8 @@ def lone_attractions(index: Index, settings: SettingsTree) -> tuple[LoneAttracti
     return tuple(list(found.values())[:1])
 
 
-def _judged(one: Minimised) -> LoneAttraction | None:
-    terms = Reader(one.run).objective(one.sink.value)
+def _judged(objective: Objective) -> LoneAttraction | None:
+    one, terms = objective.one, objective.contributions
     if not terms or not all(term.net < 0 and term.kind in ANGLES for term in terms):
         return None
     passes = [found for term in terms if (found := _two_passes(one.run, term)) is not None]

@@ -26,11 +26,12 @@ from stethoscope.program.likenesses import (
 from stethoscope.program.objective.attraction import only_pushes
 from stethoscope.program.objective.loss_masks import is_comparison, names_mask
 from stethoscope.program.objective.orientation import LARGEST_BOUNDED, Contribution, Reader, spoken_name
+from stethoscope.program.objective.taken_apart import Objective, allow_reading, objectives
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.effects import hands_over_loss
-from stethoscope.program.walk.execution import STEPS, Exhausted
+from stethoscope.program.walk.execution import Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import comes_from_model
 from stethoscope.program.walk.values import (
@@ -101,19 +102,18 @@ def loss_terms(program: Program, recipe: Recipe | None = None) -> LossTerms:
         return LossTerms((), len(found))
     terms: dict[tuple[Where, str], LossTerm] = {}
     is_single = len({id(one.sink.site.node) for one in found}) == 1
-    for one in found:
-        for term in _terms(one, names, settings, is_single):
+    for objective in objectives(names, settings):
+        for term in _terms(objective, names, settings, is_single):
             known = terms.get((term.where, term.name))
             if known is None or term.strength > known.strength:
                 terms[(term.where, term.name)] = term
     return LossTerms(tuple(terms.values()), len(found))
 
 
-def _terms(one: Minimised, names: Index, settings: SettingsTree, is_single: bool) -> Iterator[LossTerm]:
-    one.run.steps = max(one.run.steps, STEPS // 2)  # following cost some; reading has its own share
-    reader = Reader(one.run)
+def _terms(objective: Objective, names: Index, settings: SettingsTree, is_single: bool) -> Iterator[LossTerm]:
+    one, reader, contributions = objective.one, objective.reader, objective.contributions
+    allow_reading(one.run)
     try:
-        contributions = reader.objective(one.sink.value)
         # Another backward pass may be there for what this one does not say.
         pushes = is_single and only_pushes(reader, one.sink.value, names, settings)
     except (Exhausted, RecursionError):

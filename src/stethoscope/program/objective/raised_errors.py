@@ -10,9 +10,10 @@ from stethoscope.program.data.ingredients import LAYOUT, is_drawn, peeled
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import APART, ATTACK
 from stethoscope.program.objective.orientation import Contribution, Reader
+from stethoscope.program.objective.taken_apart import Objective, allow_reading, objectives
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
-from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
+from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import comes_from_model, is_network_pass
 from stethoscope.program.walk.values import Applied, Choice, Constant, Delayed, Items, Leaf, Part, Site, Value
@@ -62,20 +63,19 @@ def raised_errors(index: Index, settings: SettingsTree) -> tuple[RaisedError, ..
     if len({id(one.sink.within[-1]) if one.sink.within else 0 for one in found}) != 1:
         return ()  # one side of a game
     raised: dict[int, RaisedError] = {}
-    for one in found:
-        for value in _raised(one):
-            raised.setdefault(id(value.site.node), RaisedError(value.site, one.sink.site))
+    for objective in objectives(index, settings):
+        for value in _raised(objective):
+            raised.setdefault(id(value.site.node), RaisedError(value.site, objective.one.sink.site))
     return tuple(raised.values())
 
 
-def _raised(one: Minimised) -> Iterator[Applied | Delayed]:
-    one.run.steps = max(one.run.steps, STEPS // 2)
-    reader = Reader(one.run)
+def _raised(objective: Objective) -> Iterator[Applied | Delayed]:
+    one, reader = objective.one, objective.reader
+    allow_reading(one.run)
+    # A term that is met with both signs is one of several that were not told apart.
+    lowered = {id(other.value.site.node) for other in objective.contributions if other.net < 0}
     try:
-        contributions = reader.objective(one.sink.value)
-        # A term that is met with both signs is one of several that were not told apart.
-        lowered = {id(other.value.site.node) for other in contributions if other.net < 0}
-        for contribution in contributions:
+        for contribution in objective.contributions:
             if id(contribution.value.site.node) in lowered:
                 continue
             is_raised = contribution.net > 0 > contribution.orientation and not contribution.reshaped
