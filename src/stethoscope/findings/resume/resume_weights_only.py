@@ -42,6 +42,7 @@ from stethoscope.program.resume.checkpointing import (
 )
 from stethoscope.program.resume.framework_resumes import WeightsAlone, weights_alone
 from stethoscope.program.resume.remade_parts import remade_parts
+from stethoscope.program.resume.state_beside_weights import kept_beside
 from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.values import Value
@@ -126,7 +127,8 @@ def _fix(resumption: Resumption, stepped: Sequence[Move]) -> Fix | None:
     if len({move.event.site.node for move in stepped}) > 1:
         return None
     parts = {"optimizer": stepped[0].subject, **_lost_besides(resumption)}
-    return restored_too(resumption.walk, resumption.weights, parts)
+    walk, weights = resumption.walk, resumption.weights
+    return restored_too(walk, weights, parts) or kept_beside(walk, weights, parts)
 
 
 def _told_all(call: Call) -> Fix | None:

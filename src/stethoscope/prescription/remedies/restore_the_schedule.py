@@ -18,7 +18,7 @@ REMEDY = Remedy(
 def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
     """Save and load the state of the schedule too, where a finding knows how.
 
-    The trial proves the schedule: what restores the optimizer alone is left to its finding.
+    The trial proves the schedule alone: what restores the optimizer too is another remedy.
     """
     for argument in cause.arguments_for:
         for finding in argument.findings:
@@ -27,7 +27,8 @@ def splices(cause: RankedCause, run: Run) -> Iterator[Splice]:
 
 
 def _restores_schedule(fix: Fix) -> bool:
-    return any("sched" in splice.text and "state_dict" in splice.text for splice in fix.splices)
+    restored = [splice.text for splice in fix.splices if "state_dict" in splice.text]
+    return any("sched" in text for text in restored) and not any("optim" in text for text in restored)
 
 
 def advice(cause: RankedCause, run: Run) -> Iterator[str]:

@@ -34,7 +34,7 @@ def with_keyword(source: Source, call: ast.Call, name: str, text: str) -> Splice
     while (bracket := re.match(r"\s*\)", rest)) is not None:  # of an argument in brackets of its own
         end, rest = end + len(bracket[0]), rest[len(bracket[0]) :]
     begin = max(span[0] for span in spans)
-    return Splice(source.file, end, end, f"{_separator(source, begin)}{told}")
+    return Splice(source.file, end, end, f"{separator(source, begin)}{told}")
 
 
 def with_entry(source: Source, table: ast.Dict, beside: int, key: str, text: str) -> Splice | None:
@@ -49,11 +49,11 @@ def with_entry(source: Source, table: ast.Dict, beside: int, key: str, text: str
     entry = f'"{key}": {text}'
     following = span_of(source, keys[beside + 1]) if beside + 1 < len(keys) else None
     if following is not None:  # before the next one, so that comments stay behind what they are about
-        return Splice(source.file, following[0], following[0], f"{entry}{_separator(source, following[0])}")
-    return Splice(source.file, value[1], value[1], f"{_separator(source, before[0])}{entry}")
+        return Splice(source.file, following[0], following[0], f"{entry}{separator(source, following[0])}")
+    return Splice(source.file, value[1], value[1], f"{separator(source, before[0])}{entry}")
 
 
-def _separator(source: Source, at: int) -> str:
+def separator(source: Source, at: int) -> str:
     """A comma, and a new line where what stands at a place begins one."""
     _, starts = lines_of(source)
     line = source.text.count("\n", 0, at)
