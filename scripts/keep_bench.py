@@ -2,7 +2,8 @@
 
     .venv/bin/python scripts/keep_bench.py FOLDER [--jobs 2] [--only 12]
 
-The runs are scored, and what is reached on them is written beside the file: the floors of the test in CI.
+The runs are scored, and what is reached on them is written beside the file: the floors of the test in CI. Where
+FOLDER holds a full bench, which faults do harm is measured from all of it and kept, too.
 What is made stays in FOLDER, so that a call goes on where the last one ended. `--only` makes that many of the
 runs and keeps nothing: to see how long all of them will take.
 """
@@ -13,7 +14,7 @@ import argparse
 import time
 from pathlib import Path
 
-from stethoscope.clinic.faultbench import bench, kept, packing, plan
+from stethoscope.clinic.faultbench import bench, kept, measured, packing, plan
 from stethoscope.clinic.faultbench.label import Label
 from stethoscope.clinic.faultbench.making import LABELS, TIMED_OUT
 from stethoscope.clinic.faultbench.specimen import Specimen
@@ -41,6 +42,9 @@ def main() -> None:
         begun = time.monotonic()
         kept.write(kept.reach(asked.jobs))
         print(f"wrote {kept.REACHED}; scored in {time.monotonic() - begun:.0f} s")
+        fresh = measured.measured_in(bench.labels_in(asked.folder))
+        measured.keep(measured.joined(measured.recorded(), fresh))
+        print(f"wrote {measured.RECORD}; harm is measured in {len(fresh.cells)} cells")
 
 
 def _make_late_ones_again(wanted: list[Specimen], labels: list[Label], folder: Path) -> None:
