@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/keep_bench.py FOLDER [--jobs 2] [--only 12]
 
-The runs are scored, and what is reached on them is written beside the file: the floors of the test in CI. Where
-FOLDER holds a full bench, which faults do harm is measured from all of it and kept, too.
+The runs are scored, and what is reached on them is written beside the file: the floors of the test in CI.
+Where FOLDER holds a full bench, which faults do harm is measured from all of it and kept, too.
 What is made stays in FOLDER, so that a call goes on where the last one ended. `--only` makes that many of the
 runs and keeps nothing: to see how long all of them will take.
 """
