@@ -6,14 +6,16 @@ A generator opens one around its `yield`; an object keeps one and enters it in `
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from stethoscope.program.precision.autocast import autocast_of
-from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.settings.stated_options import stated
+from stethoscope.program.syntax import own_below, own_nodes
+from stethoscope.program.walk.arithmetic import truth
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.frames import Frame
-from stethoscope.program.walk.values import Delayed, FunctionValue, Instance, Value
+from stethoscope.program.walk.values import Delayed, FunctionValue, Instance, Leaf, Value, choice
 
 STEPS = 4_000  # for looking up what is entered
 
@@ -55,18 +57,54 @@ def _around_yield(run: Execution, value: Delayed, callee: FunctionValue) -> Valu
     function = callee.function
     run.steps = max(run.steps, STEPS)
     try:
-        frame = Frame(run.index.module_of(function.source), _bound(run, value, callee))
-        found = [run.evaluate(entered, frame) for entered in _entered(function.node)]
+        names = {name: _stated(run, one) for name, one in _bound(run, value, callee).items()}
+        frame = Frame(run.index.module_of(function.source), names)
+        found = [_region(run, way, frame) for way in _ways(run, function.node.body, frame)]
     except (Exhausted, RecursionError):
         return None
-    return next((one for one in found if autocast_of(one) is not None), None)
+    return choice(*found) if any(autocast_of(one) is not None for one in found) else None
 
 
-def _entered(function: FunctionNode) -> Iterator[ast.expr]:
-    """What is entered around the `yield` of a generator."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.With) and any(isinstance(inner, ast.Yield) for inner in all_nodes(node)):
-            yield from (item.context_expr for item in node.items)
+def _region(run: Execution, entered: Sequence[ast.expr], frame: Frame) -> Value:
+    """The autocast among what is entered; a leaf where there is none."""
+    values = (run.evaluate(one, frame) for one in entered)
+    return next((value for value in values if autocast_of(value) is not None), Leaf("no region"))
+
+
+def _ways(
+    run: Execution, body: Sequence[ast.stmt], frame: Frame, entered: tuple[ast.expr, ...] = ()
+) -> Iterator[tuple[ast.expr, ...]]:
+    """What is entered on each way to a `yield` that may be the first one reached."""
+    for statement in body:
+        match statement:
+            case ast.Expr(value=ast.Yield()) | ast.Assign(value=ast.Yield()):
+                yield entered
+                return
+            case ast.If(test=test, body=then, orelse=otherwise):
+                known = truth(run.evaluate(test, frame))
+                arms = (then, otherwise) if known is None else (then if known else otherwise,)
+                for arm in arms:
+                    yield from _ways(run, arm, frame, entered)
+                if all(map(_gives, arms)):
+                    return
+            case ast.With(items=items, body=inner):
+                yield from _ways(run, inner, frame, (*entered, *(item.context_expr for item in items)))
+                if _gives(inner):
+                    return
+            case ast.Try(body=tried):
+                yield from _ways(run, tried, frame, entered)
+                if _gives(tried):
+                    return
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                frame.names[name] = run.evaluate(value, frame)
+
+
+def _gives(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(node, ast.Yield) for statement in body for node in own_below(statement))
+
+
+def _stated(run: Execution, value: Value) -> Value:
+    return stated(run.index, run.settings, value) or value
 
 
 def _bound(run: Execution, value: Delayed, callee: FunctionValue) -> dict[str, Value]:
