@@ -16,7 +16,7 @@ from types import ModuleType
 
 from stethoscope.causes.asking import speaks_against, to_ask
 from stethoscope.causes.cause import (
-    WEAK,
+    MODERATE,
     Argument,
     BenignExplanation,
     Cause,
@@ -119,7 +119,7 @@ def _arguments(cause: Cause, examination: Examination) -> Iterable[Argument]:
 def _weight(evidence: Evidence, seen: Found, benign: bool) -> float:
     """The evidence's weight by how clearly it was seen. A note alone never makes a cause stand."""
     weight = evidence.weight * seen.finding.strength
-    return min(weight, WEAK) if seen.severity is Severity.NOTE and not benign else weight
+    return min(weight, MODERATE) if seen.severity is Severity.NOTE and not benign else weight
 
 
 def _fitting(evidence: Evidence, examination: Examination) -> list[Found]:

@@ -32,6 +32,8 @@ CAUSE = Cause(
     title="Batch norm takes its statistics from too few samples",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("few-samples-a-step", MODERATE, "a handful of samples stand behind each step"),
+        Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence(
             "loss-waits-for-a-lower-rate",
             STRONG,

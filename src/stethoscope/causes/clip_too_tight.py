@@ -16,7 +16,7 @@ the rate again, since the two act together.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -28,6 +28,7 @@ CAUSE = Cause(
     title="Gradients are clipped so hard that the clip sets the pace",
     prior=COMMON,
     evidence=(
+        Evidence("loss-falls-evenly", WEAK, "the loss has not begun to level off", when=says("noisy", False)),
         Evidence("learning-hardly-begins", MODERATE, "the steps were too small for the run"),
         Evidence("clip-leaves-nothing", DECISIVE, "the limit is too low to move the weights at all"),
         Evidence("every-step-is-clipped", STRONG, "nearly all gradients are far above the limit"),

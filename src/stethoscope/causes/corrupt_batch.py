@@ -43,6 +43,7 @@ CAUSE = Cause(
         Evidence("divergence", STRONG, "one step carried the loss away", when=_in_one_step),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
+        Evidence("steps-without-a-loss", STRONG, "some batches have no loss, and those beside them do"),
         Evidence("loss-spike", WEAK, "single steps stand out"),
         Evidence("divergence", -STRONG, "the loss ran away over many steps", when=_over_many_steps),
     ),

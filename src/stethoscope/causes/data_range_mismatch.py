@@ -31,6 +31,12 @@ CAUSE = Cause(
     evidence=(
         Evidence("metric-never-moves", -STRONG, "the evaluated weights stay", when=says("learns")),
         Evidence("validation-in-another-range", MODERATE, "validation is in another range"),
+        Evidence(
+            "validation-in-another-range",
+            STRONG,
+            "from first to last, whatever is learned",
+            when=says("stays"),
+        ),
         Evidence("target-beyond-reach", DECISIVE, "the target holds numbers that the network cannot give"),
         Evidence("held-out-left-unscaled", DECISIVE, "only the training array is scaled"),
         Evidence("pictures-scaled-twice", DECISIVE, "pictures are divided by 255 twice"),
@@ -43,6 +49,12 @@ CAUSE = Cause(
         Evidence("evaluation-scaled-differently", DECISIVE, "the data of the evaluation is scaled otherwise"),
         Evidence(
             "validation-never-follows", MODERATE, "the validation gains nothing of what training learns"
+        ),
+        Evidence(
+            "validation-never-follows",
+            MODERATE,
+            "held-out answers stay as uncertain as those of an untrained network",
+            when=says("rises", False),
         ),
         Evidence("validation-left-behind", WEAK, "the validation never moves while training learns"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),

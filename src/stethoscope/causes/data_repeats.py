@@ -46,7 +46,8 @@ CAUSE = Cause(
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
         ),
-        Evidence("validation-never-follows", STRONG, "training is learned by heart, and nothing else is"),
+        Evidence("validation-never-follows", MODERATE, "training is learned, and nothing else is"),
+        Evidence("validation-never-follows", MODERATE, "with all certainty", when=says("rises")),
         Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
         Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
         Evidence(
@@ -56,6 +57,12 @@ CAUSE = Cause(
             when=_by_heart,
         ),
         Evidence("overfit-gap", WEAK, "training learns by heart"),
+        Evidence(
+            "held-out-parts-from-training",
+            STRONG,
+            "little else is learned at any time",
+            when=says("by_heart"),
+        ),
         Evidence("workers-repeat-each-other", -WEAK, "the workers are told apart", outcome=Outcome.CLEAR),
         Evidence("chance-comes-again", -WEAK, "no round begins its chance anew", outcome=Outcome.CLEAR),
     ),

@@ -50,6 +50,7 @@ CAUSE = Cause(
             when=says("worse_than_guesses"),
         ),
         Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
+        Evidence("held-out-parts-from-training", MODERATE, "training and held-out errors part"),
         Evidence("below-trivial-baseline", WEAK, "the score is no better than doing nothing"),
         Evidence("evaluation-scaled-differently", -MODERATE, "the two sets are scaled differently"),
         Evidence("evaluation-normalised-differently", -MODERATE, "the two sets are normalised differently"),

@@ -15,7 +15,7 @@ still go backward: give a zero that hangs on the graph.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -27,6 +27,12 @@ CAUSE = Cause(
     title="Batches without anything to learn from",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "held-out-parts-from-training",
+            MODERATE,
+            "what is learned holds nowhere else",
+            when=says("by_heart"),
+        ),
         Evidence("learning-hardly-begins", MODERATE, "the batches hold little to learn from"),
         Evidence("loss-never-falls", MODERATE, "the batches hold nothing to learn from"),
         Evidence("validation-settles-at-once", MODERATE, "the batches hold nothing to learn from"),

@@ -22,6 +22,7 @@ CAUSE = Cause(
     title="The discriminator wins",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("discriminator-gains", MODERATE, "the discriminator gets ahead all through the game"),
         Evidence("discriminator-wins", STRONG, "its loss stays near zero while the other side's climbs"),
         Evidence("discriminator-favoured", DECISIVE, "the settings let it learn many times faster"),
         Evidence("peak-then-decline", MODERATE, "the metric of the generator gets worse"),

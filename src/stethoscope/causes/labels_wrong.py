@@ -58,12 +58,18 @@ CAUSE = Cause(
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),
         Evidence("loss-never-falls", WEAK, "there is nothing to learn"),
         Evidence("validation-never-follows", MODERATE, "nothing general is learned"),
+        Evidence(
+            "validation-never-follows", MODERATE, "and what is learned is sure of itself", when=says("rises")
+        ),
         Evidence("validation-left-behind", MODERATE, "the validation never moves while training learns"),
         Evidence(
             "validation-gains-nothing",
             STRONG + MODERATE,
             "fewer answers are right than guesses would be: they are numbered otherwise",
             when=says("worse_than_guesses"),
+        ),
+        Evidence(
+            "held-out-parts-from-training", MODERATE, "nothing general is learned", when=says("by_heart")
         ),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence(

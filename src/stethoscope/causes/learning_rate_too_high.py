@@ -43,6 +43,7 @@ CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
+        Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(
             "below-trivial-baseline",

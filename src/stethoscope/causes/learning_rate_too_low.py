@@ -29,6 +29,9 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence(
+            "loss-falls-evenly", MODERATE, "the loss has not begun to level off", when=says("noisy", False)
+        ),
+        Evidence(
             "learning-hardly-begins",
             DECISIVE,
             "the rate is spent, and the loss had hardly begun to fall",

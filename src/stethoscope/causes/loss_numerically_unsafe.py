@@ -34,6 +34,7 @@ CAUSE = Cause(
                 finding.evidence.get("only_component") or finding.evidence.get("first_component")
             ),
         ),
+        Evidence("steps-without-a-loss", MODERATE, "the loss is undefined for some batches"),
         Evidence(
             "non-finite-values", WEAK, "the loss is not finite, and no term says which", when=_no_term_tells
         ),

@@ -32,12 +32,16 @@ CAUSE = Cause(
             "fewer answers are right than guesses would be",
             when=says("worse_than_guesses"),
         ),
+        Evidence("held-out-parts-from-training", STRONG, "training and held-out errors part"),
+        Evidence(
+            "validation-never-follows", -MODERATE, "held-out data gained nothing even before it could turn"
+        ),
         Evidence("peak-then-decline", WEAK, "the validation metric turns"),
         Evidence("below-trivial-baseline", -MODERATE, "validation never was better than doing nothing"),
         Evidence("divergence", MODERATE, "the training loss itself does not run away", outcome=Outcome.CLEAR),
         Evidence("divergence", -STRONG, "the training loss runs away too"),
         Evidence(
-            "overfit-gap", -STRONG, "validation does not turn away from training", outcome=Outcome.CLEAR
+            "overfit-gap", -MODERATE, "validation does not turn away from training", outcome=Outcome.CLEAR
         ),
         Evidence("validation-resizes", -STRONG, "the validation that declines does not measure the task"),
         Evidence("similarity-minimised", -STRONG, "a term of the loss works against the metric"),

@@ -53,6 +53,12 @@ CAUSE = Cause(
             MODERATE,
             "the validation wanders about where it began while training learns",
         ),
+        Evidence(
+            "validation-never-follows",
+            MODERATE,
+            "held-out answers stay as uncertain as those of an untrained network",
+            when=says("rises", False),
+        ),
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
     ),
     confirm_by="evaluate raw and averaged weights of one checkpoint",

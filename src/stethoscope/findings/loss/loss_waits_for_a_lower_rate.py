@@ -28,14 +28,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stethoscope.detectors.counted import samples
 from stethoscope.detectors.levels import levels
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Values
 from stethoscope.signals.curriculum import Curriculum
-from stethoscope.signals.every_series import EverySeries
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.samples_per_step import SamplesPerStep
 from stethoscope.signals.starting_point import StartingPoint
 
 RULE = Rule(code="LOS241", since="0.5", severity=Severity.WARNING)
@@ -55,7 +54,7 @@ def examine(
     rates: LearningRate,
     start: StartingPoint,
     curriculum: Curriculum | None,
-    every: EverySeries,
+    seen: SamplesPerStep | None,
 ) -> Iterator[Finding]:
     """Fire where the loss comes down behind the rate."""
     series, rate = loss.series.finite(), rates.main.finite()
@@ -77,7 +76,13 @@ def examine(
         (series.where(), rate.where()),
         f"{series.name} is {first:.4g} at first, {then:.4g} at step {int(series.steps[half]):,}, where "
         f"{rate.name} has come down to half of its peak, and {last:.4g} at the end: it falls with the rate",
-        {"first": first, "then": then, "last": last, "late": late, "few_samples": _few_samples(every)},
+        {
+            "first": first,
+            "then": then,
+            "last": last,
+            "late": late,
+            "few_samples": seen is not None and seen.count <= FEW,
+        },
         strength=min(1.0, 0.4 + late),
         onset=int(series.steps[0]),
     )
@@ -90,18 +95,6 @@ def _halved(under: Values) -> int | None:
         return None
     low = np.flatnonzero(under[top:] <= HALVED * peak)
     return top + int(low[0]) if 0 < len(low) < len(under) else None
-
-
-def _few_samples(every: EverySeries) -> bool:
-    """Whether the shares of right answers in training move in the steps of a handful of samples."""
-    right = every.series.get("train/accuracy")
-    if right is None:
-        return False
-    values = right.finite().values
-    percent = 100.0 if len(values) and float(values.max()) > 1.0 else 1.0
-    count = samples(values / percent)
-    # A share may be that of all batches since the line before.
-    return count is not None and count <= FEW * max(1, right.cadence())
 
 
 def _falls_at_once(level: Values, half: int) -> bool:

@@ -37,6 +37,7 @@ LEARNS = 0.25  # of the first training loss
 ALIKE = (0.7, 2.0)  # times the first training loss: the first validation loss
 GAINED = 0.8  # of the first validation loss: what is above has gained nothing
 STAYS = 0.9  # of it, for the last half as a whole
+RISES = 1.3  # times the first validation loss: a network that is sure of what it learned by heart
 FEW = 3  # values that make a level
 
 
@@ -61,6 +62,13 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
         (held.where(), train.where()),
         f"{held.name} is {late:.4g} in the last half of the run and was {first:.4g} at first, while "
         f"{train.name} falls from {begun:.4g} to {ended:.4g}",
-        {"first": first, "best": best, "late": late, "train_first": begun, "train_last": ended},
+        {
+            "first": first,
+            "best": best,
+            "late": late,
+            "train_first": begun,
+            "train_last": ended,
+            "rises": late > RISES * first,
+        },
         onset=int(held.steps[0]),
     )
