@@ -61,7 +61,7 @@ def make(specimen: Specimen, folder: Path) -> Label:
     ended = _run(specimen, ready, home)
     label = label_of(specimen, ready, ended, time.monotonic() - begun)
     label = replace(
-        _judged(label, specimen.task, home), logged=_logged(specimen.task, home / specimen.task.run)
+        _judged(label, specimen.task, home), logged=logged_score(specimen.task, home / specimen.task.run)
     )
     shutil.rmtree(home / DATA, ignore_errors=True)
     for cache in home.rglob("__pycache__"):
@@ -179,13 +179,13 @@ def _judged(label: Label, task: Task, home: Path) -> Label:
     return replace(label, checkpoints=scores, score=next(reversed(scores.values()), None))
 
 
-def _logged(task: Task, run: Path) -> float | None:
+def logged_score(task: Task, run: Path) -> float | None:
     """The last value of the task's metric that the run logged of its validation."""
     try:
         series = read(run).series
     except StethoscopeError:
         return None
-    named = [name for name in series if name.lower().endswith(task.metric.name.lower())]
+    named = [name for name in series if name.lower().endswith((task.logs or task.metric.name).lower())]
     chosen = next((name for name in named if "val" in name.lower()), next(iter(named), None))
     values = [float(value) for value in series[chosen].values] if chosen else []
     return values[-1] if values and math.isfinite(values[-1]) else None

@@ -119,7 +119,8 @@ class Task:
     `data/val.npz` that `data` made. It leaves its run in the folder `run`, with checkpoints that match
     `checkpoints`, in the order of their names. `steps` is the setting that says how many updates it makes.
     `judge` scores the weights of a checkpoint file on data that no run has seen; it is called inside an
-    untouched copy of the project. A run without a finite score gets the bar of the metric.
+    untouched copy of the project. A run without a finite score gets the bar of the metric. `logs` is what a
+    run calls the score that it logs of its validation, where that is not the name of the metric.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Task:
     checkpoints: str = "checkpoints/*.pt"
     arguments: tuple[str, ...] = ()
     processes: int = 1
+    logs: str = ""
 
     @property
     def sources(self) -> tuple[str, ...]:

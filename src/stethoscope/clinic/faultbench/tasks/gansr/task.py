@@ -49,6 +49,7 @@ TASK = Task(
     settings="options.yml",
     run="experiments/materials_x2",
     metric=Metric("psnr_minus_texture_distance", "max", bar=-4.2),
+    logs="psnr",
     data=make,
     judge=judge,
     steps="train.total_iter",

@@ -57,6 +57,7 @@ TASK = Task(
     settings="experiment.yaml",
     run="outputs/absorbing",
     metric=Metric("nats per masked residue", "min", bar=float(np.log(RESIDUES))),
+    logs="accuracy",
     data=make,
     judge=judge,
     steps="trainer.max_steps",

@@ -18,6 +18,7 @@ TASK = Task(
     settings="settings.toml",
     run="outputs/springs_ddp",
     metric=Metric("error", "min", bar=1.0),
+    logs="rmse",
     data=make,
     judge=judge,
     steps="fit.updates",
