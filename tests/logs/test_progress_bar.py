@@ -86,3 +86,13 @@ def test_lines_between_bars_tell_of_validations(tmp_path: Path) -> None:
     assert points(log, "val/loss") == [(10, 0.490), (20, 0.491), (30, 0.492)]
     assert points(log, "val/psnr") == [(10, 25.65), (20, 25.65), (30, 25.65)]
     assert len(points(log, "loss")) == 30
+
+
+def test_bars_drawn_for_a_validation_tell_of_it_even_where_it_stays_the_same(tmp_path: Path) -> None:
+    text = ""
+    for i in range(12):
+        text += bar(10 * i + 10, 120, f"loss={LOSS[i]:.4f}, lr=0.003") + "\n"
+        text += bar(10 * i + 10, 120, "val_psnr=17.22, val_texture_dist=10.4") + "\n"
+    log = log_of(tmp_path, text)
+    assert points(log, "val/psnr") == [(10 * i + 10, 17.22) for i in range(12)]
+    assert len(points(log, "loss")) == 12

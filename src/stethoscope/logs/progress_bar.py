@@ -7,7 +7,8 @@
     Epoch 1/6 val_loss=0.4951
 
 The last bar at a position is that position's, unless the bar moves by several steps at a time and is drawn
-with their loss before it moves. Lines between the bars are read for what they tell of a validation.
+with their loss before it moves. Lines between the bars are read for what they tell of a validation, and so
+are bars that show nothing else.
 Lightning draws the bar of an epoch once more, empty, when the next one begins; and it goes on showing the
 values of the last validation, which are read only where they change, and at the end of an epoch.
 """
@@ -47,7 +48,7 @@ _POSTFIX = re.compile(
 _TITLE_EPOCH = re.compile(r"[Ee]poch\D{0,3}(?P<epoch>\d{1,6})")
 _NO_SIGNALS = frozenset({"v_num"})  # Lightning's number of the run
 _WORDS = re.compile(r"[\s_./-]+")
-BETWEEN = "\0between"  # a line that is no bar
+BETWEEN = "\0between"  # a line that is no bar, or a bar that was drawn for a validation alone
 LONGEST_BETWEEN = 400  # characters
 MOSTLY = 0.6  # of its moves, a bar is drawn with what it showed before; it is not drawn at every move
 
@@ -79,12 +80,16 @@ def _step_line(line: str) -> StepLine | None:
     if found.end() < len(line) and kind_of(line[found.end() :]) is not None:
         return None  # what is written behind the bar, without a line of its own
     values = dict(_postfix(line, found))
-    if not any(canonical(name).startswith("loss") for name in values):
+    if not any(map(_tells, values)):
         values |= _described(found["title"])
-    if not any(canonical(name).startswith("loss") for name in values):
+    if not any(map(_tells, values)):
         return None
     step = values.pop("step", None)
     places: list[Place] = [(name, *span) for name, span in values.items() if name not in _NO_SIGNALS]
+    if not any(canonical(name).startswith("loss") for name in values):
+        places.append(
+            (BETWEEN, *places[0][1:])
+        )  # drawn for a validation, and not for what it still shows of one
     if step is not None and line[slice(*step)].isdigit():
         return StepLine((*places, (STEP, *step), (STEP + ALL, *found.span("all"))))
     epoch = _TITLE_EPOCH.search(found["title"])
@@ -116,6 +121,12 @@ def _between(line: str) -> StepLine | None:
     values = ((name, one) for name, one in placed(found, line) if not name.startswith("\0"))
     kept = [(name, *one.span) for name, one in values if canonical(name).startswith("val/") and _says(name)]
     return StepLine((*kept, (BETWEEN, *kept[0][1:]))) if kept else None
+
+
+def _tells(name: str) -> bool:
+    """Whether a value says how a training goes: its loss, or what was measured on held-out data."""
+    known = canonical(name)
+    return known.startswith("loss") or (known.startswith("val/") and _says(name))
 
 
 def _says(name: str) -> bool:
