@@ -80,6 +80,7 @@ class _Node:
     merged: list[_Node] = field(default_factory=list)
     replaced: dict[str, list[int]] = field(default_factory=dict)  # key -> lines that a later one overrides
     awaiting: _Node | None = None  # the key of the pair that is being read
+    anchored: int | None = None  # the line that an alias of a scalar takes its value from
 
 
 def _trees(text: str, file: str) -> list[_Node]:
@@ -145,7 +146,8 @@ def _alias(event: yaml.AliasEvent, anchors: dict[str, _Node], file: str) -> _Nod
         raise UnreadableFile(f"{file}: not valid YAML: *{event.anchor} has no anchor")
     if anchored.kind != "scalar":
         return _Node("alias", line, (start, end), merged=[anchored])
-    return replace(anchored, line=line, span=(start, end), text=f"*{event.anchor}", plain=False)
+    text = f"*{event.anchor}"
+    return replace(anchored, line=line, span=(start, end), text=text, plain=False, anchored=anchored.line)
 
 
 def _place(event: yaml.Event) -> tuple[int, int, int]:
@@ -231,7 +233,9 @@ def _setting(
     where = Where(file, line=(seen_from or node).line + first_line)
     replaces = tuple(Where(file, line=line + first_line) for line in earlier)
     span = None if seen_from is not None else node.span
-    return Setting(key, node.value, where, node.text, span, node.plain, replaces)
+    anchored = node.line if seen_from is not None else node.anchored
+    through = (Where(file, line=anchored + first_line),) if anchored is not None else ()
+    return Setting(key, node.value, where, node.text, span, node.plain, replaces, through)
 
 
 def _in_one_line(problem: yaml.YAMLError, first_line: int) -> str:

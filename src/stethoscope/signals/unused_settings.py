@@ -191,7 +191,10 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[Wanted]:
         for file in run.recipe.files:
             settings = [setting for setting in run.recipe if setting.where.file == file.file]
             if file.syntax != "shell" and _is_read_here(settings, uses):
-                known = [s for s in settings if not f"{s.dotted}.".startswith(unknown)]
+                # What an alias or an interpolation takes over is used by what takes it.
+                lent = {place for s in settings for place in s.through}
+                own = [s for s in settings if s.where not in lent]
+                known = [s for s in own if not f"{s.dotted}.".startswith(unknown)]
                 sections = _sections(settings)
                 beside = {above: _beside(above, sections) for above in {s.key[:-1] for s in known}}
                 yield from (_of_file(s, beside[s.key[:-1]]) for s in known)
