@@ -253,3 +253,34 @@ def test_values_that_are_the_same() -> None:
     assert not same(0, None)
     assert value_of('!!float "5e-5"') == pytest.approx(5e-5)
     assert value_of("none") is None
+
+
+def test_each_value_belongs_to_the_words_right_before_it() -> None:
+    names = [one.names for one in proposals("Put grad_clip = 0.5, also warmup 1500 -> 200 helped me.")]
+    assert all(("grad_clip",) not in of_one for of_one in names if ("warmup",) in of_one)
+    assert any(("warmup",) in of_one for of_one in names)
+
+
+def test_a_diff_that_lost_its_fence() -> None:
+    text = "Try this:\n\n--- a/conf.yaml\n+++ b/conf.yaml\n@@ -1 +1 @@\n-  lr: 0.001\n+  lr: 0.0001\n\nSo."
+    assert told(text) == [("lr", "0.001", "0.0001")]
+
+
+def test_before_and_after_as_lines_of_their_own() -> None:
+    text = "BEFORE\n    n_iters: 100000\n    epochs: 16\nAFTER\n    n_iters: 1024\n    epochs: 64\n"
+    assert told(text) == [("n_iters", "", "1024"), ("epochs", "", "64")]
+
+
+def test_a_verb_that_comes_last() -> None:
+    assert told("Bitte `optim.lr` von 3e-4 auf 1e-4 senken.") == [("optim.lr", "3e-4", "1e-4")]
+    assert told("Dann `curriculum.enabled` auf `false` setzen.") == [("curriculum.enabled", "", "false")]
+
+
+def test_a_setting_without_the_marks_of_code() -> None:
+    assert told("Set up the run again with max_grad_norm=0.1 instead.") == [("max_grad_norm", "", "0.1")]
+    assert told("The run had max_grad_norm=0.1 and dropout=0.3.") == []
+
+
+def test_a_sentence_beside_a_proposal_is_still_listed() -> None:
+    reading = read_document("The optimiser is fighting the curriculum here. Set lr to 1e-5.", "notes.md")
+    assert [one.text for one in reading.unparsed] == ["The optimiser is fighting the curriculum here."]

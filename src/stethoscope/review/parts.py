@@ -26,6 +26,8 @@ _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _SETTING = re.compile(
     r"""^\s*["']?[A-Za-z_][\w.\-]*["']?\s*[:=]\s*(?:["'][^"']*["']|\[[^\]]*\]|[^\s"',]+),?\s*(?:#.*)?$"""
 )
+_DIFF_HEAD = re.compile(r"^(?:diff --git |Index: |--- \S|@@ -\d)")
+_DIFF_LINE = re.compile(r"^(?:[+\- @\\]|diff |index |Index: |$)")
 _BREAK = re.compile(r"^\s*(?:[-*_]\s*){3,}$")
 # A label on a line of its own begins something: "Change:", "**File:** ...".
 _LABEL = re.compile(r"^\s*\*\*[^*]+\*\*\s*:?|^\s*\*\*[^*]+:\*\*")
@@ -93,8 +95,13 @@ def _numbered(parts: Sequence[Part]) -> Iterator[Part]:
             depth = int(part.info)
             headings = [*((d, t) for d, t in headings if d < depth), (depth, part.lines[0].text)]
             lead = ""
-        elif part.kind is PartKind.PROSE:
+        elif part.kind is PartKind.PROSE and not _is_setting(part):
             lead = part.text
+
+
+def _is_setting(part: Part) -> bool:
+    """Whether a part is one line of a block that lost its fence: what leads to it leads to the next too."""
+    return len(part.lines) == 1 and _SETTING.match(part.lines[0].text) is not None
 
 
 class _Parts:
@@ -123,7 +130,7 @@ class _Parts:
             return [Part(PartKind.HEADING, (titled,), info=str(len(heading[1])))]
         if self._is_table():
             return [self._table()]
-        pasted = self._pasted()
+        pasted = self._diff() or self._pasted()
         if pasted:
             return [pasted]
         if not line.text.strip() or _BREAK.match(line.text):
@@ -167,6 +174,18 @@ class _Parts:
         while self.at < len(self.lines) and "|" in self.lines[self.at].text:
             self.at += 1
         return Part(PartKind.TABLE, tuple(self.lines[begin : self.at]))
+
+    def _diff(self) -> Part | None:
+        """A diff that was pasted without a fence: its heads, and what follows as diffs have it."""
+        begin = self.at
+        heads = [line.text for line in self.lines[begin : begin + FEWEST_PASTED]]
+        if not _DIFF_HEAD.match(heads[0]) or not any(one.startswith(("+++ ", "@@ -")) for one in heads):
+            return None
+        end = begin
+        while end < len(self.lines) and _DIFF_LINE.match(self.lines[end].text):
+            end += 1
+        inside, self.at = tuple(self.lines[begin:end]), end
+        return Part(PartKind.FENCE, inside, info="diff")
 
     def _pasted(self) -> Part | None:
         """Settings that were pasted without a fence: lines that each set one value, several in a row."""

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from types import ModuleType
 
 from stethoscope.discovery import modules_in
 from stethoscope.review.claim import Observation, Proposal, Reading, Unparsed
 from stethoscope.review.observing import observations
-from stethoscope.review.parts import Part, PartKind, parts_of, plain
+from stethoscope.review.parts import Line, Part, PartKind, parts_of, plain
 from stethoscope.run import Where
 
 MOST_PROPOSALS = 500  # a document that proposes more is a settings file or a log
@@ -21,6 +21,7 @@ MOST_LINES = 200_000  # more than anybody writes
 DIFFS = frozenset({"diff", "patch", "udiff"})
 FEWEST_SENTENCES = 2
 _SENTENCE = re.compile(r"^\s*[-*•]\s+[A-Za-z]\w*\s+\w+")
+_END = re.compile(r"(?<=[a-z0-9`)*\"'][.!?])\s+(?=[A-Z`*])")
 FEWEST_WORDS = 4  # of a sentence that says something
 
 
@@ -38,8 +39,8 @@ def read_document(text: str, file: str) -> Reading:
         wanted = _without_measured(islice(every, 4 * MOST_PROPOSALS), measured)
         seen += measured
         proposals += wanted
-        if part.kind is PartKind.PROSE and not wanted and not measured:
-            unparsed += _sentence(part, file)
+        if part.kind is PartKind.PROSE:
+            unparsed += _silent_sentences(part, file) if wanted or measured else _sentence(part, file)
         if len(proposals) > MOST_PROPOSALS or len(seen) > MOST_PROPOSALS:
             notes.append(
                 f"{file} holds more than {MOST_PROPOSALS} proposals or figures; the rest was not read"
@@ -91,6 +92,18 @@ def _in_order(proposals: list[Proposal]) -> Iterator[Proposal]:
 
 def _at(one: Proposal, file: str) -> Proposal:
     return replace(one, where=Where(file, line=one.where.line))
+
+
+def _silent_sentences(part: Part, file: str) -> Iterator[Unparsed]:
+    """The sentences of a paragraph that say nothing which could be judged, beside others that do."""
+    whole = part.text
+    ends = [*(found.end() for found in _END.finditer(whole)), len(whole)]
+    for begin, end in pairwise((0, *ends)):
+        line = Line(part.line_at(begin), whole[begin:end])
+        alone = replace(part, lines=(line,))
+        is_read = any(True for form in _forms() for _ in form.read(alone))
+        if not is_read and not any(True for _ in observations(alone)):
+            yield from _sentence(alone, file)
 
 
 def _sentence(part: Part, file: str) -> Iterator[Unparsed]:

@@ -53,6 +53,8 @@ def _judged(one: Observation, series: Series | None, run: Run | None) -> Judgeme
     if one.manner == "final" or step is None:
         return _compared(one.values[0], numbers[0], clean, len(clean) - 1)
     at = _nearest(clean, step)
+    if at is not None and int(clean.steps[at]) == step:
+        return _compared(one.values[0], numbers[0], clean, at, is_logged=True)
     if at is None:
         first, last = int(clean.steps[0]), int(clean.steps[-1])
         why = f"{series.name} was logged from {clean.axis} {first:,} to {last:,}, and not around {step:,}"
@@ -60,9 +62,11 @@ def _judged(one: Observation, series: Series | None, run: Run | None) -> Judgeme
     return _compared(one.values[0], numbers[0], clean, at)
 
 
-def _compared(written: str, value: float, series: Series, at: int) -> Judgement:
+def _compared(written: str, value: float, series: Series, at: int, is_logged: bool = False) -> Judgement:
     found, step = float(series.values[at]), int(series.steps[at])
     around = series.values[max(0, at - 1) : at + 2]  # a noisy series is read off between its points
+    if is_logged:
+        around = (around + found) / 2  # and nearer to the point that is named than to the next
     fits = agrees(written, value, found) or float(around.min()) <= value <= float(around.max())
     why = f"{series.name} is {found:.6g} at {series.axis} {step:,}"
     why = why if fits else f"{why}, not {written}"

@@ -33,10 +33,14 @@ _CODE = re.compile(
     r"`(?:--)?(?P<name>[A-Za-z_][\w.\-]*)\s*(?:=|:\s|\s)\s*(?P<value>\[[^\]`]*\]|[^`\s]{1,40})`"
 )
 _FLAG = re.compile(rf"(?<![\w`\-])--(?P<name>[A-Za-z][\w\-]*)[ =](?P<value>{NUMBER}|true|false)(?![\w`])")
+_BARE = re.compile(
+    rf"(?<![\w`./\-])(?P<name>[A-Za-z]\w*(?:\.\w+)*)\s?=\s?(?P<value>{NUMBER}|true|false)(?![\w`(])",
+    re.IGNORECASE,
+)
 _ONLY_VALUE = re.compile(rf"^`?(?P<value>{NUMBER}|true|false|bf16|fp16|fp32)`?(?:\s*\(.*)?$", re.IGNORECASE)
 _ASKS = re.compile(
     r"\b(?:set|use|try|chang|switch|add|pass|enabl|disabl|reduc|lower|increas|rais|recommend|suggest|should|want|need|instead"
-    r"|fix|go with|start with|replac|make|put|bump|drop|consider|ensur|setze|nutze|verwende)\w*",
+    r"|fix|go with|start with|replac|make|put|bump|drop(?!out)|consider|ensur|setze|nutze|verwende)\w*",
     re.IGNORECASE,
 )
 _OLD_BEFORE = re.compile(
@@ -88,9 +92,9 @@ def _topic(part: Part) -> str:
 
 
 def _in_code(part: Part) -> Iterator[Proposal]:
-    """`key=value` or --key value in a sentence that asks for something."""
+    """`key=value`, also without the marks of code, or --key value in a sentence that asks for something."""
     text = part.text
-    for found in (*_CODE.finditer(text), *_FLAG.finditer(text)):
+    for found in (*_CODE.finditer(text), *_FLAG.finditer(text), *_BARE.finditer(text)):
         before = re.split(r"[.;!?]\s", text[: found.start()])[-1]
         behind = re.split(r"[.;!?,]\s", text[found.end() :][:60])[0]
         if _OLD_BEFORE.search(before) or not (_ASKS.search(before) or _ASKS.search(behind)):

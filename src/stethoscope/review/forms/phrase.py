@@ -106,6 +106,16 @@ _MUST_BY = re.compile(
     r"\s+(?:by\s+)?(?:a factor of\s+)?(?P<by>\d+(?:\.\d+)?)\s*(?:x\b|×|times\b)",
     re.IGNORECASE,
 )
+# The verb may come last, or stand in another language: `lr` von 3e-4 auf 1e-4 senken.
+_FROM_TO = re.compile(
+    rf"(?P<name>`[^`\s:=]{{1,80}}`)\s+(?:from|von|de)\s+(?P<old>{_VALUE})\s+(?:to|auf|a|à)\s+(?P<new>{_VALUE})",
+    re.IGNORECASE,
+)
+_AUF = re.compile(
+    rf"(?P<name>`[^`\s:=]{{1,80}}`)\s+auf\s+(?P<new>{_VALUE})\s+(?:zu )?"
+    r"(?:setzen|stellen|senken|erh(?:ö|oe)hen|(?:ä|ae)ndern|reduzieren|verringern|gesetzt|gestellt)",
+    re.IGNORECASE,
+)
 _ASKED = r"(?:^|[.:;,!?]\s|\b(?:to|should|must|could|please|just|then|or|and|would|can|instead|i'd)\s)\W*"
 _PRECISION = re.compile(
     rf"(?:{_ASKED}(?:use|try|train in|run in)"
@@ -201,6 +211,8 @@ _PATTERNS = (
     (_VALUED, _valued),
     (_TRIED, _valued),
     (_SHOULD, _valued),
+    (_FROM_TO, _valued),
+    (_AUF, _valued),
     (_MUST_BY, _must_by),
     (_FACTOR, _factor),
     (_TWICE, _twice),
