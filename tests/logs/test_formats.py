@@ -141,6 +141,15 @@ def test_a_table_named_val_holds_validation(tmp_path: Path) -> None:
     assert {s.name for s in read_log(tmp_path / "val.csv").series} == {"val/loss", "val/accuracy"}
 
 
+def test_a_table_beside_that_of_its_training_holds_validation(tmp_path: Path) -> None:
+    for name in ("train_fold3.csv", "val_fold3.csv"):
+        (tmp_path / name).write_text("step,loss,acc\n0,3,0.1\n10,2,0.2\n")
+    assert {s.name for s in read_log(tmp_path / "val_fold3.csv").series} == {"val/loss", "val/accuracy"}
+    assert {s.name for s in read_log(tmp_path / "train_fold3.csv").series} == {"loss", "train/accuracy"}
+    (tmp_path / "train_fold3.csv").unlink()
+    assert {s.name for s in read_log(tmp_path / "val_fold3.csv").series} == {"loss", "train/accuracy"}
+
+
 def test_the_only_loss_is_the_loss(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,mse_loss\n0,3\n10,2\n")
     log = read_log(tmp_path / "log.csv")

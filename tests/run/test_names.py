@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stethoscope.run.names import assign, better, canonical, held_out, known, validated
+from stethoscope.run.names import assign, better, canonical, held_out, held_out_twin, known, validated
 
 SPELLINGS = {
     "loss": [
@@ -211,6 +211,14 @@ def test_a_file_of_validation_says_so_by_its_whole_name() -> None:
     assert not held_out("metrics")
     assert not held_out("test_run_7")
     assert not held_out("train_val")
+
+
+def test_a_file_of_validation_differs_from_that_of_its_training_in_this_word() -> None:
+    assert held_out_twin("val_run3", "train_run3")
+    assert held_out_twin("fold2-valid-lr01", "fold2-training-lr01")
+    assert not held_out_twin("val_run3", "train_run4")
+    assert not held_out_twin("run3", "run3")
+    assert not held_out_twin("train_run3", "val_run3")
 
 
 def test_a_training_name_can_be_of_validation() -> None:

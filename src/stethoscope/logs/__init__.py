@@ -8,6 +8,7 @@ A format that is a guess holds MOST, too, the surest it ever is: it is asked aft
 
 from __future__ import annotations
 
+import glob
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from stethoscope.logs._reading.ranks import without_ranks
 from stethoscope.logs._reading.stream import read_with
 from stethoscope.logs.splice import Spliced, splice
 from stethoscope.run import Log
-from stethoscope.run.names import held_out, validated
+from stethoscope.run.names import held_out, held_out_twin, speaks_of_held_out, validated
 
 __all__ = [
     "Head",
@@ -61,7 +62,7 @@ def read_as(reader: ModuleType | None, head: Head) -> Log:
 
 def told_by_name(log: Log, path: Path) -> Log:
     """The log with its names marked as validation where its own name says so: val.csv, eval/metrics.jsonl."""
-    if not (held_out(path.stem) or held_out(path.parent.name)):
+    if not (held_out(path.stem) or held_out(path.parent.name) or _has_training_twin(path)):
         return log
     taken = {series.name for series in log.series}
     series = tuple(
@@ -69,6 +70,17 @@ def told_by_name(log: Log, path: Path) -> Log:
         for series in log.series
     )
     return replace(log, series=series)
+
+
+def _has_training_twin(path: Path) -> bool:
+    """Whether a log lies beside that of the training it was measured in: val_run3.csv, train_run3.csv."""
+    if not speaks_of_held_out(path.stem):
+        return False
+    try:
+        beside = [other.stem for other in path.parent.glob(f"*{glob.escape(path.suffix)}")]
+    except OSError:
+        return False
+    return any(held_out_twin(path.stem, other) for other in beside)
 
 
 def recognised(head: Head) -> bool:

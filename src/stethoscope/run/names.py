@@ -46,7 +46,28 @@ def held_out(label: str) -> bool:
     return bool(tokens & _VALIDATION) and tokens <= _VALIDATION | _FILE_WORDS
 
 
-_FILE_WORDS = frozenset({"log", "logs", "metrics", "metric", "loss", "losses", "history", "results", "stats"})
+_FILE_WORDS = frozenset(
+    [
+        *("log", "logs", "metrics", "metric", "loss", "losses", "history", "results", "stats"),
+        *("scalars", "scores", "curve", "curves", "summary"),
+    ]
+)
+
+
+def speaks_of_held_out(label: str) -> bool:
+    """Whether a name has a word for held-out data in it, whatever else it says."""
+    return not _VALIDATION.isdisjoint(_tokens(label))
+
+
+def held_out_twin(label: str, other: str) -> bool:
+    """Whether a name says held-out exactly where another says training: val_run3 and train_run3."""
+    ours, theirs = _tokens(label), _tokens(other)
+    apart = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+    return (
+        len(ours) == len(theirs)
+        and bool(apart)
+        and all(one in _VALIDATION and another in _TRAIN for one, another in apart)
+    )
 
 
 def validated(name: str) -> str:
@@ -566,7 +587,8 @@ reward        higher train rewards episode+reward ep+rew+mean return returns ave
 reward        higher train mean+reward reward+mean episodic+return episode+return mean+return ep+reward
 wer           lower  val
 cer           lower  val
-bpb           lower  val   bits+per+byte bpc
+bpb           lower  val   bits+per+byte bpc bits+per+char bits+per+character
+nats          lower  train nats+per+token nats+per+char nats+per+character
 perplexity    lower  train ppl
 mae           lower  train mean+absolute+error
 mse           lower  train mean+squared+error
