@@ -47,7 +47,12 @@ CAUSE = Cause(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
         ),
         Evidence("validation-never-follows", MODERATE, "training is learned, and nothing else is"),
-        Evidence("validation-never-follows", MODERATE, "with all certainty", when=says("rises")),
+        Evidence(
+            "validation-never-follows",
+            MODERATE,
+            "little was learned at once, and nothing more",
+            when=says("learned_some"),
+        ),
         Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
         Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
         Evidence(

@@ -38,6 +38,7 @@ CAUSE = Cause(
     title="Units start alike or dead",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
             "below-trivial-baseline",
             STRONG,

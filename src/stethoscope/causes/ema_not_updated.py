@@ -14,7 +14,7 @@ Update the average in place behind every step of the optimizer: `mean.lerp_(weig
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
@@ -31,6 +31,12 @@ CAUSE = Cause(
     title="The average of the weights is never updated",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "validation-in-another-range",
+            -MODERATE,
+            "what is evaluated is further off than an untrained network",
+            when=says("stays"),
+        ),
         Evidence(
             "metric-never-moves",
             STRONG,

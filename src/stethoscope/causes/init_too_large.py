@@ -39,6 +39,7 @@ CAUSE = Cause(
     title="The weights start too large",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(
             "below-trivial-baseline",

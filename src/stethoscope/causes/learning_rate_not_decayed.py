@@ -18,6 +18,7 @@ CAUSE = Cause(
     title="The learning rate is not decayed",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("rate-never-comes-down", MODERATE, "the rate is at its height where the log ends"),
         Evidence("decay-after-end", DECISIVE, "the computed course keeps its height to the last round"),
         Evidence("loss-leaves-its-minimum", STRONG, "the loss reached its best and walked away from it"),
         Evidence("loss-oscillation", MODERATE, "the loss swings instead of settling"),

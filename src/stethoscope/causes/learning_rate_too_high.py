@@ -43,6 +43,8 @@ CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
+        Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
+        Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(

@@ -28,6 +28,7 @@ CAUSE = Cause(
     title="The learning rate is too low",
     prior=COMMON,
     evidence=(
+        Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
             "loss-falls-evenly", MODERATE, "the loss has not begun to level off", when=says("noisy", False)
         ),

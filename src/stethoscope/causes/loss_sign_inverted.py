@@ -34,6 +34,7 @@ CAUSE = Cause(
     title="A similarity is minimised: a loss term has the wrong sign",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
         Evidence("peak-then-decline", STRONG, "far more is lost than looks ever cost", when=_costs_too_much),
         Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),

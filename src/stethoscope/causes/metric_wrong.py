@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
         Evidence(
             "below-trivial-baseline",
             -MODERATE,

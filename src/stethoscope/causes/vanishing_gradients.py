@@ -13,12 +13,13 @@ Normalisation, residual paths, another activation; check that the loss depends o
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Gradients vanish",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
             "below-trivial-baseline",
             STRONG,

@@ -28,6 +28,12 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "validation-in-another-range",
+            -MODERATE,
+            "what is evaluated is further off than an untrained network",
+            when=says("stays"),
+        ),
+        Evidence(
             "metric-never-moves",
             STRONG,
             "no answer ever changes, whatever is trained",

@@ -45,6 +45,13 @@ class TrainLoss:
         """Whether a lower value means a better model."""
         return not (self.adversarial or self.reinforced)
 
+    @property
+    def progress(self) -> Series | None:
+        """The loss where it measures progress; in a game its largest term that does; None for rewards."""
+        if self.reinforced:
+            return None
+        return _largest_honest(self.terms) if self.adversarial else self.series
+
 
 def measure(run: Run) -> TrainLoss | Missing:
     """Find the total loss, the largest term that measures progress, or an error that stands for it."""

@@ -1,9 +1,10 @@
 """The loss falls as much in the second half of the run as in the first.
 
 ## What it checks
-A training loss from random weights that has fallen by a twentieth or more, beyond its noise: whether between
-15 % and 65 % of that fall lies in the first half of the log. Whether its steps are noisy, too: they stray by
-a twenty-fifth of the first loss or more, or a handful of samples stand behind each.
+A training loss from random weights (in a game, its largest term that is none of the game) that has fallen by
+a twentieth or more, beyond its noise: whether between 15 % and 65 % of that fall lies in the first half of
+the log. Whether its steps are noisy, too: they stray by a twenty-fifth of the first loss or more, or a
+handful of samples stand behind each.
 
 ## Why it matters
 A loss falls fast at first and ever more slowly then. One that falls evenly is still at the beginning of that
@@ -41,11 +42,11 @@ FEW = 8.0  # samples behind a step, whose noise a printed mean of steps may hide
 
 def examine(loss: TrainLoss, start: StartingPoint, seen: SamplesPerStep | None) -> Iterator[Finding]:
     """Note a loss that has not begun to level off."""
-    series = loss.series.finite()
+    if loss.progress is None or not start.from_scratch:
+        return
+    series = loss.progress.finite()
     if len(series) < LEAST_POINTS:
         raise InsufficientData(f"only {len(series)} losses were logged")
-    if not loss.measures_progress or not start.from_scratch:
-        return
     level = levels(series.values)
     first, middle, last = float(level[0]), float(level[len(level) // 2]), float(level[-1])
     noise = noise_sd(series.values[len(series) // 2 :])

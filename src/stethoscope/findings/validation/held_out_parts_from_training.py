@@ -23,12 +23,11 @@ same network on held-out data, so that a gap is seen later than it opens.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from stethoscope.detectors.common_axis import on_axis_of
-from stethoscope.detectors.levels import levels
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.loss import ADVERSARIAL, TrainLoss, words
@@ -119,10 +118,12 @@ def _trained(loss: TrainLoss) -> list[Series]:
 
 
 def _gap(train: Series, held: Series) -> Gap:
-    level = levels(train.values)
-    steps = replace(train, steps=on_axis_of(train, held)).steps
-    then = float(np.interp(held.steps[0], steps, level))
-    return Gap(train, held, float(level[0]), then, float(np.median(level[-max(1, len(level) // 20) :])))
+    """Both errors as means: a held-out error is one over all samples, and single batches may be skewed."""
+    part = max(2, len(train) // 10)
+    at = int(np.searchsorted(on_axis_of(train, held), held.steps[0]))
+    around = slice(max(0, at - part // 2), max(at + part // 2, 1) + 1)
+    first, then, last = (float(np.mean(train.values[one])) for one in (slice(2), around, slice(-part, None)))
+    return Gap(train, held, first, then, last)
 
 
 def _finding(gap: Gap, by_heart: bool) -> Finding:

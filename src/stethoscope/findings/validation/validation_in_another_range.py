@@ -86,8 +86,8 @@ def _nothing_improves(validation: Validation) -> bool:
 
     A loss with a large constant in it, as a likelihood may have, hardly moves while its metrics improve.
     """
-    judged = validation.judged.values()
-    return len(judged) > 1 and not any(one.improves_since(int(one.series.steps[0])) for one in judged)
+    others = [metric for name, metric in validation.judged.items() if name != "val/loss"]
+    return bool(others) and not any(one.improves_since(int(one.series.steps[0])) for one in others)
 
 
 def _second_half(values: Values) -> Values:

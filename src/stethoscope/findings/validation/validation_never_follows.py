@@ -38,6 +38,7 @@ ALIKE = (0.7, 2.0)  # times the first training loss: the first validation loss
 GAINED = 0.8  # of the first validation loss: what is above has gained nothing
 STAYS = 0.9  # of it, for the last half as a whole
 RISES = 1.3  # times the first validation loss: a network that is sure of what it learned by heart
+KNOWS = 0.93  # of the first training loss: a first validation loss below that has learned something
 FEW = 3  # values that make a level
 
 
@@ -69,6 +70,7 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
             "train_first": begun,
             "train_last": ended,
             "rises": late > RISES * first,
+            "learned_some": late > RISES * first or first < KNOWS * begun,
         },
         onset=int(held.steps[0]),
     )

@@ -1,0 +1,48 @@
+"""The whole run takes little off the loss.
+
+## What it checks
+A training loss from random weights (in a game, its largest term that is none of the game): whether its level
+at the end is above three fifths of its level at first.
+
+## Why it matters
+A network that learns leaves its first loss far behind. Where it does not, the steps are too small or too
+large, something takes most of each away, or the task gets harder as fast as it is learned.
+
+## When it is harmless
+A loss with a high floor: noise that cannot be predicted, text, a contrast of a few samples, terms that stay.
+A run that was stopped early, a curriculum. So this is only a note, which names where to look first.
+
+## References
+- Google's deep learning tuning playbook: the learning rate is the first thing to tune
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.detectors.levels import levels
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.starting_point import StartingPoint
+
+RULE = Rule(code="LOS333", since="0.6", severity=Severity.NOTE)
+
+LEAST_POINTS = 12
+LITTLE = 0.6  # of the first level
+
+
+def examine(loss: TrainLoss, start: StartingPoint) -> Iterator[Finding]:
+    """Note a loss that ends not far below its first level."""
+    if loss.progress is None or not start.from_scratch:
+        return
+    series = loss.progress.finite()
+    if len(series) < LEAST_POINTS:
+        raise InsufficientData(f"only {len(series)} losses were logged")
+    level = levels(series.values)
+    first, last = float(level[0]), float(level[-1])
+    if first > 0.0 and last > LITTLE * first:
+        yield Finding(
+            series.where(),
+            f"{series.name} begins at {first:.4g} and ends at {last:.4g}",
+            {"first": first, "last": last},
+        )

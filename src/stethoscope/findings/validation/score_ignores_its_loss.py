@@ -1,0 +1,61 @@
+"""The validation loss falls, and the score of the same pictures or values gains nothing.
+
+## What it checks
+A validation loss that ends at three fifths of its first value or less, beside a PSNR, an SSIM or an R2 of the
+same evaluations, none of which is better at the end than at first.
+
+## Why it matters
+Such a score is a function of the error. A loss that falls without it rewards something else: a term with the
+wrong sign, a term that outweighs the error; or the score is computed from something else.
+
+## When it is harmless
+A loss for looks (adversarial, perceptual) is meant to buy them with a part of such a score, and a score near
+its bound has nothing to gain. So this is only a note.
+
+## References
+- Blau and Michaeli, "The Perception-Distortion Tradeoff", 2018
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.signals.loss import words
+from stethoscope.signals.validation import Metric, Validation
+
+RULE = Rule(code="VAL331", since="0.6", severity=Severity.NOTE)
+
+LEAST_EVALUATIONS = 4
+FALLS = 0.6  # of its first value, or less, is what the validation loss has come down to
+OF_ERRORS = frozenset({"psnr", "ssim", "r2"})
+NEAR_BOUND = 0.95  # of the highest value of a score that has one
+BOUNDED = frozenset({"ssim", "r2"})
+
+
+def examine(validation: Validation) -> Iterator[Finding]:
+    """Note scores of an error that do not follow their loss."""
+    held = validation.metrics.get("val/loss")
+    scores = [metric for name, metric in validation.metrics.items() if words(name) & OF_ERRORS]
+    if held is None or not scores or len(held.series) < LEAST_EVALUATIONS:
+        raise InsufficientData("no score of an error was logged beside a validation loss")
+    first, last = float(held.series.values[0]), float(np.median(held.series.values[-2:]))
+    if first <= 0.0 or last > FALLS * first or any(map(_gains, scores)):
+        return
+    score = scores[0].series
+    yield Finding(
+        (held.series.where(), score.where()),
+        f"{held.series.name} falls from {first:.4g} to {last:.4g}, and {score.name} goes from "
+        f"{score.values[0]:.4g} to {score.values[-1]:.4g}",
+        {"first": first, "last": last},
+    )
+
+
+def _gains(metric: Metric) -> bool:
+    """Whether a score gets better, or has nothing left to gain."""
+    is_bounded = bool(words(metric.series.name) & BOUNDED)
+    return metric.improves_since(int(metric.series.steps[0])) or (
+        is_bounded and float(metric.series.values.max()) > NEAR_BOUND
+    )
