@@ -46,6 +46,7 @@ from stethoscope.program.loop.parameter_owners import (
     unwrapped,
 )
 from stethoscope.program.loop.partial_groups import partial_groups
+from stethoscope.program.loop.training_arms import runs_only_in_evaluation
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.loop.unregistered_layers import Unregistered, unregistered_layers
 from stethoscope.program.walk.ancestry import cuts_gradient, quietly
@@ -103,7 +104,8 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
     ]
     extra = [owner for event in added for owner in owners_of(loop.run, event.argument(0, "param_group"))[0]]
     for loss in losses_of(loop):
-        for module, _ in networks_in(loop.run, loss, cuts_gradient):
+        met = [module for module, _ in networks_in(loop.run, loss, cuts_gradient)]
+        for module in met:
             if any(module is one for one in told) or not has_weights(loop.run, module):
                 continue
             told.append(module)
@@ -115,7 +117,7 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
             if any(is_inside(loop.run, owner, module) for one in held for owner in one.owners):
                 yield from _left_out(loop, held, module, extra)
                 continue
-            if _is_kept(loop, module) or _is_handed_on(loop, module):
+            if _is_kept(loop, module) or _is_handed_on(loop, module) or _is_idle(loop, met, module):
                 continue
             used = _place(loop, module)
             if used is None or without_gradients(used):
@@ -128,6 +130,16 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 evidence={"network": name_of(module), "optimizer": first.site.text},
                 fix=_given(held, _named(loop, module, first)),
             )
+
+
+def _is_idle(loop: TrainingLoop, networks: Sequence[Value], module: Value) -> bool:
+    """Whether a network is a part of another one that leaves it alone while it trains."""
+    return any(
+        _is_same(loop, part, module) and runs_only_in_evaluation(network.cls.node, name)
+        for network in networks
+        if isinstance(network, Instance)
+        for name, part in network.attributes.items()
+    )
 
 
 def _unregistered(held: list[Holder], loop: TrainingLoop, module: Value) -> Iterator[Finding]:

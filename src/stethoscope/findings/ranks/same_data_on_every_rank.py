@@ -19,6 +19,7 @@ split by node, and loaders that Accelerate, Fabric or Lightning prepare are each
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
@@ -27,6 +28,7 @@ from stethoscope.program.loop.moves import receiver_role
 from stethoscope.program.loop.roles import Role
 from stethoscope.program.ranks.decisions import Ranks
 from stethoscope.program.ranks.shares import has_rank, may_be_own
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.values import Applied, Constant, Instance, Value, is_nothing
@@ -97,7 +99,7 @@ def _no_share(ranks: Ranks, loader: TrainingLoader) -> str:
     """Why a loader without a sampler gives every rank the same."""
     run, options = loader.run, loader.options
     samplers = [options[name] for name in ("sampler", "batch_sampler") if name in options]
-    if not loader.options_known or not all(map(is_nothing, samplers)):
+    if not loader.options_known or not all(map(is_nothing, samplers)) or _is_chosen(loader):
         return ""
     dataset = quietly(run, loader.dataset) if loader.dataset is not None else None
     if not isinstance(dataset, Applied | Instance) or may_be_own(run, dataset):
@@ -105,6 +107,20 @@ def _no_share(ranks: Ranks, loader: TrainingLoader) -> str:
     if _is_stream(loader, dataset) or _is_seeded_by_rank(ranks) or has_rank(run, options.get("generator")):
         return ""
     return "the loader has no distributed sampler: every rank goes through all samples, in the same order"
+
+
+def _is_chosen(loader: TrainingLoader) -> bool:
+    """Whether a sampler is made for the loader in another case than the one that was followed."""
+    node = loader.site.node
+    given = node.keywords if isinstance(node, ast.Call) else []
+    asked = [one.value for one in given if one.arg in {"sampler", "batch_sampler"}]
+    names = {ast.unparse(one) for one in asked}
+    assigned = (
+        one.value
+        for one in all_nodes(loader.site.source.tree, ast.Assign)
+        if names & set(map(ast.unparse, one.targets))
+    )
+    return any("Sampler(" in ast.unparse(one) for one in (*asked, *assigned))
 
 
 def _is_stream(loader: TrainingLoader, dataset: Applied | Instance) -> bool:

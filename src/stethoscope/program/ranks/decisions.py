@@ -149,7 +149,14 @@ def _makes_distributed(call: Call, talks: bool) -> bool:
         if not (isinstance(devices, Constant) and devices.value in {1, "1", "cpu", "mps"}):
             return True
         return bool(devices.setting) and talks  # the settings may ask for more the next time
+    if last == "init_process_group" and _is_one(call.keywords.get("world_size")):
+        return False
     return last in DISTRIBUTED or name.endswith(("deepspeed.initialize", "horovod.torch.init"))
+
+
+def _is_one(size: Value | None) -> bool:
+    """Whether a group is written down to have one process, as some layers ask for where it runs alone."""
+    return isinstance(size, Constant) and size.value == 1 and not size.setting
 
 
 def is_collective(walk: Walk, call: Call) -> bool:
