@@ -14,6 +14,7 @@ from stethoscope.program.data.ingredients import DRAWING
 from stethoscope.program.data.stored_order import MIXING, spoken_words
 from stethoscope.program.loop.moves import Kind
 from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.objective.loss_masks import is_comparison
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Call
@@ -89,11 +90,16 @@ def _counts(index: Value) -> bool:
 
 
 def _order(run: Execution, index: Value) -> list[Site] | None:
-    """Where the places are counted; None where chance has a say in them, empty where that is not seen."""
+    """Where the places are counted; None where chance has a say in them, empty where that is not seen.
+
+    What a comparison answers is a mask over the axis: it chooses among what the batch has already.
+    """
     counted: list[Site] = []
     for value in ancestry(run, index):
         if not isinstance(value, Applied):
             continue
+        if is_comparison(value):
+            return []
         last = value.callee.rpartition(".")[2]
         if last in CHANCE or value.callee == "()":
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.data.batches import batch_parts, collated_items, drawn
@@ -20,7 +20,17 @@ from stethoscope.program.walk.call_arguments import STARRED
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
 from stethoscope.program.walk.minimised import minimised
 from stethoscope.program.walk.network_passes import is_model_call, is_network_pass
-from stethoscope.program.walk.values import Applied, Choice, Constant, Delayed, Items, Part, Site, Value
+from stethoscope.program.walk.values import (
+    Applied,
+    Choice,
+    Constant,
+    Delayed,
+    Items,
+    Part,
+    Site,
+    Value,
+    is_nothing,
+)
 
 MOST_LOOKED = 200
 # What leaves the number of channels as it is.
@@ -56,9 +66,9 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            for noisy in _noisy_inputs(one.run, one.sink.value):
+            for noisy, is_item in _noisy_inputs(one.run, one.sink.value):
                 passes += 1
-                for replicas in _replicas(one.run, noisy):
+                for replicas in _replicas(one.run, noisy, of_items=is_item):
                     found.setdefault(id(replicas.repeated.node), replicas)
         except (Exhausted, RecursionError):
             continue
@@ -77,22 +87,25 @@ def noisy_replicas(index: Index, settings: SettingsTree) -> Replicas:
     return Replicas(passes, tuple(found.values()))
 
 
-def _noisy_inputs(run: Execution, value: Value) -> Iterator[Value]:
-    """What trained networks get, as the loop makes it and as the data set does, where noise is in it."""
+def _noisy_inputs(run: Execution, value: Value) -> Iterator[tuple[Value, bool]]:
+    """What trained networks get where noise is in it, as the loop makes it or (true) as the data set does."""
     for one in ingredients(run, value):
         if not (isinstance(one, Applied | Delayed) and is_model_call(run.index, one)):
             continue
         given = one.args[1:2] if isinstance(one, Applied) and one.callee == "()" else one.args[:1]
         for arg in (*given, *one.keywords.values()):
-            made = (inner for part in batch_parts(run, arg) for inner in drawn(run, part))
-            yield from (source for source in (arg, *made) if any(map(is_drawn, ingredients(run, source))))
+            made = ((inner, True) for part in batch_parts(run, arg) for inner in drawn(run, part))
+            for source, is_item in ((arg, False), *made):
+                if any(map(is_drawn, ingredients(run, source))):
+                    yield source, is_item
 
 
-def _replicas(run: Execution, noisy: Value, *, of_items: bool = False) -> Iterator[NoisyReplicas]:
+def _replicas(run: Execution, noisy: Value, *, of_items: bool) -> Iterator[NoisyReplicas]:
     """Noise drawn in the shape of something that was repeated along its channels.
 
-    One item has no axis of samples before its channels, so that copies along its first axis are channels too,
-    where the function that makes them is about channels.
+    A batch that is copied along its first axis has more samples. One item has no axis of samples before its
+    channels, so that copies along its first axis are channels too, where the function that makes them is
+    about channels.
     """
     for noise in ingredients(run, noisy):
         if not (isinstance(noise, Applied) and is_drawn(noise)):
@@ -138,7 +151,7 @@ def _repeated(run: Execution, tensor: Value, *, of_items: bool) -> Iterator[tupl
         elif isinstance(value, Choice):
             waiting.extend(value.options)
         elif isinstance(value, Applied):
-            count = _copies(value)
+            count = _copies(value, of_items=of_items)
             if count < 2 and of_items and _is_in_widening(run.index, value.site):
                 count = _first_axis_copies(value)
             if count > 1:
@@ -147,26 +160,46 @@ def _repeated(run: Execution, tensor: Value, *, of_items: bool) -> Iterator[tupl
                 waiting.extend(value.args)
 
 
-def _copies(value: Applied) -> int:
-    """How many copies of a channel a call makes, as `x.repeat(1, 4, 1, 1)` and `cat([x, x])` do."""
+def _copies(value: Applied, *, of_items: bool) -> int:
+    """How many copies of a channel a call makes, as `x.repeat(1, 4, 1, 1)` and `cat([x, x], 1)` do."""
     last = value.callee.rpartition(".")[2]
     if value.callee in {".repeat", ".expand", ".tile"}:
         given = value.args[1:]
-        sizes = given[0].items if len(given) == 1 and isinstance(given[0], Items) else given
-        channel = len(sizes) - 3
-        return _number(sizes[channel]) if 0 <= channel <= 1 else 0
+        return _grown(given[0].items if len(given) == 1 and isinstance(given[0], Items) else given, of_items)
     if last in {"cat", "stack", "concatenate", "concat"} and value.args:
-        return _joined_copies(value.args[0])
+        is_along = _axis(value, 1) in ({None, 0, 1, -3} if of_items else {1, -3})
+        return _joined_copies(value.args[0]) if is_along else 0
     if last == "tile" and len(value.args) == 2 and isinstance(value.args[1], Items):
-        sizes = value.args[1].items
-        return _number(sizes[-3]) if len(sizes) in {3, 4} else 0
+        return _grown(value.args[1].items, of_items)
     if last in {"repeat", "repeat_interleave"} and len(value.args) > 1:  # numpy's repeat
-        axis = value.keywords.get(
-            "axis", value.keywords.get("dim", value.args[2] if len(value.args) > 2 else None)
-        )
-        along = axis.value if isinstance(axis, Constant) else None
-        return _number(value.args[1]) if along in {0, 1, -3} else 0
+        along = _axis(value, 2)
+        # Along the first axis of an item each frame or row is held longer, unless there is but one.
+        is_along = along in {1, -3} or (along == 0 and of_items and _is_one_plane(value.args[0]))
+        return _number(value.args[1]) if is_along else 0
     return 0
+
+
+def _grown(sizes: Sequence[Value], of_items: bool) -> int:
+    """How often channels are copied by one size for each axis: the last three of an item or a batch."""
+    fewest = 3 if of_items else 4
+    return _number(sizes[-3]) if fewest <= len(sizes) <= 4 else 0
+
+
+def _axis(value: Applied, place: int) -> object:
+    positional = value.args[place] if len(value.args) > place else None
+    axis = value.keywords.get("axis", value.keywords.get("dim", positional))
+    return axis.value if isinstance(axis, Constant) else None
+
+
+def _is_one_plane(value: Value) -> bool:
+    """`plate[None]`, `plate[:1]`, `plate.unsqueeze(0)`."""
+    match value:
+        case Applied(callee=".unsqueeze" | "torch.unsqueeze" | "numpy.expand_dims"):
+            return True
+        case Applied(callee="[]", args=[_, key]):
+            first = key.items[0] if isinstance(key, Items) and key.items else key
+            return is_nothing(first) or (isinstance(first, Applied) and first.callee == "slice")
+    return False
 
 
 def _first_axis_copies(value: Applied) -> int:
