@@ -74,8 +74,10 @@ def _average(loop: TrainingLoop, value: Value) -> Instance | Applied | None:
     if len(found) != 1 or role_of(loop.run, found[0]) is not Role.AVERAGE:
         return None
     one = found[0]
-    is_made = isinstance(one, Instance) or one.callee.rpartition(".")[2][:1].isupper()
-    return one if is_made else None
+    if isinstance(one, Instance):
+        return one
+    is_output = one.callee.endswith("()")  # what the average gave when it was run
+    return one if one.callee.rpartition(".")[2][:1].isupper() and not is_output else None
 
 
 def _moving(index: Index, average: Instance | Applied | None) -> frozenset[str]:

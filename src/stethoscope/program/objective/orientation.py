@@ -32,6 +32,7 @@ from stethoscope.program.walk.values import (
 
 DEPTH = 60
 MOST_TRIALS = 60  # values of one objective that are tried on numbers
+MOST_TURNS = 6  # means, weights and sums around the place where a likeness becomes a loss
 LARGEST_BOUNDED = 1.5  # likenesses end at 1; a ratio in decibels goes far beyond
 
 # Calls that keep the order of values: more stays more. Names without module; the value is the first argument.
@@ -347,7 +348,9 @@ class Reader:
             kind = "" if tried.orientation < 0 else likeness_named(name) or _kind(tried)
             return [Contribution(value, tried.orientation, kind, tried=tried)]
         kind = likeness_named(name) if isinstance(value, Delayed) and not self._is_sum(value) else ""
-        return [Contribution(value, 1, kind)] if kind else []
+        if not kind or _is_turned(self.run.force(value)):
+            return []
+        return [Contribution(value, 1, kind)]
 
     def _is_of_outputs(self, value: Value) -> bool:
         """Whether both of what is compared is learned."""
@@ -357,6 +360,18 @@ class Reader:
         """Whether a call gives a sum of terms, of which its name tells at most one."""
         made = self.run.force(value)
         return isinstance(made, Applied) and made.callee in {"+", "sum", ".add"}
+
+
+def _is_turned(made: Value, depth: int = MOST_TURNS) -> bool:
+    """Whether a value is `1 - x` or `-x` of something, however far inside: its name says nothing of a sign."""
+    match made:
+        case Applied(callee="neg" | ".neg" | "torch.neg" | ".negative" | ".rsub"):
+            return True
+        case Applied(callee="-" | "torch.sub", args=[Constant(), _]):
+            return True
+        case Applied(args=inner) | Choice(options=inner) | Items(items=inner):
+            return depth > 0 and any(_is_turned(one, depth - 1) for one in inner)
+    return False
 
 
 def _is_from_fixed(base: Value) -> bool:
