@@ -363,7 +363,7 @@ class Reader:
 
 
 def _is_turned(made: Value, depth: int = MOST_TURNS) -> bool:
-    """Whether a value is `1 - x` or `-x` of something, however far inside: its name says nothing of a sign."""
+    """Whether a value is `1 - x` or `-x` of something: then its name says nothing of the sign."""
     match made:
         case Applied(callee="neg" | ".neg" | "torch.neg" | ".negative" | ".rsub"):
             return True

@@ -25,7 +25,7 @@ def paddings(run: Execution, value: Value) -> Iterator[tuple[str, Site]]:
 
 
 def is_size(value: Value) -> bool:
-    """`len(batch)`, `ids.size(0)`, `ids.shape`, `ids.argmax(-1)`: a number about data that holds none of it."""
+    """`len(batch)`, `ids.shape`, `ids.argmax(-1)`: a number about data that holds none of it."""
     match value:
         case Applied(callee="len" | ".size" | ".numel" | ".dim" | ".argmax" | "torch.argmax"):
             return True
