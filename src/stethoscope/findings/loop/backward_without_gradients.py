@@ -38,7 +38,7 @@ from stethoscope.program.loop.moves import Kind
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Call, Event
-from stethoscope.program.walk.graphs import passes, records
+from stethoscope.program.walk.graphs import asks_unknown_objects, passes, records
 from stethoscope.program.walk.values import Instance
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
@@ -53,7 +53,9 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     for loop in loops:
         for backward in loop.of(Kind.BACKWARD):
             met = passes(loop.trace, backward.subject)
-            if met and not any(records(loop.trace, call) for call in met):
+            if not met or any(records(loop.trace, call) for call in met):
+                continue
+            if not asks_unknown_objects(loop.trace, backward.subject):
                 yield Finding(
                     where=(backward.event.site.where, met[0].site.where),
                     message=f"{backward.event.site.text} has no graph to go through: {met[0].site.text} "

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stethoscope.program.data.ingredients import LAYOUT
 from stethoscope.program.index import Function
 from stethoscope.program.loop.gradient_modes import OFF, is_switched_off, without_gradients
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.walk.ancestry import MOST_VALUES, cuts_gradient, quietly
+from stethoscope.program.walk.ancestry import MOST_VALUES, ancestry, cuts_gradient, quietly
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.network_passes import is_model_call
 from stethoscope.program.walk.trace import Trace
-from stethoscope.program.walk.values import Applied, Delayed, Instance, Value, inputs
+from stethoscope.program.walk.values import Applied, Delayed, Instance, Part, Value, inputs
 
 SWITCHES = OFF | {"set_grad_enabled"}
+FEWEST = 2  # values of a call that an object is given something by: itself, and that
 
 
 def passes(trace: Trace, value: Value | None) -> tuple[Call, ...]:
@@ -28,6 +30,27 @@ def passes(trace: Trace, value: Value | None) -> tuple[Call, ...]:
             return ()
         found.extend(calls)
     return tuple(found)
+
+
+def asks_unknown_objects(trace: Trace, value: Value | None) -> bool:
+    """Whether a value was computed by the method of an object that is not known, with gradients recorded.
+
+    `self.critic.values(state)`: the object may be a network, and the method may run it.
+    """
+    met = _calls_by_place(trace)
+    return any(
+        not all(map(without_gradients, met.get(id(one.site.node), ())))
+        for one in ancestry(trace.run, value, cuts_gradient)
+        if isinstance(one, Applied) and _is_of_unknown_object(trace, one)
+    )
+
+
+def _is_of_unknown_object(trace: Trace, value: Applied) -> bool:
+    if not value.callee.startswith(".") or value.callee[1:] in LAYOUT or len(value.args) < FEWEST:
+        return False
+    made_of = list(ancestry(trace.run, value.args[0]))
+    is_tensor = any(isinstance(one, Part) and one.key == "*" for one in made_of)  # drawn from data
+    return not is_tensor and not any(is_model_call(trace.run.index, one) for one in made_of)
 
 
 def met_passes(trace: Trace, value: Value | None) -> Iterator[tuple[Value, tuple[Call, ...]]]:
