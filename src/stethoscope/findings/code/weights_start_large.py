@@ -45,6 +45,8 @@ _SCALED = re.compile(
 _FIXED = re.compile(
     r"requires_grad_?\s*(?:=\s*False|\(False\))|fourier|rff|random_feature|reservoir", re.IGNORECASE
 )
+_TRAINS = re.compile(r"backward\(|optim|parameters\(|training_step|[Tt]rainer")
+_AS_NUMBERS = re.compile(r"\.numpy\(\)")
 _NORMS = re.compile(r"\b(?:Sync)?(?:Batch|Instance|Group)Norm")
 _SHRUNK = r"\.weight(?:\.data)?(?:\.(?:mul_|div_)\(|\s*[*/]=)"  # behind the layer's name
 
@@ -89,7 +91,7 @@ def _finding(write: InitialValue, what: str, factor: float | None) -> Finding:
 
 def _is_made_up_for(write: InitialValue) -> bool:
     """Whether the weights are scaled as the network runs, shrunk at once, or never trained."""
-    if _SCALED.search(write.source.text):
+    if _SCALED.search(write.source.text) or _is_only_run(write):
         return True
     if write.function is None:
         return False
@@ -100,6 +102,13 @@ def _is_made_up_for(write: InitialValue) -> bool:
         or re.search(re.escape(write.base) + _SHRUNK, text) is not None
         or _FIXED.search(text) is not None
     )
+
+
+def _is_only_run(write: InitialValue) -> bool:
+    """Whether a function runs the network that it fills and takes the answers as numbers: random features."""
+    if write.function is None or _TRAINS.search(write.source.text):
+        return False
+    return _AS_NUMBERS.search(_text(write, write.function)) is not None
 
 
 def _text(write: InitialValue, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None) -> str:

@@ -229,8 +229,10 @@ def _begun_at(name: str, within: ast.AST) -> ast.stmt | None:
     return found[0] if found else None
 
 
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
+def _targets(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
+    """What a statement gives values to: `losses, scores = [], []` are two."""
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        yield from target.elts if isinstance(target, ast.Tuple | ast.List) else (target,)
 
 
 def _is_named(target: ast.expr, name: str) -> bool:

@@ -25,6 +25,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import STEPS, Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
+from stethoscope.program.walk.network_passes import comes_from_model
 from stethoscope.program.walk.values import Applied, Delayed, Site
 
 Array = npt.NDArray[np.float64]
@@ -121,7 +122,9 @@ def _tried(
         return False, None
     found: set[str] = set()
     for formula in formulas(one.run, index, settings, addend.value, shared):
-        if not formula.is_of_features:
+        # A number that only weighs the term is no side of a comparison, and neither is a network's input.
+        has_prediction = any(comes_from_model(one.run, side) for side in formula.compared)
+        if has_prediction and not formula.is_of_features:
             over = _over_all(index, formula, _needs_pictures(one, addend))
             found |= {over} if over is not None else set()
     # Each way to see the term as a comparison must say the same: none knows the shapes of the data.
