@@ -4,7 +4,8 @@
 In each loop that updates weights, whether anything clears the gradients: `optimizer.zero_grad()`,
 `model.zero_grad()`, `p.grad = None`, or a helper that does it. The loop is followed through the functions and
 methods it calls, and through the conditions in it. A clearing that one round alone meets (`if step == 0`, a
-flag that is turned once) clears nothing for the others.
+flag that is turned once) clears nothing for the others, and neither does one that is met only where a round
+is left before its step, as after a loss that is not finite.
 
 ## Why it matters
 `backward()` adds to what is already in `.grad`. Without clearing, each update repeats all earlier gradients:
@@ -49,6 +50,9 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         zeros = loop.of(Kind.ZERO_GRAD)
         for step in _updates(loop):
             clearing = [zero for zero in zeros if may_clear(loop, zero, step)]
+            if clearing and all(_is_of_skipped_rounds(loop, zero) for zero in clearing):
+                yield _cleared_when_skipped(step, clearing[0])
+                continue
             asked = [asked_once(loop, zero.event, step.event) for zero in clearing]
             if not all(asked) or _is_fresh(loop, step):
                 continue
@@ -77,6 +81,22 @@ def _cleared_once(step: Move, zero: Move, asked: str) -> Finding:
         "without it: every later step adds up all batches since",
         evidence={"step": step.event.site.text, "question": asked},
         proof="the loop meets the condition in one round and clears the gradients nowhere else",
+        fix=_fix(step),
+    )
+
+
+def _is_of_skipped_rounds(loop: TrainingLoop, zero: Move) -> bool:
+    """Whether every way through the body that meets a clearing leaves it early, and without an update."""
+    ways = [path for path in loop.paths if zero in path.moves]
+    return bool(ways) and not any(path.left is None or any(m.updates for m in path.moves) for path in ways)
+
+
+def _cleared_when_skipped(step: Move, zero: Move) -> Finding:
+    return Finding(
+        where=(zero.event.site.where, step.event.site.where),
+        message=f"{zero.event.site.text} is reached only where a round is left before its step: "
+        f"{step.event.site.text} adds up all batches between two such rounds",
+        evidence={"step": step.event.site.text, "cleared": zero.event.site.text},
         fix=_fix(step),
     )
 

@@ -24,6 +24,7 @@ an optimizer's parameters, or what is done to the network, could not be followed
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
@@ -46,6 +47,7 @@ from stethoscope.program.loop.parameter_owners import (
     unwrapped,
 )
 from stethoscope.program.loop.partial_groups import partial_groups
+from stethoscope.program.loop.said_of_parts import is_said_of
 from stethoscope.program.loop.training_arms import runs_only_in_evaluation
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.loop.unregistered_layers import Unregistered, unregistered_layers
@@ -68,7 +70,7 @@ KEPT = frozenset(
 )
 # Parts that stay as they are beside what is trained, such as adapters.
 BESIDE = frozenset({"base", "backbone", "original", "prior", "body", "trunk", "stem", "features"})
-FREEZING = ("requires_grad", "no_grad", "pretrained", ".eval()", "inference_mode", "from_pretrained")
+FREEZING = re.compile(r"requires_grad|no_grad|pretrained|\.eval\(\)|inference_mode")
 
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
@@ -205,14 +207,14 @@ def _left_out_of_module(loop: TrainingLoop, held: tuple[Holder, ...]) -> Iterato
     owners = [owner for one in held for owner in one.owners]
     if module is None or hook is None or any(owner is module for owner in owners):
         return
-    if _speaks_of_freezing(loop, module):
-        return
 
     def is_held(part: Value) -> bool:
         return any(is_inside(loop.run, owner, part) or is_inside(loop.run, part, owner) for owner in owners)
 
     for name, part, where in left_out_beside(loop.run, module, hook, is_held):
         if _is_kept(loop, part) or BESIDE.union(KEPT).intersection(words(name)):
+            continue
+        if any(is_said_of(one.node, FREEZING, name) for one in loop.run.index.lineage(module.cls)):
             continue
         first = held[0].call
         yield Finding(
@@ -275,12 +277,9 @@ def _is_kept(loop: TrainingLoop, module: Value) -> bool:
             names.add(ast.unparse(event.target).rpartition(".")[2])
     if KEPT.intersection(word for name in names for word in words(name)):
         return True
-    return isinstance(module, Instance) and _speaks_of_freezing(loop, module)
-
-
-def _speaks_of_freezing(loop: TrainingLoop, module: Instance) -> bool:
-    texts = [ast.unparse(one.node) for one in loop.run.index.lineage(module.cls)]
-    return any(word in text for text in texts for word in FREEZING)
+    return isinstance(module, Instance) and any(
+        is_said_of(one.node, FREEZING) for one in loop.run.index.lineage(module.cls)
+    )
 
 
 def _is_asked(loop: TrainingLoop, event: Event, module: Value, name: str) -> bool:

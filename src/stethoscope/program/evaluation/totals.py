@@ -21,7 +21,6 @@ from stethoscope.run import Source
 # fmt: off
 EPOCHS = frozenset({"epoch", "epochs", "ep"})
 DATASETS = frozenset({"dataset", "datasets", "data", "set", "ds", "samples", "trainset", "valset", "testset"})
-METERS = frozenset({"reset", "update"})
 FED = frozenset({"update", "add", "append_value"})
 READ = frozenset({"avg", "average", "mean", "value", "compute", "global_avg"})
 # fmt: on
@@ -50,6 +49,7 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
     for cls in index.classes:
         if not is_test(cls.source):
             yield from _kept_by_object(cls)
+            yield from _meters_of_object(index, cls)
 
 
 # --- never begun anew
@@ -229,7 +229,7 @@ def _is_meter(index: Index, module: Module, made: ast.expr) -> bool:
         return target.name.startswith("torchmetrics.")
     if not isinstance(target, Class):
         return False
-    return target.methods.keys() >= METERS and any(
+    return "reset" in target.methods and not FED.isdisjoint(target.methods) and any(
         isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
         for method in target.methods.values()
         for node in own_nodes(method.node)
@@ -260,6 +260,50 @@ def _kept_by_object(cls: Class) -> Iterator[WrongTotal]:
                 why = "is only set to zero when the object is made, and divided by the batches of one epoch"
                 yield WrongTotal(cls.source, text, node, read, why)
                 break
+
+
+def _meters_of_object(index: Index, cls: Class) -> Iterator[WrongTotal]:
+    """Meters that an object makes once, feeds and reads in its loop over epochs, and that nothing resets."""
+    methods = [method.node for name, method in cls.methods.items() if not _is_setup(name)]
+    if not any(_is_over_epochs(loop) for method in methods for loop in _loops(method.body)):
+        return
+    used = [node for method in methods for node in own_nodes(method, ast.Attribute)]
+    set_again = {text for method in methods for statement in method.body for text in _assigned(statement)}
+    for made in _made_in_setup(cls):
+        own = ast.unparse(made.targets[0])
+        words_used = {node.attr for node in used if ast.unparse(node.value) == own}
+        read = next((node for node in used if node.attr in READ and ast.unparse(node.value) == own), None)
+        if read is None or not words_used & FED or own in set_again:
+            continue
+        is_meter = _is_meter(index, index.module_of(cls.source), made.value)
+        if is_meter and not _is_reset_anywhere(index, own.rpartition(".")[2]):
+            why = "is made with its object and never reset between epochs"
+            yield WrongTotal(cls.source, own, made, read, why)
+
+
+def _made_in_setup(cls: Class) -> Iterator[ast.Assign]:
+    """`self.meter = Meter()` where an object is made."""
+    for name, method in cls.methods.items():
+        if _is_setup(name):
+            for node in own_nodes(method.node, ast.Assign):
+                if _is_own(node.targets[0]) and isinstance(node.value, ast.Call):
+                    yield node
+
+
+def _is_reset_anywhere(index: Index, attribute: str) -> bool:
+    """Whether something resets what an object keeps under a name, or what it has under a name of its own."""
+    return any(
+        node.attr == "reset" and _may_stand_for(node.value, attribute)
+        for module in index.modules.values()
+        for node in all_nodes(module.source.tree)
+        if isinstance(node, ast.Attribute)
+    )
+
+
+def _may_stand_for(owner: ast.expr, attribute: str) -> bool:
+    if isinstance(owner, ast.Name):
+        return owner.id != "self"  # `for meter in meters: meter.reset()`
+    return not isinstance(owner, ast.Attribute) or owner.attr == attribute
 
 
 def _is_own(target: ast.expr) -> bool:

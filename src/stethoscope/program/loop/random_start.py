@@ -14,6 +14,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import receiver_role
 from stethoscope.program.loop.parameter_owners import unwrapped
 from stethoscope.program.loop.roles import Role
+from stethoscope.program.loop.said_of_parts import is_said_of
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
@@ -53,9 +54,12 @@ def starts_at_random(loop: TrainingLoop, network: Instance, part: Value, name: s
         return False
     if any(_is_evaluated(loop, layer) for layer in layers if layer is not network):
         return False
-    classes = dict.fromkeys(one.cls for one in (network, *layers) if isinstance(one, Instance))
-    texts = [ast.unparse(above.node) for cls in classes for above in index.lineage(cls)]
-    return not any(map(KEEPING.search, texts)) and not any(map(_comes_from_outside, layers))
+    inner = dict.fromkeys(one.cls for one in layers if isinstance(one, Instance) and one is not network)
+    asked = "" if part is network else name
+    is_kept = any(is_said_of(one.node, KEEPING, asked) for one in index.lineage(network.cls)) or any(
+        is_said_of(above.node, KEEPING) for cls in inner for above in index.lineage(cls)
+    )
+    return not is_kept and not any(map(_comes_from_outside, layers))
 
 
 def _is_evaluated(loop: TrainingLoop, part: Value) -> bool:

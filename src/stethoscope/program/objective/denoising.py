@@ -164,7 +164,7 @@ def _held_to(one: Minimised) -> Iterator[HeldTo]:
         for prediction, target in ((left, right), (right, left)):
             joined = _joined_output(one.run, peeled(prediction))
             if joined is not None and not _learns(one.run, target):
-                is_clean = not _is_noisy(one.run, target)
+                is_clean = _is_made_data(one.run, peeled(target)) or not _is_noisy(one.run, target)
                 yield HeldTo(_name(peeled(prediction)), joined, site, _text(target), is_clean)
 
 
@@ -208,6 +208,8 @@ def _is_noisy(run: Execution, value: Value) -> bool:
 
 
 def _outside_loaders(value: Value) -> Iterable[Value]:
+    if isinstance(value, Applied) and value.callee == "[]":
+        return value.args[:1]  # which samples are picked may be drawn: what is picked is none the noisier
     return () if is_loader(value) else inputs(value)
 
 

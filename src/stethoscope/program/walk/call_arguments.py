@@ -38,10 +38,12 @@ def call_arguments(
             continue
         spread = run.force(value)
         if isinstance(spread, Table):
-            keywords.update({str(k): v for k, v in spread.entries.items()})
+            for name, item in spread.entries.items():
+                keywords.setdefault(str(name), item)
             complete = complete and not spread.rest
         elif isinstance(spread, Settings) and isinstance(spread.tree, dict):
-            keywords.update({name: run.part(spread, name) for name in spread.tree})
+            for name in spread.tree:
+                keywords.setdefault(name, run.part(spread, name))
         else:
             keywords[SPREAD] = spread
             complete = False

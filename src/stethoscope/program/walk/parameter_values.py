@@ -27,9 +27,10 @@ def bind(
     spec = function.node.args
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
     given = [*([bound] if bound is not None else []), *args]
-    names = dict(zip(positional, given, strict=False))
     known = {*positional, *(arg.arg for arg in spec.kwonlyargs)}
-    names.update({name: value for name, value in keywords.items() if name in known})
+    names = {name: value for name, value in keywords.items() if name in known}
+    # A parameter cannot be given twice: a section that is spread out lost what is given by place.
+    names.update(zip(positional, given, strict=False))
     if spec.vararg:
         names[spec.vararg.arg] = Items(given[len(positional) :])
     if spec.kwarg:

@@ -93,6 +93,10 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return np.where(condition, x, y)
 
 
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return np.where(np.asarray(mask, dtype=bool), value, x)
+
+
 def add(x: Any, y: Any, alpha: float = 1) -> Any:
     return x + alpha * np.asarray(y)
 

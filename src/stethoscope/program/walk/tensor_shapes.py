@@ -96,6 +96,15 @@ def gather(x: Any, dim: int, index: Any) -> Any:
     return np.take_along_axis(x, np.asarray(index).astype(np.int64), axis=dim)
 
 
+def scatter(x: Any, dim: int, index: Any, src: Any = None, **options: Any) -> Any:
+    if set(options) - {"value"}:
+        raise CannotCompute("a reduction while scattering")
+    laid = np.array(x, dtype=np.float64)
+    given = options.get("value", src)
+    np.put_along_axis(laid, np.asarray(index).astype(np.int64), given, axis=dim)
+    return laid
+
+
 def one_hot(x: Any, num_classes: int = -1) -> Any:
     index = np.asarray(x).astype(np.int64)
     classes = int(index.max()) + 1 if num_classes < 0 else num_classes
