@@ -16,7 +16,7 @@ Hand the network the level that the corruption used, in the unit that its embedd
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -28,6 +28,9 @@ CAUSE = Cause(
     title="The network is told the wrong noise level",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "level-along-another-axis", DECISIVE, "the levels of the samples are counted along another axis"
+        ),
         Evidence("noise-level-mistold", DECISIVE, "the level is cut or turned round on its way in"),
         Evidence(
             "network-told-another-noise-level",
@@ -37,7 +40,7 @@ CAUSE = Cause(
         ),
         Evidence("loss-plateau", WEAK, "the loss settles early"),
         Evidence(
-            "noise-level-mistold", -STRONG, "the level reaches the network whole", outcome=Outcome.CLEAR
+            "noise-level-mistold", -MODERATE, "the level reaches the network whole", outcome=Outcome.CLEAR
         ),
     ),
     confirm_by="shuffle the levels within a batch: the loss does not change",

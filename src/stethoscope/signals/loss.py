@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stethoscope.run import Run, Series
+from stethoscope.run import Program, Run, Series
 from stethoscope.run.names import LOWER, better
 from stethoscope.signals.missing import Missing
 
@@ -26,24 +26,27 @@ RISES_BY_DESIGN = frozenset(
     ("kl", "kld", "kldiv", "reg", "regularization", "regularizer", "commit", "commitment")
 )
 
+_QUEUE = re.compile(r"""register_buffer\(\s*["']\w*queue|_enqueue\(""")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainLoss:
     """The total loss (or the term that stands for it) and the logged terms by name.
 
-    `adversarial` says that part of it is a game; `reinforced` that the run learns from rewards. Neither
-    kind of loss measures progress.
+    `adversarial` says that part of it is a game; `reinforced` that the run learns from rewards; `queued` that
+    samples are told from a queue of earlier outputs. No such loss measures progress.
     """
 
     series: Series
     terms: Mapping[str, Series]
     adversarial: bool
     reinforced: bool
+    queued: bool = False
 
     @property
     def measures_progress(self) -> bool:
         """Whether a lower value means a better model."""
-        return not (self.adversarial or self.reinforced)
+        return not (self.adversarial or self.reinforced or self.queued)
 
     @property
     def progress(self) -> Series | None:
@@ -64,7 +67,15 @@ def measure(run: Run) -> TrainLoss | Missing:
         adversarial = False
     else:
         adversarial = bool(_opponents(terms))
-    return TrainLoss(total, terms, adversarial, _reinforced(run.series))
+    return TrainLoss(total, terms, adversarial, _reinforced(run.series), _is_against_queue(run.program))
+
+
+def _is_against_queue(program: Program | None) -> bool:
+    """Whether the loss tells samples from a queue of earlier outputs, as in MoCo.
+
+    It rises while the queue fills with what the network itself gives, and gets harder as that gets better.
+    """
+    return program is not None and any(_QUEUE.search(source.text) for source in program.sources)
 
 
 def _measured(loss: Series | None, norm: Series | None) -> Series | None:

@@ -2,17 +2,20 @@
 
 ## What it checks
 Whether a training loop, or an evaluation inside it, sets the seed of everybody's random numbers to the same
-number each time it comes by; and whether each round takes the first batch of a loader that keeps its order.
+number each time it comes by; whether each round takes the first batch of a loader that keeps its order; and
+whether the items of training data set the seed to one number, or to one of a few.
 
 ## Why it matters
 What is drawn behind the seed is what was drawn the last time: the order of an epoch, the crop, the dropped
 units, the noise. An evaluation that seeds so lets the next epoch begin with the shuffle of the one before.
-The first batch of a loader in order is one batch for ever.
+The first batch of a loader in order is one batch for ever. Items that seed alike are cropped and turned alike,
+in every epoch.
 
 ## When it is harmless
 What an evaluation seeds is only noted: its own scores are the better for it. A seed that counts along
 (`seed + epoch`), a generator of its own, and a seed whose effect is put back (`fork_rng`) leave training
-its chance. A loader that shuffles gives another first batch each time.
+its chance. A loader that shuffles gives another first batch each time. Items with a seed of their own
+(`seed + index`) are made up the same way each time, as toy data are, and differ from each other.
 
 ## References
 - torch.random.fork_rng
@@ -20,20 +23,33 @@ its chance. A loader that shuffles gives another first batch each time.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.data.repeated_chance import first_batches, seeds_again
+from stethoscope.program.data.seeded_items import seeded_items
 from stethoscope.signals.evaluations import Evaluations
+from stethoscope.signals.training_data import TrainingLoaders
 
 RULE = Rule(code="DAT141", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(evaluations: Evaluations) -> Iterator[Finding]:
+def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterator[Finding]:
     """Report seeds that are set again, and loaders that are begun again."""
+    seen: set[object] = set()
+    for loader in loaders or ():
+        for item in seeded_items(loader):
+            if item.seed not in seen:
+                seen.add(item.seed)
+                seed = ast.unparse(item.seed)
+                yield Finding(
+                    (item.source.where(item.seed), item.source.where(item.drawn)),
+                    f"`{seed}` is set for every item of the training data: all of them draw the same behind it",
+                    evidence={"seed": seed},
+                )
     if not evaluations.walks:
         raise InsufficientData("no training was found in the source")
-    seen: set[object] = set()
     for walk in evaluations.walks:
         for again in seeds_again(walk):
             if again.seed.site.node not in seen:

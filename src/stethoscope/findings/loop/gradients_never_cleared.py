@@ -34,7 +34,7 @@ from stethoscope.program.loop.moves import Kind, Move, same_object
 from stethoscope.program.loop.one_round_only import asked_once
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import all_nodes
-from stethoscope.program.walk.events import Scope
+from stethoscope.program.walk.events import Jump, Scope
 from stethoscope.program.walk.values import Applied, Items, Value
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
@@ -86,9 +86,14 @@ def _cleared_once(step: Move, zero: Move, asked: str) -> Finding:
 
 
 def _is_of_skipped_rounds(loop: TrainingLoop, zero: Move) -> bool:
-    """Whether every way through the body that meets a clearing leaves it early, and without an update."""
-    ways = [path for path in loop.paths if zero in path.moves]
-    return bool(ways) and not any(path.left is None or any(m.updates for m in path.moves) for path in ways)
+    """Whether gradients are cleared under a condition that goes on to the next round without an update."""
+    jumps = [event for event in loop.events if isinstance(event, Jump) and event.leaves is loop.body]
+    for scope in zero.event.scopes():
+        if scope is loop.body or scope.kind != "if":
+            return False
+        if any(next(iter(jump.scopes()), None) is scope for jump in jumps):
+            return not any(move.updates and scope in move.event.scopes() for move in loop.moves)
+    return False
 
 
 def _cleared_when_skipped(step: Move, zero: Move) -> Finding:

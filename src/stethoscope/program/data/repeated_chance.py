@@ -106,13 +106,26 @@ def _set_in(method: Function) -> set[str]:
     return {node.attr for node in stored if isinstance(node.ctx, ast.Store)}
 
 
-def _reached(methods: dict[str, Function], item: Function) -> Iterator[ast.AST]:
-    """The nodes of what makes an item, and of the methods that it calls."""
-    yield from own_nodes(item.node)
+def reached_by_items(index: Index, cls: Class) -> Iterator[Function]:
+    """What makes an item of a data set, and the methods that it calls."""
+    methods = {name: one for base in reversed(index.lineage(cls)) for name, one in base.methods.items()}
+    item = methods.get("__getitem__") or methods.get("__iter__")
+    if item is not None:
+        yield from _called_for(methods, item)
+
+
+def _called_for(methods: dict[str, Function], item: Function) -> Iterator[Function]:
+    yield item
     for node in own_nodes(item.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if name in methods:
-                yield from own_nodes(methods[name].node)
+                yield methods[name]
+
+
+def _reached(methods: dict[str, Function], item: Function) -> Iterator[ast.AST]:
+    """The nodes of what makes an item, and of the methods that it calls."""
+    for method in _called_for(methods, item):
+        yield from own_nodes(method.node)
 
 
 def _draws_from(node: ast.AST, name: str) -> bool:

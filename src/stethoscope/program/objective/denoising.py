@@ -10,6 +10,7 @@ from stethoscope.program.data.batches import is_loader
 from stethoscope.program.data.ingredients import has, ingredients, is_drawn, peeled, returned
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
+from stethoscope.program.objective.flat_levels import FlatLevel, flat_levels
 from stethoscope.program.objective.flow_steps import FlowStep, flow_steps
 from stethoscope.program.objective.recovered import recovered
 from stethoscope.program.objective.sampling import INPUTS, NOISE_WORDS, Meaning, Reading, readings
@@ -105,6 +106,7 @@ class Denoising:
     foreign: tuple[ForeignLevel, ...] = ()
     against: tuple[AgainstFlow, ...] = ()
     unsolved: tuple[UnsolvedEstimate, ...] = ()
+    flat: tuple[FlatLevel, ...] = ()
 
 
 @remembered
@@ -116,6 +118,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
     regressed: dict[object, tuple[Meaning, Site]] = {}
     scaled_outputs: list[Misread] = []
     velocities: dict[object, _Velocity] = {}
+    flat: dict[object, FlatLevel] = {}
     passes = 0
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
@@ -124,6 +127,8 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
                 passes += 1
                 for level in _scaled_noise(one.run, call):
                     scaled.setdefault(id(level.scaled.node), level)
+                for row in flat_levels(one.run, call, _given(call)[0]):
+                    flat.setdefault(id(row.product.node), row)
                 for other in _foreign_levels(one.run, call):
                     foreign.setdefault(id(other.drawn.node), other)
             for comparison in _held_to(one):
@@ -144,6 +149,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
         tuple(foreign.values()),
         tuple(_against(list(velocities.values()), flow_steps(index))),
         () if misread else unsolved_estimates(index, settings),
+        tuple(flat.values()),
     )
 
 
