@@ -23,6 +23,14 @@ LABELS = RNG.integers(0, 3, (2, 12, 10))
 @pytest.mark.parametrize(
     ("name", "args", "keywords", "torch_function"),
     [
+        ("torch.masked_fill", (X, X > 0.5, 0.0), {}, torch.masked_fill),
+        ("torch.masked_select", (X, X > 0.5), {}, torch.masked_select),
+        ("torch.scatter", (np.zeros((2, 3, 12, 10)), 1, LABELS[:, None], 1.0), {}, torch.scatter),
+        ("torch.index_select", (X, 2, np.array([3, 1])), {}, torch.index_select),
+        ("torch.movedim", (X, 1, -1), {}, torch.movedim),
+        ("torch.cumprod", (X, 1), {}, torch.cumprod),
+        ("torch.expm1", (X,), {}, torch.expm1),
+        ("torch.nn.functional.logsigmoid", (X,), {}, F.logsigmoid),
         ("torch.nn.functional.conv2d", (X, KERNEL), {"padding": 1, "groups": 3}, F.conv2d),
         ("torch.nn.functional.conv2d", (X, MIXING), {"stride": 2}, F.conv2d),
         ("torch.nn.functional.avg_pool2d", (X, 3), {"stride": 1}, F.avg_pool2d),

@@ -8,8 +8,8 @@ whether the items of training data set the seed to one number, or to one of a fe
 ## Why it matters
 What is drawn behind the seed is what was drawn the last time: the order of an epoch, the crop, the dropped
 units, the noise. An evaluation that seeds so lets the next epoch begin with the shuffle of the one before.
-The first batch of a loader in order is one batch for ever. Items that seed alike are cropped and turned alike,
-in every epoch.
+The first batch of a loader in order is one batch for ever. Items that seed alike are cropped and turned
+alike, in every epoch.
 
 ## When it is harmless
 What an evaluation seeds is only noted: its own scores are the better for it. A seed that counts along
@@ -45,7 +45,7 @@ def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterat
                 seed = ast.unparse(item.seed)
                 yield Finding(
                     (item.source.where(item.seed), item.source.where(item.drawn)),
-                    f"`{seed}` is set for every item of the training data: all of them draw the same behind it",
+                    f"`{seed}` is set for every item of the training data: all draw the same behind it",
                     evidence={"seed": seed},
                 )
     if not evaluations.walks:

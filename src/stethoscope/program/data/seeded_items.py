@@ -1,7 +1,8 @@
 """Items of training data that begin everybody's random numbers at one of a few places.
 
-`np.random.seed(0)` in `__getitem__` gives every sample the crop, the flip and the noise of every other, in all
-epochs. A seed that is the item's own makes data that are the same each time, which is what toy data are for.
+`np.random.seed(0)` in `__getitem__` gives every sample the crop, the flip and the noise of every other, in
+all epochs. A seed that is the item's own makes data that are the same each time, which is what toy data are
+for.
 """
 
 from __future__ import annotations

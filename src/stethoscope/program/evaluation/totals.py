@@ -229,10 +229,14 @@ def _is_meter(index: Index, module: Module, made: ast.expr) -> bool:
         return target.name.startswith("torchmetrics.")
     if not isinstance(target, Class):
         return False
-    return "reset" in target.methods and not FED.isdisjoint(target.methods) and any(
-        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
-        for method in target.methods.values()
-        for node in own_nodes(method.node)
+    return (
+        "reset" in target.methods
+        and not FED.isdisjoint(target.methods)
+        and any(
+            isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+            for method in target.methods.values()
+            for node in own_nodes(method.node)
+        )
     )
 
 

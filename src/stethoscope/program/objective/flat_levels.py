@@ -1,8 +1,8 @@
 """Noise levels with one number for each sample that meet data of more axes without being shaped for it.
 
-`abar[t] * x` with steps `t` of shape (B,) and images (B, C, H, W) counts the levels along the last axis: every
-column of a picture gets the level of another sample. It runs where the batch is as large as the picture is
-wide, and fails elsewhere. The axes of the data are those that the convolutions of the network need.
+`abar[t] * x` with steps `t` of shape (B,) and images (B, C, H, W) counts the levels along the last axis:
+every column of a picture gets the level of another sample. It runs where the batch is as large as the
+picture is wide, and fails elsewhere. The axes of the data are those that the convolutions of the network need.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def _row(value: Value, depth: int) -> Applied | None:
         return _row(value.args[0], depth - 1)
     if value.callee in BETWEEN and len(value.args) == 2:
         sides = [_row(arg, depth - 1) for arg in value.args]
-        is_row = all(
-            side or isinstance(arg, Constant) for side, arg in zip(sides, value.args, strict=True)
-        )
+        is_row = all(side or isinstance(arg, Constant) for side, arg in zip(sides, value.args, strict=True))
         return next((side for side in sides if side is not None), None) if is_row else None
     return None
 
