@@ -61,11 +61,11 @@ def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterat
                     severity=Severity.NOTE if again.aside else None,
                     strength=0.5 if again.aside else 1.0,
                 )
-        for drawn, loader in first_batches(walk):
+        for drawn, begun in first_batches(walk):
             if drawn.site.node not in seen:
                 seen.add(drawn.site.node)
                 yield Finding(
-                    (drawn.site.where, loader.where),
+                    (drawn.site.where, begun.where),
                     "each round takes the first batch of a loader in order: it is always the same",
                     evidence={"drawn": drawn.site.text},
                 )

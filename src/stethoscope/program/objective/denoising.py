@@ -36,6 +36,7 @@ from stethoscope.program.walk.values import (
 REGRESSIONS = frozenset({
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
 })  # fmt: skip
+PICKS = frozenset({"randint", "randperm", "permutation", "choice", "integers", "multinomial"})
 LEVELS = frozenset({"randint", "randint_like"})  # how steps are drawn; noise itself is not drawn so
 PROGRESS = re.compile(r"step|epoch|iter|progress|curricul|difficult|ramp|anneal|schedule", re.IGNORECASE)
 
@@ -127,7 +128,8 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
                 passes += 1
                 for level in _scaled_noise(one.run, call):
                     scaled.setdefault(id(level.scaled.node), level)
-                for row in flat_levels(one.run, call, _given(call)[0]):
+                noisy, *told = _given(call)
+                for row in flat_levels(one.run, call, noisy, told):
                     flat.setdefault(id(row.product.node), row)
                 for other in _foreign_levels(one.run, call):
                     foreign.setdefault(id(other.drawn.node), other)
@@ -210,12 +212,24 @@ def _varies(factors: tuple[Value, ...]) -> bool:
 
 def _is_noisy(run: Execution, value: Value) -> bool:
     """Whether something random is in a value; what loaders give is data, however it was made."""
-    return any(map(is_drawn, ingredients(run, value, leading=_outside_loaders)))
+    return any(map(is_drawn, ingredients(run, value, leading=_picked_outside_loaders)))
+
+
+def _picked_outside_loaders(value: Value) -> Iterable[Value]:
+    """What is picked at random is data, however it was made: which samples are picked makes none noisier."""
+    if isinstance(value, Applied) and value.callee == "[]":
+        return () if any(map(_is_random_pick, value.args[1:])) else value.args[:1]
+    return _outside_loaders(value)
+
+
+def _is_random_pick(index: Value, depth: int = 4) -> bool:
+    """`data[torch.randint(len(data), (32,))]`, and a part of `torch.randperm(len(data))`."""
+    if isinstance(index, Applied) and index.callee.rpartition(".")[2] in PICKS:
+        return True
+    return depth > 0 and any(_is_random_pick(one, depth - 1) for one in inputs(index))
 
 
 def _outside_loaders(value: Value) -> Iterable[Value]:
-    if isinstance(value, Applied) and value.callee == "[]":
-        return value.args[:1]  # which samples are picked may be drawn: what is picked is none the noisier
     return () if is_loader(value) else inputs(value)
 
 

@@ -2,13 +2,13 @@
 
 `abar[t] * x` with steps `t` of shape (B,) and images (B, C, H, W) counts the levels along the last axis:
 every column of a picture gets the level of another sample. It runs where the batch is as large as the
-picture is wide, and fails elsewhere. The axes of the data are those that the convolutions of the network need.
+picture is wide, and fails elsewhere. The axes of the data are those that the network's convolutions need.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.data.ingredients import ingredients, is_drawn
@@ -21,6 +21,7 @@ from stethoscope.program.walk.values import (
     FunctionValue,
     Instance,
     Items,
+    Outside,
     Site,
     Value,
 )
@@ -43,16 +44,19 @@ class FlatLevel:
     drawn: Site
 
 
-def flat_levels(run: Execution, call: Applied | Delayed, noisy: Value) -> Iterator[FlatLevel]:
-    """The rows of levels that multiply what a network with convolutions gets."""
-    if not _has_convolutions(run, call):
+def flat_levels(
+    run: Execution, call: Applied | Delayed, noisy: Value, told: Sequence[Value]
+) -> Iterator[FlatLevel]:
+    """The rows of levels that multiply what a network with convolutions gets, and that it is told of."""
+    if not told or not _has_convolutions(run, call):
         return
+    levels = {id(one) for value in told for one in ingredients(run, value)}
     for value in ingredients(run, noisy):
         if not (isinstance(value, Applied) and value.callee == "*" and len(value.args) == 2):
             continue
         for level, other in (value.args, value.args[::-1]):
             drawn = _row(level, DEPTH)
-            if drawn is not None and _is_whole(other) and _row(other, DEPTH) is None:
+            if drawn is not None and id(drawn) in levels and _is_batch(other):
                 yield FlatLevel(value.site, drawn.site)
 
 
@@ -91,10 +95,8 @@ def _is_of_one_axis(drawn: Applied) -> bool:
     return False
 
 
-def _is_whole(value: Value) -> bool:
-    """Whether a factor is a batch, or noise like one, and no number or list."""
-    return not isinstance(value, Constant | Items) and not (isinstance(value, Applied) and _is_small(value))
-
-
-def _is_small(value: Applied) -> bool:
-    return is_drawn(value) and not value.callee.endswith("_like")
+def _is_batch(value: Value) -> bool:
+    """Whether a factor is a batch, or noise like one: no number, no list, no row of its own."""
+    if isinstance(value, Constant | Items | Outside) or _row(value, DEPTH) is not None:
+        return False
+    return not (isinstance(value, Applied) and is_drawn(value) and not value.callee.endswith("_like"))
