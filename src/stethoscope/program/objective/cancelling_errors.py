@@ -170,9 +170,12 @@ def _over(index: Index, formula: Formula, shape: tuple[int, ...], wanted: tuple[
     size = max(abs(more), abs(less), abs(others), 1e-12)
     if abs(more - alike) <= EXACT * size:
         return ""  # the prediction has no say in it
-    if abs(others - alike) <= EXACT * size:
-        return Cancels.SAMPLES if abs(more + less - 2 * alike) > EXACT * size else Cancels.SIGNS
     is_difference = abs(alike) <= EXACT * size
+    if abs(others - alike) <= EXACT * size:
+        if abs(more + less - 2 * alike) > EXACT * size:
+            return Cancels.SAMPLES
+        # An error that is far off its target on one side only counts as it stands, sizes or not.
+        return Cancels.SIGNS if is_difference else NOTHING
     if is_difference and abs(more + less) <= EXACT * size and abs(others) <= EXACT * size:
         return Cancels.SIGNS
     if shape[1:] not in {(), (1,)} and abs(balanced - alike) <= EXACT * size:
