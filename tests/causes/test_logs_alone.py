@@ -41,6 +41,19 @@ def test_looks_excuse_two_decibels_and_not_eight(tmp_path: Path) -> None:
     assert "loss-sign-inverted" in _first_three(broken)
 
 
+def test_looks_excuse_no_decline_from_before_the_game(tmp_path: Path) -> None:
+    header = "step,loss,loss/gan,val/psnr"
+    falls = _diagnosed(tmp_path, header, lambda n: (0.1, 0.7 * (n > 30), _peak(n, 2.0)))
+    assert falls.explanation.symptoms
+
+
+def test_notes_rank_the_causes_of_a_run_and_raise_no_alarm(tmp_path: Path) -> None:
+    slow = _diagnosed(tmp_path, "step,loss", lambda n: (2.3 - n / 50,))
+    assert slow.verdict == "healthy"
+    assert "learning-rate-too-low" in _first_three(slow)
+    assert not any(cause.stands for cause in slow.explanation.causes)
+
+
 def _peak(line: int, drop: float) -> float:
     return 20.0 + line / 4 if line <= 12 else 23.0 - drop * min(1.0, (line - 12) / 14)
 

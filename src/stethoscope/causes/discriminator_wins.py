@@ -22,12 +22,13 @@ CAUSE = Cause(
     title="The discriminator wins",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("discriminator-steps-faster", MODERATE, "the discriminator takes far larger steps"),
         Evidence("discriminator-gains", MODERATE, "the discriminator gets ahead all through the game"),
         Evidence("discriminator-wins", STRONG, "its loss stays near zero while the other side's climbs"),
         Evidence("discriminator-favoured", DECISIVE, "the settings let it learn many times faster"),
         Evidence("peak-then-decline", MODERATE, "the metric of the generator gets worse"),
         Evidence("validation-left-behind", WEAK, "the metric no longer follows"),
-        Evidence("discriminator-wins", -MODERATE, "the discriminator makes mistakes", outcome=Outcome.CLEAR),
+        Evidence("discriminator-wins", -WEAK, "the discriminator makes mistakes", outcome=Outcome.CLEAR),
     ),
     confirm_by="train only the generator for a few hundred steps: the discriminator's loss comes back",
 )

@@ -45,6 +45,7 @@ NEGLIGIBLE = 0.001
 LARGE_RISE = 0.5  # of a loss, beyond what certainty explains
 COUNTED = frozenset({"accuracy", "acc", "top1", "top5", "precision", "recall", "match", "error"})
 ERRORS = 2.0  # standard errors of the difference of two counted shares
+MOSTLY = 0.5  # of a drop
 FEW = 0.25  # a share of declining metrics below this is one odd metric among many
 
 
@@ -80,9 +81,21 @@ def examine(
         worst = max(found, key=lambda one: (one.matters, one.relative))
         cautious = (loss is not None and loss.reinforced) or len(found) < FEW * len(tested)
         cautious = cautious or _only_certainty(worst, validation)
-        for_looks = loss is not None and any(words(term) & (ADVERSARIAL | PERCEPTUAL) for term in loss.terms)
+        for_looks = loss is not None and _pays_for_looks(worst, loss)
         follows = _follows_difficulty(worst, loss, curriculum)
         yield _finding(worst, [one for one in found if one is not worst], cautious, for_looks, follows)
+
+
+def _pays_for_looks(worst: Decline, loss: TrainLoss) -> bool:
+    """Whether most of the drop comes once a term for looks is in play."""
+    terms = [one for name, one in loss.terms.items() if words(name) & (ADVERSARIAL | PERCEPTUAL)]
+    begins = [int(one.steps[one.values != 0.0][0]) for one in terms if one.values.any()]
+    series, seen = worst.metric.series, worst.seen
+    if not begins or min(begins) <= seen.best_step:
+        return bool(terms)
+    before = series.values[(series.steps > seen.best_step) & (series.steps < min(begins))]
+    lost = seen.best - worst.metric.sign * float(before[-1]) if len(before) else 0.0
+    return lost < MOSTLY * seen.drop
 
 
 def _only_certainty(worst: Decline, validation: Validation) -> bool:
