@@ -28,6 +28,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("both-factors-start-at-zero", DECISIVE, "the gradient of each factor is zero for ever"),
+        Evidence("rounding-stops-gradients", DECISIVE, "weights reach their layer only through a rounding"),
         Evidence("run-without-optimizer", DECISIVE, "the trainer itself says that nothing is optimised"),
         Evidence(
             "metric-never-moves",

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from stethoscope.program.evaluation.evaluations import walks
 from stethoscope.program.index import index
 from stethoscope.program.resume.resume_options import IdleOption, dropped_loads, idle_options
-from stethoscope.program.resume.trainer_resumes import untold_starts
+from stethoscope.program.resume.trainer_resumes import UntoldStart, untold_starts
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.walk.events import Call
-from stethoscope.program.walk.values import Site
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
 
@@ -22,7 +21,7 @@ class ResumeOptions:
 
     idle: tuple[IdleOption, ...]
     dropped: tuple[Call, ...]
-    untold: tuple[Site, ...] = ()
+    untold: tuple[UntoldStart, ...] = ()
 
 
 def measure(run: Run) -> ResumeOptions | Missing:

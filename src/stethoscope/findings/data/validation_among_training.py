@@ -2,8 +2,9 @@
 
 ## What it checks
 Loaders that are called held-out and made of the training set; two loaders of the same training split, one of
-them shuffled; slices of one array, or parts of one data set of the hub, that overlap; random splits that
-nothing seeds, in a program that resumes from checkpoints.
+them shuffled; slices of one array, or parts of one data set of the hub, that overlap; a loss over all nodes
+of a graph whose held-out ones a mask parts off for the score; windows of a series, one step apart, that are
+dealt out at random; random splits that nothing seeds, in a program that resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and
@@ -12,7 +13,8 @@ resume.
 
 ## When it is harmless
 A loader that measures the training set and is called so, or stands beside one of another split. A split with
-a generator, a `random_state` or a seed that the program sets at its start is the same every time.
+a generator, a `random_state` or a seed that the program sets at its start is the same every time. Windows
+that lie end to end, or a series that is cut in two before it is cut into windows, share nothing.
 
 ## References
 - Kapoor and Narayanan, Leakage and the reproducibility crisis in machine-learning-based science, 2023
@@ -24,6 +26,8 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.data.leaks import leaks, redrawn_splits
+from stethoscope.program.data.whole_graph_losses import whole_losses
+from stethoscope.program.data.window_splits import dealt_windows
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="DAT142", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -31,13 +35,14 @@ RULE = Rule(code="DAT142", since="0.2", severity=Severity.WARNING, subject=Subje
 
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report held-out data that training sees."""
-    for leak in leaks(evaluations.index):
+    index = evaluations.index
+    for leak in (*leaks(index), *whole_losses(index), *dealt_windows(index)):
         yield Finding(
             (leak.source.where(leak.held_out), leak.source.where(leak.training)),
             leak.why,
             evidence={"kind": "overlap"},
         )
-    for source, split in redrawn_splits(evaluations.index):
+    for source, split in redrawn_splits(index):
         yield Finding(
             source.where(split),
             "nothing seeds this split: a resumed run validates on what it was trained on before",

@@ -5,7 +5,8 @@ In each loop that updates weights, whether anything clears the gradients: `optim
 `model.zero_grad()`, `p.grad = None`, or a helper that does it. The loop is followed through the functions and
 methods it calls, and through the conditions in it. A clearing that one round alone meets (`if step == 0`, a
 flag that is turned once) clears nothing for the others, and neither does one that is met only where a round
-is left before its step, as after a loss that is not finite.
+is left before its step, as after a loss that is not finite. Loops that move weights by hand
+(`p.data.add_(p.grad, alpha=-lr)`) are held to the same, where their file clears gradients nowhere.
 
 ## Why it matters
 `backward()` adds to what is already in `.grad`. Without clearing, each update repeats all earlier gradients:
@@ -29,6 +30,8 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.statements import blocks_around, put_after
+from stethoscope.program.index import index
+from stethoscope.program.loop.hand_updates import HandUpdate, uncleared_updates
 from stethoscope.program.loop.loop_order import may_clear
 from stethoscope.program.loop.moves import Kind, Move, same_object
 from stethoscope.program.loop.one_round_only import asked_once
@@ -37,13 +40,15 @@ from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Jump, Scope
 from stethoscope.program.walk.values import Applied, Items, Value
 from stethoscope.run import Fix, Level
+from stethoscope.signals.sources import Sources
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP101", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
-def examine(loops: TrainingLoops) -> Iterator[Finding]:
-    """Report each optimizer of a loop that steps with gradients which nothing clears."""
+def examine(loops: TrainingLoops, sources: Sources) -> Iterator[Finding]:
+    """Report each update, by an optimizer or by hand, with gradients which nothing clears."""
+    yield from map(_never_cleared_by_hand, uncleared_updates(index(sources.program)))
     for loop in loops:
         if not loop.is_whole or any(move.by_engine and move.updates for move in loop.moves):
             continue
@@ -57,6 +62,14 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             if not all(asked) or _is_fresh(loop, step):
                 continue
             yield _cleared_once(step, clearing[0], asked[0]) if clearing else _never_cleared(loop, step)
+
+
+def _never_cleared_by_hand(one: HandUpdate) -> Finding:
+    return Finding(
+        (one.update.where, one.backward.where),
+        f"{one.update.text} moves weights by a gradient that nothing clears: it adds up all batches so far",
+        evidence={"step": one.update.text, "backward": one.backward.text},
+    )
 
 
 def _never_cleared(loop: TrainingLoop, step: Move) -> Finding:

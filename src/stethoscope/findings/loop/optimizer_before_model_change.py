@@ -120,12 +120,22 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
                 yield event, f"{ast.unparse(event.target)} is replaced"
         elif isinstance(event, Call):
             what = _replaced(holder, event) if is_here else ""
+            if _is_set_inside(trace, holder, event):
+                what = "a layer of the network is replaced"
             if not what and event.name in REPLACING and _is_own(trace, holder, event.receiver):
                 what = f"{event.name} changes the parameters"
             if not what and _is_wrapping(event) and _is_own(trace, holder, next(iter(event.args), None)):
                 what = f"{_argument(event)} is wrapped"
             if what:
                 yield event, what
+
+
+def _is_set_inside(trace: Trace, holder: Holder, call: Call) -> bool:
+    """`setattr(module, name, Adapter(child))`, for a module that was found by going through the network."""
+    if call.name != "setattr" or len(call.args) != 3 or not _is_new_layer(trace, call.args[2]):
+        return False
+    found_in = {id(one) for one in ancestry(trace.run, call.args[0])}
+    return any(id(owner) in found_in for owner in holder.owners)
 
 
 def _is_made_anew(trace: Trace, holder: Holder, event: Assignment) -> bool:

@@ -2,12 +2,14 @@
 
 ## What it checks
 The state of a network that is kept during training without a copy and loaded behind it; lists that hold one
-learning layer several times (`[layer] * n`); averages that take the network's own tensors for theirs and mix
-into them in place.
+learning layer several times (`[layer] * n`); a target, teacher or average that is given the network itself
+(`target = net`) and then loaded from it or mixed with it; averages that take the network's own tensors for
+theirs and mix into them in place.
 
 ## Why it matters
 `state_dict()` hands out the live tensors: the best weights that are kept so are the last ones, and loading
-them does nothing. One layer in every place of a list learns one set of weights. An average over its own
+them does nothing. A target network that is the network itself moves with every step, so that what is learned
+chases itself. One layer in every place of a list learns one set of weights. An average over its own
 source moves the weights that are trained.
 
 ## When it is harmless
@@ -19,10 +21,16 @@ Layers that are shared on purpose, and said to be. A state that is written to a 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loop.aliases import live_averages, repeated_layers, uncopied_weights
+from stethoscope.program.loop.aliases import (
+    live_averages,
+    networks_onto_themselves,
+    repeated_layers,
+    uncopied_weights,
+)
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="LOP140", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -36,6 +44,14 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             (one.source.where(one.made), one.source.where(one.used)),
             f"`{one.name}` holds the live weights and no copy: what is loaded from it is the last state",
             evidence={"kind": "state", "name": one.name},
+        )
+    for one in networks_onto_themselves(index):
+        yield Finding(
+            (one.source.where(one.made), one.source.where(one.used)),
+            f"`{ast.unparse(one.made)}` makes no second network: `{one.name}` changes with every step, and "
+            "carrying weights into it does nothing",
+            evidence={"kind": "network", "name": one.name},
+            proof="both names are one object, and nothing gives either of them another",
         )
     for one in repeated_layers(index):
         yield Finding(

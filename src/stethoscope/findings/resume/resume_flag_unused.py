@@ -11,7 +11,8 @@ and the time spent before is lost.
 
 ## When it is harmless
 Where the settings object is handed on as a whole to code that is not here, the value may be used there, and
-nothing is said. A flag that chooses a branch that loads by itself is used.
+nothing is said. A flag that chooses a branch that loads by itself is used. A script of the Trainer that could
+be asked to resume and was not has lost nothing: that is a note.
 
 ## References
 - setting-never-used is the same for all other settings.
@@ -25,6 +26,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.call_edits import with_keyword
 from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.resume.trainer_resumes import UntoldStart
 from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.resume_options import ResumeOptions
@@ -32,6 +34,7 @@ from stethoscope.signals.resume_options import ResumeOptions
 RULE = Rule(code="RES101", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 MENTIONS = 3
+UNASKED = 0.4  # a restart in the log has to speak for it as well
 
 
 def examine(options: ResumeOptions) -> Iterator[Finding]:
@@ -46,13 +49,7 @@ def examine(options: ResumeOptions) -> Iterator[Finding]:
             proof="every path of the value through the source ends in a print-out, a check or nowhere",
         )
     for start in options.untold:
-        yield Finding(
-            start.where,
-            "resume_from_checkpoint can be asked for, and train() is not told of it: the run starts anew",
-            evidence={"option": "resume_from_checkpoint", "started_by": start.text},
-            proof="the Trainer does not read this argument by itself, and nothing in the source does",
-            fix=_told(start),
-        )
+        yield _untold(start)
     seen: set[object] = set()
     for call in options.dropped:
         if call.site.node not in seen:
@@ -62,6 +59,22 @@ def examine(options: ResumeOptions) -> Iterator[Finding]:
                 "a checkpoint is read for the resume and nothing of it is put back",
                 evidence={"read": call.site.text},
             )
+
+
+def _untold(start: UntoldStart) -> Finding:
+    """A note where nobody asks for a resume: the run that is here did start as it was meant to."""
+    asked = "is asked for" if start.is_asked else "can be asked for"
+    return Finding(
+        start.site.where,
+        f"resume_from_checkpoint {asked}, and train() is not told of it: the run starts anew",
+        evidence={"option": "resume_from_checkpoint", "started_by": start.site.text},
+        strength=1.0 if start.is_asked else UNASKED,
+        proof="the Trainer does not read this argument by itself, and nothing in the source does"
+        if start.is_asked
+        else "",
+        severity=None if start.is_asked else Severity.NOTE,
+        fix=_told(start.site),
+    )
 
 
 def _told(start: Site) -> Fix | None:

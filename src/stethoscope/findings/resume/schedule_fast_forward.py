@@ -173,7 +173,7 @@ def _restored_before(walk: Walk, move: Move) -> set[Role | None]:
 
 def _begun_anew(resumption: Resumption) -> Move | None:
     """The schedule of a resumed training that nothing restores."""
-    stepped = [move for move in schedules(resumption.walk) if not keeps_own_count(move)]
+    stepped = [move for move in schedules(resumption.walk) if not keeps_own_count(resumption.walk, move)]
     if not stepped or resumption.counter is None or resumption.restores(Role.SCHEDULER):
         return None
     if not resumption.restores(Role.OPTIMIZER) or any(True for _ in replays(resumption.walk)):

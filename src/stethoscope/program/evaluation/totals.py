@@ -44,7 +44,8 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
             continue
         for body in bodies(module.source.tree):
             yield from _never_begun_anew(index, module, body)
-            yield from _wrongly_divided(index, module, body)
+            own = [one for one in body if not isinstance(one, FunctionNode | ast.ClassDef)]
+            yield from _wrongly_divided(index, module, own)
             yield from _divided_by_another(module, body)
     for cls in index.classes:
         if not is_test(cls.source):
@@ -347,10 +348,11 @@ def _wrongly_divided(index: Index, module: Module, body: Sequence[ast.stmt]) -> 
             per_sample = _is_times_batch(node.value)
             mean = _mean_of_batch(index, module, body, node.value)
             for divided, counted in _divisions(body, node.target.id):
-                if per_sample and _is_loader(counted) and not _is_loss_sum(body, node.value):
+                is_length = isinstance(divided.right, ast.Call)
+                if per_sample and is_length and _is_loader(counted) and not _is_loss_sum(body, node.value):
                     why = f"sums over samples and is divided by the batches, {ast.unparse(divided.right)}"
                     yield WrongTotal(module.source, node.target.id, node, divided, why)
-                elif mean and _is_dataset(counted) and not _is_gone_through(loop, counted):
+                elif mean and (_counts_samples if is_length else _is_raised_by_batch)(loop, counted):
                     samples = ast.unparse(divided.right)
                     why = f"sums the means of batches and is divided by the samples, {samples}"
                     yield WrongTotal(module.source, node.target.id, node, divided, why)
@@ -439,6 +441,25 @@ def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp,
                     right=ast.Call(func=ast.Name(id="len"), args=[counted]),
                 ) if left == name:
                     yield node, counted
+                case ast.BinOp(op=ast.Div(), left=ast.Name(id=left), right=ast.Name() as counted) if (
+                    left == name
+                ):
+                    yield node, counted
+
+
+def _counts_samples(loop: ast.For | ast.While, counted: ast.expr) -> bool:
+    """Whether what a divisor is the length of is a data set, and not what the loop goes through."""
+    return _is_dataset(counted) and not _is_gone_through(loop, counted)
+
+
+def _is_raised_by_batch(loop: ast.For | ast.While, counted: ast.expr) -> bool:
+    """Whether a divisor is a count of samples: `seen += len(x)`."""
+    name = ast.unparse(counted)
+    return any(
+        isinstance(node, ast.AugAssign) and _is_name(node.target, name) and _is_batch(node.value)
+        for statement in loop.body
+        for node in own_below(statement)
+    )
 
 
 def _is_times_batch(value: ast.expr) -> bool:
@@ -469,19 +490,24 @@ def _is_loss_sum(body: Sequence[ast.stmt], value: ast.expr) -> bool:
 
 
 def _mean_of_batch(index: Index, module: Module, body: Sequence[ast.stmt], value: ast.expr) -> bool:
-    """Whether `loss.item()` is read off a loss of torch that gives the mean of its batch."""
+    """Whether `loss.item()` is read off a loss that gives the mean of its batch."""
+    made = _measured(body, value)
+    return bool(made) and all(_gives_mean(index, module, one) for one in made)
+
+
+def _measured(body: Sequence[ast.stmt], value: ast.expr) -> list[ast.expr]:
+    """What the number of `loss.item()` was made by; nothing where it is not a plain number of a loss."""
     match value:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="item")):
-            pass
-        case _:
-            return False
-    made = [
-        node.value
-        for statement in body
-        for node in own_below(statement)
-        if isinstance(node, ast.Assign) and any(_is_name(one, name) for one in node.targets)
-    ]
-    return bool(made) and all(_gives_mean(index, module, one) for one in made)
+            return [
+                node.value
+                for statement in body
+                for node in own_below(statement)
+                if isinstance(node, ast.Assign) and any(_is_name(one, name) for one in node.targets)
+            ]
+        case ast.Call(func=ast.Attribute(value=ast.Call() as made, attr="item")):
+            return [made]
+    return []
 
 
 def _gives_mean(index: Index, module: Module, made: ast.expr) -> bool:
@@ -493,7 +519,20 @@ def _gives_mean(index: Index, module: Module, made: ast.expr) -> bool:
     is_mean = reduced is None or (isinstance(reduced, ast.Constant) and reduced.value == "mean")
     if isinstance(target, External) and target.name.startswith("torch.nn.functional."):
         return is_mean
-    return _is_mean_criterion(index, module, written)
+    return _is_mean_criterion(index, module, written) or _is_weighted_elsewhere(module, written)
+
+
+def _is_weighted_elsewhere(module: Module, written: str) -> bool:
+    """Whether another loop of the file multiplies what the same loss gives by the size of its batch."""
+    for body in bodies(module.source.tree):
+        added = (one for part in body for one in own_below(part) if isinstance(one, ast.AugAssign))
+        for node in added:
+            match node.value:
+                case ast.BinOp(op=ast.Mult(), left=left, right=right) if _is_times_batch(node.value):
+                    made = _measured(body, left) or _measured(body, right)
+                    if any(isinstance(one, ast.Call) and dotted(one.func) == written for one in made):
+                        return True
+    return False
 
 
 def _is_mean_criterion(index: Index, module: Module, written: str) -> bool:

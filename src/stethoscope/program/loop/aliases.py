@@ -131,6 +131,61 @@ def _trains_on(loop: ast.AST) -> bool:
     return False
 
 
+# --- networks that were to be copies
+
+
+def networks_onto_themselves(index: Index) -> Iterator[Alias]:
+    """`target = net`, and `target.load_state_dict(net.state_dict())` or a mixing of the two behind it."""
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in bodies(module.source.tree):
+            own = (part for part in body if not isinstance(part, FunctionNode | ast.ClassDef))
+            yield from _onto_itself(module.source, [one for part in own for one in own_below(part)])
+    for cls in index.classes:
+        if not is_test(cls.source):
+            methods = cls.methods.values()
+            yield from _onto_itself(cls.source, [one for each in methods for one in own_nodes(each.node)])
+
+
+def _onto_itself(source: Source, nodes: Sequence[ast.AST]) -> Iterator[Alias]:
+    given: dict[str, list[ast.Assign]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]):
+            given.setdefault(ast.unparse(node.targets[0]), []).append(node)
+    for used in nodes:
+        for one, other in _taken_for_two(used):
+            made = given.get(one, [])
+            is_other = len(made) == 1 and ast.unparse(made[0].value) == other
+            if is_other and len(given.get(other, [])) < 2:
+                yield Alias(source, made[0], used, one)
+
+
+def _taken_for_two(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """The two names between which a statement carries weights, as they may have been given to one network."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=to, attr="load_state_dict"),
+            args=[ast.Call(func=ast.Attribute(value=from_, attr="state_dict"), args=[]), *_],
+        ):
+            yield ast.unparse(to), ast.unparse(from_)
+        case ast.For(iter=ast.Call(func=ast.Name(id="zip"), args=[first, second, *_])):
+            owners = [_weights_of(one) for one in (first, second)]
+            if all(owners):
+                yield owners[0], owners[1]
+                yield owners[1], owners[0]
+
+
+def _weights_of(node: ast.expr) -> str:
+    """`net` in `net.parameters()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="parameters" | "state_dict" | "named_parameters")):
+            return ast.unparse(owner)
+        case ast.Call(func=ast.Attribute(value=ast.Call() as inner, attr="values" | "items")):
+            return _weights_of(inner)
+    return ""
+
+
 # --- layers that are one
 
 

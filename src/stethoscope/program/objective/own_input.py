@@ -7,7 +7,9 @@ import re
 
 from stethoscope.program.data.ingredients import LAYOUT, ingredients
 from stethoscope.program.index import Class, Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.objective.loss_calls import LossCall
+from stethoscope.program.syntax import FunctionNode
 from stethoscope.program.walk.execution import Exhausted
 from stethoscope.program.walk.network_passes import is_network_pass
 from stethoscope.program.walk.values import (
@@ -28,6 +30,21 @@ ENTROPIES = frozenset(
 _MEANT = re.compile(
     r"(?i)shift|:\s*-1\b|-1\s*:|\broll\(|vae|auto_?enc|latent|bottleneck|quanti[sz]|codebook|recon|corrupt|noise|mask_token"
     r"|random_mask|mask_ratio|mlm|dropout_?token|diffusion|denois"
+)
+# Methods that only write text: where they take the last token, nothing is moved for the loss.
+WRITING = frozenset(
+    {
+        "generate",
+        "greedy",
+        "sample",
+        "decode",
+        "beam",
+        "predict",
+        "translate",
+        "inference",
+        "infer",
+        "complete",
+    }
 )
 DEPTH = 8
 MOST_CLASSES = 24
@@ -78,11 +95,17 @@ def _texts(index: Index, cls: Class) -> list[str]:
             if name in named and name not in found:
                 found[name] = named[name]
                 waiting.append(named[name])
-    return [ast.unparse(one.node) for one in found.values()]
+    return [_text(one) for one in found.values()]
+
+
+def _text(cls: Class) -> str:
+    """The source of a class, without the methods that only write text."""
+    kept = (one for one in cls.node.body if not WRITING.intersection(words(getattr(one, "name", ""))))
+    return "\n".join(map(ast.unparse, kept))
 
 
 def _function_around(site: Site) -> str:
-    """The text of the innermost function around a place; of the whole file where there is none."""
+    """The text of the innermost function around a place; of what the file does itself where there is none."""
     line = getattr(site.node, "lineno", 0)
     around = [
         node
@@ -90,7 +113,11 @@ def _function_around(site: Site) -> str:
         if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     innermost = max(around, key=lambda node: node.lineno, default=None)
-    return ast.unparse(innermost) if innermost is not None else site.source.text
+    if innermost is not None:
+        return ast.unparse(innermost)
+    tree = site.source.tree
+    own = (one for one in tree.body if not isinstance(one, FunctionNode | ast.ClassDef))
+    return "\n".join(map(ast.unparse, own))
 
 
 def _bare(value: Value) -> Value:

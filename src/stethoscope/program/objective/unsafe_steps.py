@@ -25,6 +25,7 @@ LOGARITHMS = frozenset({"log", "log2", "log10"})
 ROOTS = frozenset({"sqrt", "rsqrt"})
 TURNS = frozenset({"flip", "rot90", "roll", "fliplr", "flipud", "t", "pin_memory"}) | LAYOUT
 UNBOUNDED_LAYERS = ("Linear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose")
+RECTIFIERS = frozenset({"relu", "relu_"})
 SQUARES = frozenset({"square", "pow", "**"})
 MASK_WORDS = frozenset({"mask", "masks", "masked", "valid", "keep", "real", "padding"})
 BYTES = (255, 255.0)
@@ -34,6 +35,7 @@ class Unsafe(StrEnum):
     """What is not finite, and for what."""
 
     OUTPUT = "of a network's output that nothing keeps above zero"
+    RECTIFIED = "of a network's output that a rectifier makes zero wherever it would be below"
     PICTURE = "of pictures between 0 and 1, in which black is zero"
     DIVISION = "a division by pictures between 0 and 1, in which black is zero"
     MASKED_ROOT = "the root of a square that a mask makes zero, where its gradient is infinite"
@@ -80,6 +82,8 @@ def _why(run: Execution, value: Applied) -> Unsafe | None:
 def _of_logarithm(run: Execution, inner: Value) -> Unsafe | None:
     if _is_unbounded(run, inner, DEPTH):
         return Unsafe.OUTPUT
+    if _is_rectified(run, inner, DEPTH):
+        return Unsafe.RECTIFIED
     return Unsafe.PICTURE if _is_picture(run, inner, DEPTH) else None
 
 
@@ -127,6 +131,29 @@ def _is_unbounded(run: Execution, value: Value, depth: int) -> bool:
             layers = layers_of(run, maker)
             last = run.force(layers[-1]) if layers else maker
             return isinstance(last, Applied) and _name(last).startswith(UNBOUNDED_LAYERS)
+    return False
+
+
+def _is_rectified(run: Execution, value: Value, depth: int) -> bool:
+    """Whether a value is what a rectifier gave, as it is: zero for about half of the outputs at first."""
+    if depth == 0 or not comes_from_model(run, value):
+        return False
+    match value:
+        case Delayed():
+            return _is_rectified(run, run.expand(value), depth - 1)
+        case Choice(options=options):
+            return all(_is_rectified(run, option, depth - 1) for option in options)
+        case Part(base=Delayed() as base, key=int() as key):
+            given = _item(run.expand(base), key)
+            return given is not None and _is_rectified(run, given, depth - 1)
+        case Applied() if _name(value) in RECTIFIERS:
+            return True
+        case Applied() if _name(value) in LAYOUT and value.args:
+            return _is_rectified(run, value.args[0], depth - 1)
+        case Applied(callee=callee, maker=maker) if callee.endswith("()") and maker is not None:
+            layers = layers_of(run, maker)
+            last = run.force(layers[-1]) if layers else maker
+            return isinstance(last, Applied) and _name(last) == "ReLU"
     return False
 
 

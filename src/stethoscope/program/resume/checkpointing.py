@@ -472,12 +472,14 @@ def made_by(value: Value | None) -> str:
     return ""
 
 
-def keeps_own_count(schedule: Move) -> bool:
+def keeps_own_count(walk: Walk, schedule: Move) -> bool:
     """Whether a schedule is told the epoch, was made to go on from one, or reads the metric instead."""
     event = schedule.event
     if isinstance(event, Call) and (event.args or event.keywords):
         return True
     value = schedule.subject
+    while isinstance(value, Delayed):  # by a function of the repository
+        value = walk.trace.run.expand(value)
     if made_by(value) == "ReduceLROnPlateau":
         return True
     if isinstance(value, Applied):

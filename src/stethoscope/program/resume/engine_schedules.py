@@ -23,7 +23,7 @@ from stethoscope.program.resume.checkpointing import (
     schedules,
 )
 from stethoscope.program.walk.events import Call
-from stethoscope.program.walk.values import Instance, Value
+from stethoscope.program.walk.values import Applied, Instance, Value
 
 HOLDING = frozenset({"prepare", "prepare_scheduler", "register_for_checkpointing"})
 PLACES = frozenset({"last_epoch", "_step_count", "last_step"})
@@ -31,7 +31,7 @@ PLACES = frozenset({"last_epoch", "_step_count", "last_step"})
 
 def unheld_schedules(walk: Walk) -> Iterator[tuple[Call, Move]]:
     """Each resume by an engine, and the schedule of the training that it leaves out."""
-    stepped = [move for move in schedules(walk) if not keeps_own_count(move)]
+    stepped = [move for move in schedules(walk) if not keeps_own_count(walk, move)]
     begins = first_backward(walk)
     if not stepped or assigned_names(walk) & PLACES or _is_loaded_itself(walk):
         return
@@ -75,6 +75,8 @@ def _may_be_schedule(walk: Walk, value: Value, written: ast.expr | None) -> bool
     role = role_of(walk.trace.run, value) or role_by_name(name)
     if role is not None:
         return role is Role.SCHEDULER
+    if isinstance(value, Applied) and value.callee.endswith("DataLoader"):
+        return False
     if not isinstance(value, Instance):
         return True
     node: ast.AST = value.cls.node

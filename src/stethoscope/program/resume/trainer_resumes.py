@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from stethoscope.program.index import Index
 from stethoscope.program.syntax import all_nodes
@@ -23,7 +24,15 @@ OPTION = "resume_from_checkpoint"
 KEEPING = frozenset({"save_total_limit", "save_steps", "save_strategy", "load_best_model_at_end", OPTION})
 
 
-def untold_starts(index: Index, written: frozenset[str]) -> Iterator[Site]:
+@dataclass(frozen=True, slots=True, eq=False)
+class UntoldStart:
+    """A call of `train` that is not told of the checkpoint, and whether the settings ask for a resume."""
+
+    site: Site
+    is_asked: bool
+
+
+def untold_starts(index: Index, written: frozenset[str]) -> Iterator[UntoldStart]:
     """The calls of `train` that should be told of the checkpoint; `written` are the names in settings."""
     if not written & KEEPING or _is_spoken_of(index) or not _parses_arguments(index):
         return
@@ -31,7 +40,7 @@ def untold_starts(index: Index, written: frozenset[str]) -> Iterator[Site]:
         own = index.method(made.cls, "train") if made.cls is not None else None
         for call in made.starts if own is None else ():
             if not call.args and not call.keywords:
-                yield Site(made.source, call)
+                yield UntoldStart(Site(made.source, call), OPTION in written)
 
 
 def _is_spoken_of(index: Index) -> bool:

@@ -1,0 +1,160 @@
+"""Windows of one series that overlap, and are dealt out at random to training and validation.
+
+Neighbours share all but one value: a random split puts nearly every held-out window between two that are
+trained on.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.program.data.leaks import Leak
+from stethoscope.program.index import Class, Index, Module, dotted
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+
+SPLITS = frozenset({"random_split", "train_test_split"})
+ORDERS = frozenset({"permutation", "randperm", "shuffle", "sample", "KFold"})
+WRAPPERS = frozenset(
+    {"TensorDataset", "array", "stack", "tensor", "from_numpy", "asarray", "list", "float", "Tensor"}
+)
+
+
+def dealt_windows(index: Index) -> Iterator[Leak]:
+    """Every random split of windows that overlap."""
+    windowed = {cls.name: item for cls in index.classes if (item := _overlapping_items(cls)) is not None}
+    makers = {name: node for module in index.modules.values() for name, node in _window_makers(module)}
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in bodies(module.source.tree):
+            yield from _in_body(module, body, windowed.keys() | makers.keys())
+
+
+def _in_body(module: Module, body: list[ast.stmt], windowed: set[str]) -> Iterator[Leak]:
+    nodes = [one for statement in body for one in all_nodes(statement)]
+    made = _windows(nodes, windowed)
+    mixed = {
+        name
+        for node in nodes
+        if isinstance(node, ast.Assign) and _is_random(node.value)
+        for name in _names(node)
+    }
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        data = _unwrapped(node.args[0])
+        name = dotted(data) or (bare_name(data) if isinstance(data, ast.Call) else "")
+        origin = made.get(name) or (data if name in windowed else None)
+        if origin is None:
+            continue
+        if bare_name(node) in SPLITS and not _is_in_order(node):
+            yield _leak(module, node, origin)
+            return
+        if bare_name(node) == "Subset" and len(node.args) > 1 and _is_drawn(node.args[1], mixed):
+            yield _leak(module, node, origin)
+            return
+
+
+def _leak(module: Module, split: ast.Call, origin: ast.AST) -> Leak:
+    why = f"windows overlap, and `{ast.unparse(split)}` deals them out at random: neighbours are trained on"
+    return Leak(module.source, split, origin, why)
+
+
+def _windows(nodes: list[ast.AST], windowed: set[str]) -> dict[str, ast.AST]:
+    """The names that stand for windows, by what made them."""
+    found: dict[str, ast.AST] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            inner = _unwrapped(node.value)
+            is_made = isinstance(inner, ast.Call) and bare_name(inner) in windowed
+            origin = node.value if is_made else found.get(dotted(inner) or "")
+            if origin is not None:
+                found.update(dict.fromkeys(_names(node), origin))
+    return found
+
+
+def _names(node: ast.Assign) -> Iterator[str]:
+    for target in node.targets:
+        for one in target.elts if isinstance(target, ast.Tuple) else (target,):
+            if dotted(one):
+                yield ast.unparse(one)
+
+
+def _unwrapped(value: ast.expr) -> ast.expr:
+    while isinstance(value, ast.Call) and bare_name(value) in WRAPPERS and value.args:
+        value = value.args[0]
+    return value
+
+
+def _is_random(value: ast.expr) -> bool:
+    return any(isinstance(one, ast.Call) and bare_name(one) in ORDERS for one in all_nodes(value))
+
+
+def _is_drawn(places: ast.expr, mixed: set[str]) -> bool:
+    """Whether places come out of a random order."""
+    return _is_random(places) or any(
+        isinstance(one, ast.Name) and one.id in mixed for one in all_nodes(places)
+    )
+
+
+def _is_in_order(split: ast.Call) -> bool:
+    """`train_test_split(..., shuffle=False)`, or by groups of its own."""
+    given = {one.arg: one.value for one in split.keywords}
+    shuffle = given.get("shuffle")
+    return "stratify" in given or (shuffle is not None and getattr(shuffle, "value", True) is not True)
+
+
+def _overlapping_items(cls: Class) -> ast.AST | None:
+    """The slice by which each item of a data set is a window one step after the one before."""
+    method = cls.methods.get("__getitem__")
+    if is_test(cls.source) or method is None or len(method.parameters) != 2:
+        return None
+    place = method.parameters[1]
+    return next((one for one in all_nodes(method.node) if _is_window(one, place)), None)
+
+
+def _window_makers(module: Module) -> Iterator[tuple[str, ast.AST]]:
+    """Functions that cut a series into windows one step apart, in a loop or a comprehension."""
+    for function in all_nodes(module.source.tree):
+        if not isinstance(function, FunctionNode) or is_test(module.source):
+            continue
+        for loop in all_nodes(function):
+            match loop:
+                case ast.For(target=ast.Name(id=place), iter=over, body=body) if _is_every_place(over):
+                    windows = [
+                        one for statement in body for one in all_nodes(statement) if _is_window(one, place)
+                    ]
+                case ast.ListComp(
+                    elt=element, generators=[ast.comprehension(target=ast.Name(id=place), iter=over)]
+                ) if _is_every_place(over):
+                    windows = [one for one in all_nodes(element) if _is_window(one, place)]
+                case _:
+                    continue
+            if windows and any(isinstance(one, ast.Return) for one in all_nodes(function)):
+                yield function.name, windows[0]
+                break
+
+
+def _is_every_place(over: ast.expr) -> bool:
+    """`range(n)` or `range(a, b)`: without a stride."""
+    return isinstance(over, ast.Call) and bare_name(over) == "range" and len(over.args) < 3
+
+
+def _is_window(node: ast.AST, place: str) -> bool:
+    """`series[i : i + length]`, where the length is more than one."""
+    match node:
+        case ast.Subscript(
+            slice=ast.Slice(
+                lower=ast.Name(id=low),
+                upper=ast.BinOp(op=ast.Add(), left=ast.Name(id=high), right=length),
+                step=None,
+            )
+        ):
+            is_one = isinstance(length, ast.Constant) and length.value == 1
+            return low == high == place and not is_one
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as first, *_]), value=whole):
+            return _is_window(ast.Subscript(whole, first, ast.Load()), place)
+    return False
