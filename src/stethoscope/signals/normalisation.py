@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stethoscope.program.data.fitted_again import fitted_again
 from stethoscope.program.data.normalisation import Pipeline, pipelines
 from stethoscope.program.data.told_statistics import ToldApart, told_apart
+from stethoscope.program.data.untold_statistics import untold_apart
 from stethoscope.program.index import index
 from stethoscope.run import Run
 from stethoscope.signals.missing import NO_SOURCE, Missing
@@ -43,7 +44,7 @@ def measure(run: Run) -> Transforms | Missing:
     if run.program is None or not run.program.sources:
         return NO_SOURCE
     names = index(run.program)
-    found, told = pipelines(names), (*told_apart(names), *fitted_again(names))
+    found, told = pipelines(names), (*told_apart(names), *fitted_again(names), *untold_apart(names))
     if not found and not told:
         return Missing("no normalising transforms were found in the source")
     return Transforms(found, told)

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.data.normalisation import Pipeline
+from stethoscope.program.data.told_statistics import ToldApart
 from stethoscope.program.edits.call_edits import replaced
 from stethoscope.program.edits.statements import is_constant
 from stethoscope.program.index import dotted
@@ -51,9 +52,15 @@ def examine(transforms: Transforms) -> Iterator[Finding]:
     for told in transforms.told:
         yield Finding(
             where=(told.judged.where, told.trained.where),
-            message=f"evaluation is normalised by other statistics than training: {told.judged.text}",
+            message=f"evaluation is {_how(told)}: {told.judged.text}",
             evidence={"training": told.trained.text, "evaluation": told.judged.text},
         )
+
+
+def _how(told: ToldApart) -> str:
+    if told.is_told_nothing:
+        return "told no statistics to normalise by, and training is"
+    return "normalised by other statistics than training"
 
 
 def _differ(trained: Pipeline, judged: Pipeline) -> bool:

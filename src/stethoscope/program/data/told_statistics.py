@@ -24,10 +24,11 @@ MADE_UP = frozenset({"zeros", "ones", "full", "zeros_like", "ones_like", "full_l
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToldApart:
-    """A data set of training and one of evaluation that are told different statistics by one method."""
+    """A data set of training and one of evaluation that are told other statistics, or only one any."""
 
     trained: Site
     judged: Site
+    is_told_nothing: bool = False
 
 
 @remembered
