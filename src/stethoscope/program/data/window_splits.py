@@ -7,7 +7,7 @@ trained on.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stethoscope.program.data.leaks import Leak
 from stethoscope.program.index import Class, Index, Module, dotted
@@ -33,7 +33,7 @@ def dealt_windows(index: Index) -> Iterator[Leak]:
             yield from _in_body(module, body, windowed.keys() | makers.keys())
 
 
-def _in_body(module: Module, body: list[ast.stmt], windowed: set[str]) -> Iterator[Leak]:
+def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> Iterator[Leak]:
     nodes = [one for statement in body for one in all_nodes(statement)]
     made = _windows(nodes, windowed)
     mixed = {

@@ -61,9 +61,11 @@ def _has_weights(index: Index, cls: Class) -> bool:
 
 def _products(function: FunctionNode) -> Iterator[ast.Call | ast.BinOp]:
     for node in all_nodes(function):
-        is_call = isinstance(node, ast.Call) and bare_name(node) in PRODUCTS
-        if is_call or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
-            yield node
+        match node:
+            case ast.Call() if bare_name(node) in PRODUCTS:
+                yield node
+            case ast.BinOp(op=ast.MatMult()):
+                yield node
 
 
 def _last_values(function: FunctionNode, product: ast.Call | ast.BinOp) -> Iterator[ast.expr]:
