@@ -88,3 +88,11 @@ def test_what_is_not_there_is_one_sentence(note: Path, tmp_path: Path) -> None:
         done = stethoscope("review", *arguments)
         assert done.returncode == 2
         assert done.stderr.count(b"\n") == 1
+
+
+def test_a_redacted_review_names_no_folder(note: Path, broken_run: Path) -> None:
+    for format_ in ("text", "json", "markdown"):
+        told, _ = ran(str(note), "--run", str(broken_run), "--redact", "--format", format_)
+        assert str(broken_run) not in told
+        assert str(note.parent) not in told
+        assert "path-" in told

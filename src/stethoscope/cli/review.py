@@ -34,9 +34,16 @@ NOTHING_OBJECTIONABLE, SOMETHING_OBJECTIONABLE = 0, 1
     show_default=True,
     help="Text for people, JSON (schema 1) for programs, Markdown for issues.",
 )
+@click.option("--redact", is_flag=True, help="Replace paths, hosts, users and secrets by placeholders.")
 @click.option("--verbose", "-v", is_flag=True, help="Show all evidence, commands and unjudged sentences.")
 def command(
-    notes: Sequence[str], run: str | None, config: str | None, code: str | None, format_: str, verbose: bool
+    notes: Sequence[str],
+    run: str | None,
+    config: str | None,
+    code: str | None,
+    format_: str,
+    redact: bool,
+    verbose: bool,
 ) -> int:
     """Judge each change that NOTES propose, and each figure that they state.
 
@@ -60,7 +67,7 @@ def command(
         must_exist(given)
     with patience(f"reviewing {one_line(paths[0], 60)}"):
         result = _reviewed(paths, run, config, code)
-        written = _rendered(result, format_, verbose)
+        written = _rendered(_redacted(result) if redact else result, format_, verbose)
     put_as(written, format_)
     return SOMETHING_OBJECTIONABLE if result.is_objectionable else NOTHING_OBJECTIONABLE
 
@@ -77,6 +84,12 @@ def _reviewed(paths: Sequence[str], run: str | None, config: str | None, code: s
     target = run or config or code
     diagnosis = diagnose(target, config=config, code=code) if target else None
     return review(readings, diagnosis, recorded_in(RECORDS) if diagnosis else ())
+
+
+def _redacted(result: Review) -> Review:
+    from stethoscope.report.redact import redacted
+
+    return redacted(result)
 
 
 def _rendered(result: Review, format_: str, verbose: bool) -> str:
