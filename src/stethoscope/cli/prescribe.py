@@ -94,7 +94,7 @@ def command(run: Sequence[str], **options: Any) -> int:
         refuse_to_overwrite(asked.trajectory)
     diagnosis, plan, project = _examined(asked)
     if asked.trajectory is not None and not asked.writing:
-        _write_trajectory(asked.trajectory, diagnosis, project)
+        _write_trajectory(asked.trajectory, diagnosis, asked.level, project)
     if asked.as_diff:
         return _show_diff(plan)
     if asked.into is not None:
@@ -280,7 +280,7 @@ def _write(asked: _Asked, diagnosis: Diagnosis, plan: Plan, project: Path | None
         assert project is not None
         journal = write_all(project, changes, diagnosis.run.path)
     if asked.trajectory is not None and beside:
-        _write_trajectory(asked.trajectory, diagnosis, project)
+        _write_trajectory(asked.trajectory, diagnosis, asked.level, project)
     elif asked.trajectory is not None:
         _tell_trajectory(asked.trajectory)
     if asked.format_ == "json":
@@ -298,7 +298,7 @@ def _with_trajectory(
     """All files to write at once, and whether the trajectory is not among them and written by itself."""
     if asked.trajectory is None or project is None or not plan.changes:
         return plan.changes, asked.trajectory is not None
-    change = _trajectory_change(asked.trajectory, diagnosis, project)
+    change = _trajectory_change(asked.trajectory, diagnosis, asked.level, project)
     return (plan.changes, True) if change is None else ((*plan.changes, change), False)
 
 
@@ -360,25 +360,25 @@ def _write_config(asked: _Asked, diagnosis: Diagnosis, plan: Plan) -> int:
     return _left(plan)
 
 
-def _write_trajectory(target: str, diagnosis: Diagnosis, project: Path | None) -> None:
+def _write_trajectory(target: str, diagnosis: Diagnosis, level: str, project: Path | None) -> None:
     """What the next run should look like; below the project so that --undo takes it back."""
     from stethoscope.cli._output import written_whole
     from stethoscope.prescription.applying.journal import write_all
     from stethoscope.prescription.applying.project import project_around
 
     home = project or project_around(os.path.dirname(target) or ".")
-    change = _trajectory_change(target, diagnosis, home)
+    change = _trajectory_change(target, diagnosis, level, home)
     if change is not None:
         write_all(home, [change], diagnosis.run.path)
         _tell_trajectory(target)
         return
     with written_whole(target) as stream:
-        stream.write(_trajectory(diagnosis))
+        stream.write(_trajectory(diagnosis, level))
     _tell_trajectory(target)
     say(f"{target} is not in {home}, so --undo does not know it.")
 
 
-def _trajectory_change(target: str, diagnosis: Diagnosis, project: Path) -> FileChange | None:
+def _trajectory_change(target: str, diagnosis: Diagnosis, level: str, project: Path) -> FileChange | None:
     """The trajectory as a file of the project; None where it is to stand elsewhere, or in no plain file."""
     from stethoscope.prescription.applying.plan import FileChange
     from stethoscope.prescription.applying.project import is_inside
@@ -388,15 +388,21 @@ def _trajectory_change(target: str, diagnosis: Diagnosis, project: Path) -> File
         return None
     comes = not path.exists()
     before = b"" if comes else path.read_bytes()
-    return FileChange(path, target, before, _trajectory(diagnosis), (TRAJECTORY,), comes=comes)
+    return FileChange(path, target, before, _trajectory(diagnosis, level), (TRAJECTORY,), comes=comes)
 
 
-def _trajectory(diagnosis: Diagnosis) -> bytes:
-    """What was healthy in this run and what its recipe says, as a file."""
+def _trajectory(diagnosis: Diagnosis, level: str) -> bytes:
+    """What was healthy in this run, and what its recipe says with the edits of a level, as a file.
+
+    Edits of a record count too: somebody makes them in the file that it was copied from.
+    """
     from stethoscope.cli.trajectory import basis_of
+    from stethoscope.run import Level
     from stethoscope.trajectory import plan, written
 
-    return written(plan(basis_of(diagnosis))).encode("utf-8")
+    levels = {Level.SAFE, Level(level)}
+    edits = [edit for edit in diagnosis.prescription.edits if edit.level in levels]
+    return written(plan(basis_of(diagnosis, edits))).encode("utf-8")
 
 
 def _tell_trajectory(target: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from stethoscope import Diagnosis
+    from stethoscope.prescription.remedy import Edit
     from stethoscope.run import Run
     from stethoscope.trajectory import Basis
 
@@ -97,8 +99,19 @@ def _healthy(path: str) -> Run:
     return run
 
 
-def basis_of(diagnosis: Diagnosis) -> Basis:
-    """What of a diagnosed run the next one can be held to."""
+def basis_of(diagnosis: Diagnosis, made: Sequence[Edit] = ()) -> Basis:
+    """What of a diagnosed run the next one can be held to, once these edits are made."""
+    from stethoscope.prescription.applying.next_run import changes_the_rate, next_run
+
+    basis = _basis_as_it_is(diagnosis)
+    if any(edit.kind == "source" for edit in made):
+        why = basis.nothing_healthy or "the source that is prescribed may give it another level"
+        basis = replace(basis, until=None, nothing_healthy=why)
+    doubted = {*basis.doubted, "lr"} if changes_the_rate(basis.run, made) else basis.doubted
+    return replace(basis, run=next_run(basis.run, made), doubted=doubted)
+
+
+def _basis_as_it_is(diagnosis: Diagnosis) -> Basis:
     from stethoscope.causes.verdict import Verdict, stands
     from stethoscope.trajectory import Basis
 
