@@ -162,3 +162,9 @@ def test_github_shows_each_finding_beside_its_line(report: LintReport) -> None:
 
 def test_positions_count_from_one() -> None:
     assert [position("ab\ncd", at) for at in (0, 1, 2, 3, 5)] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 3)]
+
+
+def test_sarif_names_a_file_from_elsewhere_whole(tmp_path: Path) -> None:
+    assert lint_sarif.artifact("/elsewhere/my train.py", tmp_path) == {
+        "uri": "file:///elsewhere/my%20train.py"
+    }

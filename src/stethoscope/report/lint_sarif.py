@@ -162,8 +162,11 @@ def location(place: Where, root: Path) -> Json:
 
 
 def artifact(file: str, root: Path) -> Json:
-    """A file as SARIF names it, from the project's root."""
-    return {"uri": quote(os.fsencode(relative_path(file, root))), "uriBaseId": ROOT}
+    """A file as SARIF names it: from the project's root, or whole where it lies elsewhere."""
+    name = relative_path(file, root)
+    if os.path.isabs(name):
+        return {"uri": f"file://{quote(os.fsencode(name))}"}
+    return {"uri": quote(os.fsencode(name)), "uriBaseId": ROOT}
 
 
 def _fix(title: str, splices: Iterable[Splice], report: LintReport) -> Json:
