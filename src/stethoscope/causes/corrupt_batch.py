@@ -23,8 +23,10 @@ def _sporadic(finding: Finding) -> bool:
 
 
 def _all_at_once(finding: Finding) -> bool:
+    """Numbers until one step, and none behind it: a log without any tells no batch from another."""
     alone = finding.evidence.get("only_component") or finding.evidence.get("first_component")
-    return finding.evidence.get("pattern") == "permanent" and not alone
+    was_finite = finding.evidence.get("from_the_start") is not True
+    return finding.evidence.get("pattern") == "permanent" and was_finite and not alone
 
 
 def _in_one_step(finding: Finding) -> bool:

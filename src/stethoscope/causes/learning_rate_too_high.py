@@ -69,6 +69,12 @@ CAUSE = Cause(
         ),
         Evidence("loss-spike", MODERATE, "spikes that do not recover", when=_lasting),
         Evidence("non-finite-values", WEAK, "the run ends in values that are not finite"),
+        Evidence(
+            "non-finite-values",
+            WEAK,
+            "the loss was lost before the first line of the log",
+            when=says("from_the_start"),
+        ),
         Evidence("peak-then-decline", WEAK, "validation goes with it"),
         Evidence("divergence", -MODERATE, "the rise begins at a restart", when=_at_restart),
         Evidence("learning-rate-jump", -MODERATE, "the rate itself jumps where nobody meant it to"),
