@@ -2,9 +2,10 @@
 
 ## What it checks
 Logarithms, roots and divisions in everything that is minimised, where nothing keeps their argument away from
-zero: a logarithm or a root of what a linear or convolutional layer gave; a logarithm of pictures that were
-divided by 255, or a division by them; the root of a square that a mask makes zero; the root of a variance
-taken as a difference of means; a division, for each sample, by how many places a random mask took.
+zero: a logarithm or a root of what a linear or convolutional layer gave; a logarithm of what a rectifier
+gave; a logarithm of pictures that were divided by 255, or a division by them; the root of a square that a
+mask makes zero; the root of a variance taken as a difference of means; a division, for each sample, by how
+many places a random mask took.
 
 ## Why it matters
 The logarithm of zero and a division by zero are infinite, the root at zero has an infinite gradient, and

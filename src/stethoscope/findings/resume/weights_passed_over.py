@@ -3,7 +3,8 @@
 ## What it checks
 Loads with `strict=False` in resumes: whether the program saves the same state from a network that is
 wrapped (DistributedDataParallel, DataParallel, torch.compile) and loads it into one that is not, or the
-reverse, while the names are left as they are.
+reverse, while the names are left as they are; and whether the entry that is asked of the checkpoint, with
+nothing in its place, is one that no save of the program writes.
 
 ## Why it matters
 A wrapper puts `module.` or `_orig_mod.` before each name. With `strict=False` every weight is missing on
@@ -23,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.resume.missing_entries import missing_entries
 from stethoscope.program.resume.prefixed_states import prefixed_states
 from stethoscope.signals.resumes import Resumes
 
@@ -33,6 +35,14 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
     """Report each lenient load whose names differ by the prefix of a wrapper."""
     if not resumes.resumptions:
         raise InsufficientData("no resume of a training was found in the source")
+    for entry in missing_entries(resumes.index):
+        yield Finding(
+            (entry.source.where(entry.load), entry.saved[0].where(entry.saved[1])),
+            f"no checkpoint of this program has {entry.key!r}: nothing is loaded, and strict=False says "
+            "nothing of it",
+            evidence={"asked": entry.key, "saved": ", ".join(entry.keys)},
+            proof="an empty state in the place of a missing entry names no weight",
+        )
     seen: set[object] = set()
     for resumption in resumes.resumptions:
         for one in prefixed_states(resumption):

@@ -146,6 +146,10 @@ def _is_rectified(run: Execution, value: Value, depth: int) -> bool:
         case Part(base=Delayed() as base, key=int() as key):
             given = _item(run.expand(base), key)
             return given is not None and _is_rectified(run, given, depth - 1)
+        case Applied(callee="[]", args=[base, *keys]):
+            # What is picked by a condition on the output itself may well be above zero.
+            is_chosen = any(comes_from_model(run, key) for key in keys)
+            return not is_chosen and _is_rectified(run, base, depth - 1)
         case Applied() if _name(value) in RECTIFIERS:
             return True
         case Applied() if _name(value) in LAYOUT and value.args:
