@@ -2,9 +2,10 @@
 
 ## What it checks
 Loaders that are called held-out and made of the training set; two loaders of the same training split, one of
-them shuffled; slices of one array, or parts of one data set of the hub, that overlap; a loss over all nodes
-of a graph whose held-out ones a mask parts off for the score; windows of a series, one step apart, that are
-dealt out at random; random splits that nothing seeds, in a program that resumes from checkpoints.
+them shuffled; slices of one array, or parts of one data set of the hub, that overlap; a part of an order
+beside all of it; a loss over all nodes of a graph whose held-out ones a mask parts off for the score; windows
+of a series, one step apart, that are dealt out at random; random splits that nothing seeds, in a program that
+resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
-from stethoscope.program.syntax import all_nodes, bodies
+from stethoscope.program.syntax import all_nodes, bodies, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -61,8 +61,10 @@ def leaks(index: Index) -> Iterator[Leak]:
             yield from _same_split_twice(module.source, assigned)
             yield from _overlapping(module.source, assigned)
             yield from _overlapping_parts(index, module, assigned)
+            yield from _whole_beside_part(module.source, body, assigned)
             yield from _held_out_masks(module.source, body)
         yield from _made_alike(index, module)
+    yield from _handed_back_whole(index)
 
 
 def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
@@ -335,6 +337,49 @@ def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 # --- by parts of a data set of the hub
+
+
+def _whole_beside_part(
+    source: Source, body: Sequence[ast.stmt], named: list[tuple[str, ast.expr]]
+) -> Iterator[Leak]:
+    """`train = Subset(data, order)` and `val = Subset(data, order[:100])`, of one order."""
+    given = [name for name, _ in _assignments(body)]
+    trained = {whole: value for name, value in named if _is_training(name) and (whole := _chosen(value)[0])}
+    for name, value in named:
+        part = _chosen(value)[1]
+        if part in trained and _is_held_out(name) and given.count(part) <= 1:
+            why = f"{name} is a part of {part}, and training has all of it"
+            yield Leak(source, value, trained[part], why)
+
+
+def _chosen(value: ast.expr) -> tuple[str, str]:
+    """The name of all that a subset takes, or of what it takes a part of."""
+    if not isinstance(value, ast.Call) or bare_name(value) != "Subset" or len(value.args) < 2:
+        return "", ""
+    match value.args[1]:
+        case ast.Name(id=whole):
+            return whole, ""
+        case ast.Subscript(value=ast.Name(id=part), slice=ast.Slice()):
+            return "", part
+    return "", ""
+
+
+def _handed_back_whole(index: Index) -> Iterator[Leak]:
+    """The same in a function that gives both back: `train, val = split(data)`."""
+    for module in index.modules.values():
+        for node in all_nodes(module.source.tree) if not is_test(module.source) else ():
+            match node:
+                case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call(func=func)):
+                    function = index.resolve(module, dotted(func) or "")
+                    if isinstance(function, Function):
+                        named = list(zip(map(_last, targets), _returned_row(function), strict=False))
+                        yield from _whole_beside_part(function.source, function.node.body, named)
+
+
+def _returned_row(function: Function) -> list[ast.expr]:
+    """What a function with one return gives back, one by one."""
+    rows = [node.value for node in own_nodes(function.node, ast.Return)]
+    return rows[0].elts if len(rows) == 1 and isinstance(rows[0], ast.Tuple) else []
 
 
 def _overlapping_parts(index: Index, module: Module, assigned: list[tuple[str, ast.expr]]) -> Iterator[Leak]:
