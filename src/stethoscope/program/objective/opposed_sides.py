@@ -196,11 +196,12 @@ def _role(run: Execution, value: Value) -> tuple[Hashable, Sample] | None:
         return None
     network = _network(judging)
     judged = share[1] if share is not None else _judged_by(judging)
-    if network is None or judged is None:
-        return None
+    if network is None or judged is None or id(value) in run.unrecorded or id(judging) in run.unrecorded:
+        return None  # a judgement without gradients is a target, and pushes nobody
     if not comes_from_model(run, judged):
         return network, Sample.REAL
-    return network, Sample.PLAYED if comes_from_model(run, judged, detached_counts=False) else Sample.FAKE
+    is_played = id(judged) not in run.unrecorded and comes_from_model(run, judged, detached_counts=False)
+    return network, Sample.PLAYED if is_played else Sample.FAKE
 
 
 def _network(value: Applied | Delayed) -> Hashable:
