@@ -35,6 +35,7 @@ from stethoscope.program.data.data_order import (
 )
 from stethoscope.program.data.lone_order import lone_order
 from stethoscope.program.data.own_samplers import own_order
+from stethoscope.program.data.private_loaders import is_made_private
 from stethoscope.program.walk.values import Applied, Part, Site, span_of
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_data import TrainingLoaders
@@ -56,7 +57,7 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
         is_ordered = sampled or alone is not None or is_map_style(loaders.index, loader.dataset)
         if not (keeps_order and loader.options_known and is_ordered):
             continue
-        if mixes_by_itself(loaders.index, loader.dataset):
+        if mixes_by_itself(loaders.index, loader.dataset) or is_made_private(loader):
             continue
         given = sampler if isinstance(sampler, Applied) else grouped
         ordering = alone or (given.site if isinstance(given, Applied) else None)

@@ -23,6 +23,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data.private_loaders import is_made_private
 from stethoscope.program.data.training_data import TrainingLoader
 from stethoscope.program.loop.moves import receiver_role
 from stethoscope.program.loop.roles import Role
@@ -48,7 +49,7 @@ def examine(processes: Processes, loaders: TrainingLoaders) -> Iterator[Finding]
         if not _is_explicit(ranks) or _is_prepared(ranks):
             continue
         for loader in loaders:
-            if loader.loop is None or loader.loop.trace is not ranks.walk.trace:
+            if loader.loop is None or loader.loop.trace is not ranks.walk.trace or is_made_private(loader):
                 continue
             why = _fixed_share(loader) or _no_share(ranks, loader)
             if why:
