@@ -12,6 +12,10 @@ from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.values import Choice, Constant, Leaf, Part, Value, inputs
 
 MOST_VISITED = 400
+# What data go by in a function: an option of that name elsewhere is another thing, such as a batch's size.
+DATA = frozenset({
+    "batch", "data", "x", "y", "input", "inputs", "target", "targets", "samples", "images", "labels",
+})  # fmt: skip
 
 
 def number(value: Value) -> float | None:
@@ -53,7 +57,7 @@ def _named(index: Index, settings: SettingsTree, value: Value) -> tuple[str, flo
     if isinstance(value, Choice):
         return _chosen(index, settings, value)
     name = value.key if isinstance(value, Part) else value.name if isinstance(value, Leaf) else None
-    if not isinstance(name, str) or not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier() or (isinstance(value, Leaf) and name in DATA):
         return None
     known = _declared(index, settings, name)
     return (name, known) if known is not None else None
