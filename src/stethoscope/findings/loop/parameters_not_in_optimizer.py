@@ -122,7 +122,7 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
             if _is_kept(loop, module) or _is_handed_on(loop, module) or _is_idle(loop, met, module):
                 continue
             used = _place(loop, module)
-            if used is None or without_gradients(used):
+            if used is None or without_gradients(used) or _is_for_evaluation(used):
                 continue
             first = held[0].call
             yield Finding(
@@ -132,6 +132,12 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 evidence={"network": name_of(module), "optimizer": first.site.text},
                 fix=_given(held, _named(loop, module, first)),
             )
+
+
+def _is_for_evaluation(used: Call) -> bool:
+    """Whether the network that calls a part of it does so outside of training only."""
+    caller = used.receiver
+    return isinstance(caller, Instance) and runs_only_in_evaluation(caller.cls.node, used.name)
 
 
 def _is_idle(loop: TrainingLoop, networks: Sequence[Value], module: Value) -> bool:

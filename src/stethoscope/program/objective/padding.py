@@ -74,6 +74,8 @@ VOID, ONE_SIDED = "void", "one-sided"
 LOSS_WORDS = frozenset({"loss", "losses", "criterion", "criteria", "objective", "fn", "func", "ce", "xent"})
 MODEL_MAKERS = frozenset({"from_pretrained", "from_config", "create_model", "get_peft_model"})
 REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+# What an object that is not known makes vectors of tokens by.
+EMBEDDING = (".encode_", ".embed", ".get_text_features", ".get_image_features")
 MOST_TERMS = 16
 MOST_MASKS = 60  # values looked at in search of a mask beside a loss
 
@@ -218,7 +220,7 @@ class _Objective:
         """The inputs of a value that its loss is about: of a model that computes its own, the labels."""
         if isinstance(value, Delayed) and not is_network_pass(self.run.index, value):
             return ()  # what it does with its arguments is followed
-        if is_size(value):
+        if is_size(value) or (isinstance(value, Applied) and value.callee.startswith(EMBEDDING)):
             return ()
         if not isinstance(value, Applied) or not value.callee.endswith("()"):
             return inputs(value)
