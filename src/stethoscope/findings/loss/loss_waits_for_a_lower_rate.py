@@ -14,7 +14,8 @@ with what is left of the rate.
 ## When it is harmless
 A stable stretch with a decay at its end lowers the loss once more, after it has come far down. A task that
 becomes harder, a game or a reward follow something else. Some tasks stay on a plateau and are then learned
-at once, whatever the rate does: a single fall is not counted.
+at once, whatever the rate does: a single fall is not counted. A network that finds its way late, and then
+learns faster under a high rate than it does behind, was not held up by the rate.
 
 ## References
 - Smith et al., "Don't decay the learning rate, increase the batch size", 2018
@@ -46,6 +47,9 @@ LATE = 0.42  # of the fall, in the logarithm
 FALLS = 0.7  # of the first value: a loss that ends above has hardly fallen at all
 STILL_HIGH = 0.25  # of the first value, where the rate has halved
 FEW = 5  # samples of a batch
+BEFORE = 0.2  # of the run, up to where the rate has halved
+FEWEST_BEFORE = 3  # values in that stretch
+FASTER = 1.25  # times as fast: under a cosine, a loss that follows the rate falls faster behind than before
 AT_ONCE = 0.8  # of that fall, between two quarters of the stretch: no fall with the rate
 
 
@@ -72,6 +76,8 @@ def examine(
     late = math.log(then / last) / math.log(first / last)
     if late < LATE or then < STILL_HIGH * first or _falls_at_once(level, half):
         return
+    if _fell_faster_before(np.asarray(series.steps, dtype=float), np.log(level), half):
+        return
     yield Finding(
         (series.where(), rate.where()),
         f"{series.name} is {first:.4g} at first, {then:.4g} at step {int(series.steps[half]):,}, where "
@@ -95,6 +101,16 @@ def _halved(under: Values) -> int | None:
         return None
     low = np.flatnonzero(under[top:] <= HALVED * peak)
     return top + int(low[0]) if 0 < len(low) < len(under) else None
+
+
+def _fell_faster_before(steps: Values, height: Values, half: int) -> bool:
+    """Whether the loss fell faster just before the rate had halved than behind it: no rate held it up."""
+    before = int(np.searchsorted(steps, steps[half] - BEFORE * (steps[-1] - steps[0])))
+    if half - before < FEWEST_BEFORE:
+        return False
+    earlier = (height[before] - height[half]) / (steps[half] - steps[before])
+    later = (height[half] - height[-1]) / (steps[-1] - steps[half])
+    return bool(earlier > FASTER * later)
 
 
 def _falls_at_once(level: Values, half: int) -> bool:
