@@ -798,3 +798,20 @@ def test_of_folds_in_turn_one_is_read(tmp_path: Path) -> None:
     assert steps(log, "loss") == EPOCHS
     assert series(log, "loss").values.tolist() == [float(f"{loss + 1:.4f}") for loss in LOSS]
     assert any("fold 1" in note for note in log.notes)
+
+
+@pytest.mark.parametrize("tag", ["lora", "phase1", "stage two"])
+def test_lines_may_say_what_they_are_about_before_they_count(tmp_path: Path, tag: str) -> None:
+    lines = [f"{tag} step {10 * i}/300 loss {2 / (i + 1):.4f}" for i in range(1, 31)]
+    (tmp_path / "x.log").write_text("\n".join(lines), encoding="utf-8")
+    found = {series.name: series for series in read_log(tmp_path / "x.log").series}
+    assert found["loss"].steps.tolist() == [10 * i for i in range(1, 31)]
+
+
+def test_two_networks_that_train_side_by_side_are_never_merged(tmp_path: Path) -> None:
+    lines = [
+        f"{tag} step {10 * i}/300 loss {2 / (i + 1):.4f}" for i in range(1, 31) for tag in ("old", "new")
+    ]
+    (tmp_path / "x.log").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(UnreadableFile):
+        read_log(tmp_path / "x.log")

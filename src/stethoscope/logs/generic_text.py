@@ -47,7 +47,9 @@ from stethoscope.logs._text.roles import (
     heading_role,
     losses_by_numbers,
     placed,
+    tag_of,
     totals_of_terms,
+    without_tag,
 )
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows
 from stethoscope.run import Aggregation, Log
@@ -146,6 +148,7 @@ class _Learned:
     example: str
     sureness: float
     counter: str
+    tag: str = ""  # what every line that counts is headed by
 
 
 @dataclass(slots=True)
@@ -163,6 +166,9 @@ def _learned(head: Head) -> _Learned | None:
     if head.binary or head.prose:
         return None
     kinds = _kinds(head)
+    tag = _only_tag(kinds)
+    for kind in kinds.values():
+        kind.lines = [without_tag(line, tag) for line in kind.lines]
     telling = {template: kind for template, kind in kinds.items() if _tells(kind)}
     if not telling:
         return None
@@ -182,7 +188,7 @@ def _learned(head: Head) -> _Learned | None:
         spelled = any(_is_spelled(kind) for kind in telling.values())
         if best < 1.0 or not spelled or max(map(len, signals.values())) < PLENTY:
             return None
-        return _Learned(frozenset(telling), stepped, sources, _shown(telling), 0.05, "")
+        return _Learned(frozenset(telling), stepped, sources, _shown(telling), 0.05, "", tag)
     if (np.diff(counted.steps) >= 0).mean() < 0.6:
         return None
     named = 1.0 if counted.axis == "step" and counted.source else 0.8 if counted.axis == "epoch" else 0.4
@@ -194,7 +200,14 @@ def _learned(head: Head) -> _Learned | None:
     if named < 0.5 and (best < 0.8 or lines < 3 or not steady):
         return None
     sureness = best * named * min(1.0, 0.3 + 0.7 * lines / PLENTY)
-    return _Learned(frozenset(telling), stepped, sources, _shown(telling), min(sureness, 1.0), counted.source)
+    sureness = min(sureness, 1.0)
+    return _Learned(frozenset(telling), stepped, sources, _shown(telling), sureness, counted.source, tag)
+
+
+def _only_tag(kinds: Mapping[str, _Kind]) -> str:
+    """What the lines that count are about; nothing where that is several things, which are never merged."""
+    tags = {tag for kind in kinds.values() if kind.count >= FEWEST_LINES and (tag := tag_of(kind.lines[0]))}
+    return tags.pop() if len(tags) == 1 else ""
 
 
 def _kinds(head: Head) -> dict[str, _Kind]:
@@ -357,7 +370,7 @@ def _step_line(line: str, learned: _Learned) -> StepLine | None:
     """All numbers of a line that is of a kind known, or that names a signal."""
     if _SOURCE.search(line) or calls_with_settings(line):
         return None
-    found = parsed(line)
+    found = without_tag(parsed(line), learned.tag)
     if not found.fields:
         return None
     fields = placed(found, line)

@@ -152,6 +152,26 @@ def _counters(found: Parsed) -> dict[str, Field]:
     return counters
 
 
+def tag_of(found: Parsed) -> str:
+    """What a line is about, said before it counts: `lora` in `lora step 10/300 loss 1.73`.
+
+    Only where it says of how many: `best epoch 12` is no place in a run.
+    """
+    first = found.fields[0] if found.fields else None
+    if first is None or first.total is None or _counter_word(first.name):
+        return ""
+    tag, _, word = first.name.rpartition(" ")
+    return tag if _counter_word(word) else ""
+
+
+def without_tag(found: Parsed, tag: str) -> Parsed:
+    """A line of a log that is all about one thing, which then need not be said."""
+    if not tag or tag_of(found) != tag:
+        return found
+    first, *others = found.fields
+    return replace(found, fields=(replace(first, name=first.name.rpartition(" ")[2]), *others))
+
+
 def _is_position(one: Field, counted: bool) -> bool:
     """Whether an unnamed number is one of a total, in brackets or directly behind the epoch."""
     unnamed = not one.name and not one.unit and one.total is not None
