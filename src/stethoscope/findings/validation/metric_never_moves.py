@@ -3,7 +3,7 @@
 ## What it checks
 Validation metrics with six evaluations or more: whether four of five have exactly the same value, to the last
 digit, and that value is no good one. For shares such as an accuracy that is below one half; other metrics
-must be the same at all evaluations, with digits enough to tell.
+must be the same at all evaluations, with digits enough to tell, and no metric beside them may move.
 
 ## Why it matters
 A network that learns anything answers otherwise at the next evaluation. Where not one answer changes, it
@@ -11,7 +11,8 @@ gives the same answer to everything, or what is evaluated is not what is trained
 
 ## When it is harmless
 A metric that counts successes stays at 0 until the first one, however well training goes. A score that has
-reached its limit stays there.
+reached its limit stays there. What is logged of the data alone, such as the PSNR of the noisy input or the
+score of a baseline, never moves, and stands beside a score that does.
 
 ## References
 - Google Research, Deep Learning Tuning Playbook
@@ -43,11 +44,15 @@ def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]
     if not metrics:
         raise InsufficientData("there are too few evaluations to say that none differs", EVALUATE_MORE)
     learns = _learns(loss)
+    moving = any(_commonest(metric.series.values)[1] < 1.0 for metric in metrics)
     for metric in metrics:
         values = metric.series.values
         value, share = _commonest(values)
         is_share = metric.better == "higher" and float(values.min()) >= 0.0 and float(values.max()) <= 1.0
-        frozen = share >= SHARE and 0.0 < value < POOR if is_share else share == 1.0 and _has_digits(value)
+        if is_share:
+            frozen = share >= SHARE and 0.0 < value < POOR
+        else:
+            frozen = share == 1.0 and not moving and _has_digits(value)
         if frozen and values[-1] == value:
             yield _finding(metric.series, value, share, learns)
             return
