@@ -213,9 +213,10 @@ def test_the_charts_go_on_where_they_stand(opened: Open) -> None:
     one.page.click("#chart-1 [data-tool=in]")
     one.page.focus("#chart-1 .canvas")
     before = seen(one)
-    data = content(patients.sick()).data
-    data["charts"][0]["curves"][0]["steps"].append(1000)  # type: ignore[index]
-    data["charts"][0]["curves"][0]["values"].append(0.5)  # type: ignore[index]
+    data: dict[str, Any] = content(patients.sick()).data
+    curve = data["charts"][0]["curves"][0]
+    curve["steps"].append(1000)
+    curve["values"].append(0.5)
     one.page.evaluate("() => { window.canvas = document.querySelector('#chart-1 canvas'); }")
     one.page.evaluate("(data) => stethoscope.goOn(data)", data)
     assert one.page.evaluate("stethoscope.drawn('chart-1')[1].at(-1)") == 0.5

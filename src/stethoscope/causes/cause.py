@@ -49,6 +49,11 @@ def says(key: str, answer: bool = True) -> Callable[[Finding], bool]:
     return lambda finding: finding.evidence.get(key) is answer
 
 
+def leaves_open(key: str) -> Callable[[Finding], bool]:
+    """Narrow evidence to findings that asked this, and could not tell."""
+    return lambda finding: key in finding.evidence and finding.evidence[key] is None
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """What a cause file declares; its name is the file's, its page the docstring.

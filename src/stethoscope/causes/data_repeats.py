@@ -28,15 +28,6 @@ from stethoscope.causes.cause import (
     Outcome,
     says,
 )
-from stethoscope.findings import Finding
-
-MEMORISED = 0.01  # of the first training loss
-
-
-def _by_heart(finding: Finding) -> bool:
-    first, last = finding.evidence.get("train_first"), finding.evidence.get("train_last")
-    return isinstance(first, float) and isinstance(last, float) and last <= MEMORISED * first
-
 
 CAUSE = Cause(
     title="The same data come again and again",
@@ -59,7 +50,7 @@ CAUSE = Cause(
             "validation-gains-nothing",
             STRONG,
             "training is learned by heart and held-out data gain nothing",
-            when=_by_heart,
+            when=says("by_heart"),
         ),
         Evidence("overfit-gap", WEAK, "training learns by heart"),
         Evidence(

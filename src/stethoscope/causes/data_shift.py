@@ -17,15 +17,6 @@ itself.
 from __future__ import annotations
 
 from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
-from stethoscope.findings import Finding
-
-MEMORISED = 0.01  # of the first training loss
-
-
-def _by_heart(finding: Finding) -> bool:
-    first, last = finding.evidence.get("train_first"), finding.evidence.get("train_last")
-    return isinstance(first, float) and isinstance(last, float) and last <= MEMORISED * first
-
 
 CAUSE = Cause(
     title="Training and validation data differ",
@@ -35,13 +26,13 @@ CAUSE = Cause(
             "validation-gains-nothing",
             STRONG,
             "what is learned never reaches the held-out data",
-            when=lambda finding: not _by_heart(finding),
+            when=says("by_heart", False),
         ),
         Evidence(
             "validation-gains-nothing",
             MODERATE,
             "held-out data gain nothing, of training that is learned by heart",
-            when=_by_heart,
+            when=says("by_heart"),
         ),
         Evidence(
             "validation-gains-nothing",

@@ -14,17 +14,21 @@ Update the average in place behind every step of the optimizer: `mean.lerp_(weig
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    Cause,
+    Evidence,
+    leaves_open,
+    says,
+)
 from stethoscope.findings import Finding
 
 
 def _of_average(finding: Finding) -> bool:
     return finding.evidence.get("of") == "average"
-
-
-def _training_is_a_game(finding: Finding) -> bool:
-    """Whether the training loss does not say if anything is learned."""
-    return finding.evidence.get("learns", False) is None
 
 
 CAUSE = Cause(
@@ -41,7 +45,7 @@ CAUSE = Cause(
             "metric-never-moves",
             STRONG,
             "no answer ever changes, whatever is trained",
-            when=_training_is_a_game,
+            when=leaves_open("learns"),  # a training loss that measures no progress
         ),
         Evidence(
             "below-trivial-baseline",

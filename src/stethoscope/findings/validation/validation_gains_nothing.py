@@ -33,6 +33,7 @@ RULE = Rule(code="VAL140", since="0.2", severity=Severity.WARNING)
 LEAST_EVALUATIONS = 4
 LEAST_POINTS = 8
 LEARNS = 1 / 3  # of the first training loss
+BY_HEART = 0.01  # of the first training loss: next to nothing is left to learn
 ABOVE = 1.2  # times the first training loss: the best validation loss
 SHARES = frozenset({"accuracy", "acc", "acc1", "top1"})
 LEAST_GUESSES = 0.05  # right by guessing: of fewer, few evaluations have any
@@ -63,6 +64,7 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
             "first": first,
             "train_first": begun,
             "train_last": ended,
+            "by_heart": ended <= BY_HEART * begun,
             "worse_than_guesses": _is_worse_than_guesses(validation, begun),
         },
         onset=int(held.steps[0]),
