@@ -199,6 +199,12 @@ def _record(case: Case, record: Record) -> Iterator[str]:
     yield f"![{case.name}: what each change does](../pictures/clinic/{case.name}.svg)"
     yield ""
     yield f"To repeat it: `stethoscope clinic trial {case.name} --seeds {record.seeds}`."
+    for found in record.again:
+        seeds = f"--seeds {len(found.seeds)} --first-seed {found.seeds.start}"
+        yield (
+            f"{found.change} was undecided, and was tried again with further seeds: "
+            f"`stethoscope clinic trial {case.name} --only {found.change} {seeds}`."
+        )
 
 
 def _sick(case: Case, record: Record) -> str:
@@ -234,7 +240,13 @@ def _finding(case: Case, change: Change) -> Finding | None:
 
 def _found(case: Case, change: Change) -> str:
     said = _said(case, change)
-    return said if said == NOT_MEASURED else f"**{said}**"
+    return said if said == NOT_MEASURED else f"**{said}**{_tried_again(case, change)}"
+
+
+def _tried_again(case: Case, change: Change) -> str:
+    """That the first trial did not decide, and a second with other seeds did."""
+    finding = _finding(case, change)
+    return f" ({len(finding.seeds)} further seeds)" if finding and finding.seeds.start else ""
 
 
 def _said(case: Case, change: Change) -> str:

@@ -53,10 +53,38 @@ def test_what_is_kept_names_no_machine_and_is_read_back(
     assert record.said("never tried") == ""
 
 
+AGAIN = TRIAL | {
+    "seeds": [8, 9, 10],
+    "changes": [
+        {"name": "all-cures", "classes": ["sufficient"], "why": "c", "alone": EFFECT, "within": None},
+        {"name": "cure", "classes": ["helpful"], "why": "v", "alone": EFFECT, "within": None},
+    ],
+}
+
+
+def test_what_a_second_trial_found_about_a_change_stands_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for trial in (TRIAL, AGAIN):
+        (tmp_path / "trial.json").write_text(json.dumps(trial), encoding="utf-8")
+        file = records.keep(tmp_path / "trial.json", tmp_path)
+    assert file == tmp_path / "again" / "made-up--cure.json"
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    records.recorded.cache_clear()
+    record = records.recorded("made-up")
+    records.recorded.cache_clear()
+    assert record is not None
+    found = record.finding("cure")
+    assert found is not None
+    assert (found.spoken, found.seeds) == ("helpful", range(8, 11))
+    assert record.said("broken") == "cannot be applied"
+    assert record.finding("all-cures") is None
+
+
 def test_every_record_is_of_a_case_and_knows_its_changes() -> None:
     by_name = {case.name: case for case in cases()}
     for file in records.RECORDS.glob("*.json"):
         record = records.recorded(file.stem)
         assert record is not None
         known = {change.name for change in by_name[record.case].changes}
-        assert {finding.change for finding in record.findings} <= known
+        assert {finding.change for finding in (*record.findings, *record.again)} <= known

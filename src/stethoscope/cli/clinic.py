@@ -110,7 +110,8 @@ def run(case: str, size: str, seed: int, into: str | None) -> None:
 @command.command(
     "trial",
     epilog="\b\nExamples:\n  stethoscope clinic trial nano-sr --seeds 8\n"
-    "  stethoscope clinic trial protein-sedd --only lower-sigma --size ci --seeds 2",
+    "  stethoscope clinic trial protein-sedd --only lower-sigma --size ci --seeds 2\n"
+    "  stethoscope clinic trial nano-sr --only later-milestones --seeds 24 --first-seed 8",
 )
 @click.argument("case")
 @click.option(
@@ -122,7 +123,17 @@ def run(case: str, size: str, seed: int, into: str | None) -> None:
 )
 @click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Paired runs.")
 @click.option(
-    "--only", multiple=True, metavar="CHANGE", help="Only this change beside the cures; repeatable."
+    "--only",
+    multiple=True,
+    metavar="CHANGE",
+    help="Only this change, beside all cures together; repeatable.",
+)
+@click.option(
+    "--first-seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Begin with this seed: a second trial must not count the first one's runs again.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at the same time.")
 @click.option("--minutes", type=float, help="A limit for everything; call again to go on.")
@@ -136,6 +147,7 @@ def trial(
     size: str,
     seeds: int,
     only: Sequence[str],
+    first_seed: int,
     jobs: int | None,
     minutes: float | None,
     into: str | None,
@@ -147,7 +159,8 @@ def trial(
 
     chosen = case_called(case)
     folder = Path(into or f"clinic-{chosen.name}").absolute()
-    _put(render(_tried(chosen, size, seeds, only, jobs, minutes, folder), console()))
+    paired = range(first_seed, first_seed + seeds)
+    _put(render(_tried(chosen, size, paired, only, jobs, minutes, folder), console()))
 
 
 @command.command(
@@ -314,7 +327,7 @@ def _counted(what: str) -> Iterator[Callable[[int, int, str], None]]:
 def _tried(
     case: Case,
     size: str,
-    seeds: int,
+    seeds: range,
     only: Sequence[str],
     jobs: int | None,
     minutes: float | None,
@@ -324,7 +337,6 @@ def _tried(
 
     from stethoscope.cli._trial_progress import shown_progress
     from stethoscope.clinic.as_trial import as_trial
-    from stethoscope.clinic.case import Role
     from stethoscope.clinic.catalogue import size_called
     from stethoscope.clinic.needs import must_have_needs
     from stethoscope.errors import StethoscopeError
@@ -334,12 +346,10 @@ def _tried(
     from stethoscope.trials.trial import Limits
 
     must_have_needs(case)
-    known = {change.name: change for change in case.changes}
+    known = {change.name for change in case.changes}
     if unknown := [name for name in only if name not in known]:
         raise StethoscopeError(f"{case.name} has no change {unknown[0]}; see stethoscope clinic show.")
-    cures = {name for name, change in known.items() if change.role is Role.CURE}
-    names = {*only, *cures} if only else set()
-    asked = as_trial(case, size_called(case, size), folder, range(seeds), names)
+    asked = as_trial(case, size_called(case, size), folder, seeds, only)
     asked = replace(asked, limits=Limits(minutes=minutes))
     with shown_progress() as progress:
         backend = LocalProcesses(jobs or usual_slots(), folder / RESULTS / WORK)

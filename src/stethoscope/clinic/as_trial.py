@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from stethoscope.clinic.case import Case, Change, Role, Size
@@ -12,6 +13,7 @@ from stethoscope.clinic.edit import Edit
 from stethoscope.clinic.instructions import instructions
 from stethoscope.trials import trial as trials
 
+ALL_CURES = "all-cures"
 BASH = ("bash", "-euo", "pipefail", "-c")
 
 
@@ -21,9 +23,9 @@ def as_trial(
     """Put the changes of a case to the test, or only those with these names.
 
     The cures are made together and left out one by one; what was advised and what cannot act is made alone.
+    Where names are given the cures are not taken apart: together they say how far sick and cured lie apart.
     What has no edits cannot be applied, and is not tried.
     """
-    chosen = [change for change in case.changes if change.edits and (not names or change.name in names)]
     return trials.Trial(
         name=case.name,
         project=case.project,
@@ -31,7 +33,7 @@ def as_trial(
         metric=trials.Metric(
             case.metric.name, case.metric.goal, trials.Reading.LAST, case.metric.unit, case.metric.bar
         ),
-        changes=tuple(_change(change) for change in chosen),
+        changes=_named(case, names) if names else _every(case),
         folder=folder,
         seeds=tuple(seeds),
         run=case.run,
@@ -39,6 +41,18 @@ def as_trial(
         base=(*_replacements(size.edits), *_surroundings()),
         files=case.sources,
     )
+
+
+def _every(case: Case) -> tuple[trials.Change, ...]:
+    return tuple(_change(change) for change in case.changes if change.edits)
+
+
+def _named(case: Case, names: Collection[str]) -> tuple[trials.Change, ...]:
+    cures = [change for change in _every(case) if change.in_cure]
+    edits = tuple(edit for cure in cures for edit in cure.edits)
+    together = trials.Change(ALL_CURES, edits, "All cures", in_cure=True)
+    asked = (replace(change, in_cure=False) for change in _every(case) if change.name in names)
+    return (*([together] if cures else []), *asked)
 
 
 def _surroundings() -> tuple[trials.Variable, ...]:

@@ -1,6 +1,8 @@
 """Trials of the clinic's cases as they were recorded, one file per case in `records/`.
 
 A record is what `stethoscope clinic trial CASE` leaves as `trial.json`, without what the failed runs printed.
+What eight seeds left undecided was put to the test again, alone, with more seeds that no trial had counted:
+these records lie in `records/again/`, and what they found about a change stands for it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from stethoscope.clinic.as_trial import ALL_CURES
+
 RECORDS = Path(__file__).parent / "records"
+AGAIN = "again"
 LEFT_OUT = ("tail", "names", "key")  # of each run: they name the machine, or say nothing later
 DIGITS = 6  # of each number: more are noise
 
@@ -22,6 +27,7 @@ class Finding:
     """What a trial found about one change; the effect is counted so that more is better."""
 
     change: str
+    seeds: range
     classes: tuple[str, ...]
     why: str
     mean: float | None = None
@@ -47,10 +53,11 @@ class Record:
     findings: tuple[Finding, ...]
     placebo: Finding | None
     scores: dict[str, tuple[float | None, ...]]
+    again: tuple[Finding, ...] = ()
 
     def finding(self, change: str) -> Finding | None:
-        """What was found about a change."""
-        return next((one for one in self.findings if one.change == change), None)
+        """What was found about a change, at last."""
+        return next((one for one in (*self.again, *self.findings) if one.change == change), None)
 
     def said(self, change: str) -> str:
         """What was found about a change, in words; empty where it was not tried."""
@@ -62,16 +69,25 @@ class Record:
 def recorded(case: str) -> Record | None:
     """The recorded trial of a case; None where there is none."""
     file = RECORDS / f"{case}.json"
-    return _record(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+    if not file.exists():
+        return None
+    later = [_told(one) for one in sorted((RECORDS / AGAIN).glob("*.json"))]
+    return _record(_told(file), [one for one in later if one["name"] == case])
+
+
+def _told(file: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return told
 
 
 def keep(trial: Path, records: Path = RECORDS) -> Path:
-    """Keep the `trial.json` of a case as its record."""
-    told = json.loads(trial.read_text(encoding="utf-8"))
+    """Keep the `trial.json` of a case as its record, or beside it where it tried some changes again."""
+    told = _told(trial)
     for run in told["runs"]:
         for name in LEFT_OUT:
             run.pop(name, None)
-    file = records / f"{told['name']}.json"
+    file = records / _file_name(told)
+    file.parent.mkdir(exist_ok=True)
     runs = [json.dumps(_rounded(run), ensure_ascii=False) for run in told.pop("runs")]
     text = json.dumps(_rounded(told), ensure_ascii=False, indent=1)
     # One line for each run, so that a record can be read and compared.
@@ -80,7 +96,17 @@ def keep(trial: Path, records: Path = RECORDS) -> Path:
     return file
 
 
-def _record(told: dict[str, Any]) -> Record:
+def _file_name(told: dict[str, Any]) -> str:
+    if told["seeds"][0] == 0:
+        return f"{told['name']}.json"
+    return f"{AGAIN}/{'--'.join((told['name'], *_asked(told)))}.json"
+
+
+def _asked(told: dict[str, Any]) -> list[str]:
+    return [change["name"] for change in told["changes"] if change["name"] != ALL_CURES]
+
+
+def _record(told: dict[str, Any], later: Sequence[dict[str, Any]]) -> Record:
     placebo = told["placebo"]
     return Record(
         told["name"],
@@ -88,16 +114,26 @@ def _record(told: dict[str, Any]) -> Record:
         told["complete"],
         told["margin"]["value"],
         told["margin"]["why"],
-        tuple(_finding(change) for change in told["changes"]),
-        _finding(placebo) if placebo else None,
+        _findings(told),
+        _finding(placebo, _seeds(told)) if placebo else None,
         {arm: _scores(told["runs"], arm) for arm in ("sick", "cured")},
+        tuple(found for one in later for found in _findings(one) if found.change != ALL_CURES),
     )
 
 
-def _finding(change: dict[str, Any]) -> Finding:
+def _findings(told: dict[str, Any]) -> tuple[Finding, ...]:
+    return tuple(_finding(change, _seeds(told)) for change in told["changes"])
+
+
+def _seeds(told: dict[str, Any]) -> range:
+    return range(told["seeds"][0], told["seeds"][-1] + 1)
+
+
+def _finding(change: dict[str, Any], seeds: range) -> Finding:
     effect = change["alone"] or change["within"] or {}
     return Finding(
         change["name"],
+        seeds,
         tuple(change["classes"]),
         change["why"],
         effect.get("mean"),

@@ -41,9 +41,9 @@ class Recorded:
 
 
 def recorded_in(folder: Path) -> tuple[Recorded, ...]:
-    """The changes of single settings in the `*.json` of a folder; a file that is no trial is passed over."""
+    """The changes of single settings in the `*.json` below a folder; what is no trial is passed over."""
     found: list[Recorded] = []
-    for file in sorted(folder.glob("*.json")):
+    for file in sorted(folder.rglob("*.json")):
         try:
             if file.stat().st_size <= _MOST_BYTES:
                 found += _of_trial(json.loads(file.read_text(encoding="utf-8")))
