@@ -815,3 +815,21 @@ def test_two_networks_that_train_side_by_side_are_never_merged(tmp_path: Path) -
     (tmp_path / "x.log").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(UnreadableFile):
         read_log(tmp_path / "x.log")
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["12:30:05 tagger", "12:30:05 tagger INFO", "INFO my.tagger", "tagger", "12:30:05 node3 tagger[812]:"],
+)
+def test_the_name_of_a_logger_before_every_message_is_no_part_of_it(tmp_path: Path, head: str) -> None:
+    lines = []
+    for i in range(1, 31):
+        lines.append(f"{head} epoch {i // 5} step {10 * i}/300 loss={2 / (i + 1):.4f} lr=1.0e-03")
+        if i % 5 == 0:
+            lines.append(f"{head} valid epoch {i // 5} step {10 * i} loss={3 / (i + 1):.4f} acc={i / 40:.3f}")
+    (tmp_path / "x.log").write_text("\n".join(lines), encoding="utf-8")
+    found = {series.name: series for series in read_log(tmp_path / "x.log").series}
+    assert found["loss"].steps.tolist() == [10 * i for i in range(1, 31)]
+    assert found["val/loss"].steps.tolist() == found["val/acc"].steps.tolist() == list(range(50, 301, 50))
+    assert found["loss"].values[4] != found["val/loss"].values[0]
+    assert "epoch" in found

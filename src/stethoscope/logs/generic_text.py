@@ -12,6 +12,7 @@ other programs have no such lines. How sure the reading is goes into the log's n
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -36,7 +37,7 @@ from stethoscope.logs._text.dumped_config import calls_with_settings
 from stethoscope.logs._text.finish import Finished, with_validations_ended
 from stethoscope.logs._text.grammar import StepLine
 from stethoscope.logs._text.headings import HEADING, TOLD, of_data, under_headings
-from stethoscope.logs._text.pairs import Parsed, message_begins, parsed
+from stethoscope.logs._text.pairs import Parsed, first_words, message_begins, parsed
 from stethoscope.logs._text.roles import (
     FINE,
     HELD_OUT,
@@ -48,6 +49,7 @@ from stethoscope.logs._text.roles import (
     losses_by_numbers,
     placed,
     tag_of,
+    tells_something,
     totals_of_terms,
     without_tag,
 )
@@ -62,6 +64,7 @@ FEWEST_LINES = 2  # of one kind, for a log as short as that
 PLENTY = 10  # lines of one kind, from which on there is no doubt that they recur
 SAMPLED = 40  # lines of one kind that are looked at, at each end
 MOST_LINES = 6_000  # of both ends
+NEARLY_ALL = 0.9  # of the lines that recur begin with the name of the logger
 MOSTLY_ON = 0.4  # of the lines that begin with a number, at least, have a higher one than the line before
 LONGEST_SHOWN = 100  # characters of an example in a note
 LATEST_TIME, EARLIEST_TIME = 4e9, 1e9  # Unix times of this century
@@ -110,7 +113,11 @@ def begin(head: Head) -> Finished | WithPoints:
     """Every line of the kinds that the two ends of the file hold."""
     found = _learned(head) or _Learned(frozenset(), frozenset(), {}, "", 0.0, "")
     reading = RowReading(
-        head, FORMAT, lambda line: _step_line(line, found), Aggregation.UNKNOWN, mark=_heading
+        head,
+        FORMAT,
+        lambda line: _step_line(line, found),
+        Aggregation.UNKNOWN,
+        mark=lambda line: _heading(line, found.logger),
     )
     reading.assemble = lambda rows: _assembled(under_headings(rows, reading.marks), found)
     finished = Finished(reading, (with_validations_ended, _with_lone_error))
@@ -128,9 +135,9 @@ def _with_lone_error(log: Log) -> Log:
     return replace(log, series=(*log.series, replace(error, name="loss")))
 
 
-def _heading(line: str) -> str | None:
+def _heading(line: str, logger: str) -> str | None:
     """The role of the lines below this one, and the data; what announces an event is no heading."""
-    begins = message_begins(line)
+    begins = message_begins(line, logger)
     role = heading_role(line, begins) if kind_of(line) is None else None
     return of_data(role, heading_label(line, begins)) if role == HELD_OUT else role
 
@@ -149,6 +156,7 @@ class _Learned:
     sureness: float
     counter: str
     tag: str = ""  # what every line that counts is headed by
+    logger: str = ""  # the name that every message is headed by
 
 
 @dataclass(slots=True)
@@ -166,6 +174,8 @@ def _learned(head: Head) -> _Learned | None:
     if head.binary or head.prose:
         return None
     kinds = _kinds(head)
+    if logger := _logger(kinds):
+        kinds = _kinds(head, logger)
     tag = _only_tag(kinds)
     for kind in kinds.values():
         kind.lines = [without_tag(line, tag) for line in kind.lines]
@@ -188,7 +198,7 @@ def _learned(head: Head) -> _Learned | None:
         spelled = any(_is_spelled(kind) for kind in telling.values())
         if best < 1.0 or not spelled or max(map(len, signals.values())) < PLENTY:
             return None
-        return _Learned(frozenset(telling), stepped, sources, _shown(telling), 0.05, "", tag)
+        return _Learned(frozenset(telling), stepped, sources, _shown(telling), 0.05, "", tag, logger)
     if (np.diff(counted.steps) >= 0).mean() < 0.6:
         return None
     named = 1.0 if counted.axis == "step" and counted.source else 0.8 if counted.axis == "epoch" else 0.4
@@ -201,7 +211,23 @@ def _learned(head: Head) -> _Learned | None:
         return None
     sureness = best * named * min(1.0, 0.3 + 0.7 * lines / PLENTY)
     sureness = min(sureness, 1.0)
-    return _Learned(frozenset(telling), stepped, sources, _shown(telling), sureness, counted.source, tag)
+    return _Learned(
+        frozenset(telling), stepped, sources, _shown(telling), sureness, counted.source, tag, logger
+    )
+
+
+def _logger(kinds: Mapping[str, _Kind]) -> str:
+    """The name of the logger, where a word heads nearly all messages and they go on differently behind it."""
+    behind: dict[str, Counter[str]] = defaultdict(Counter)
+    every = 0
+    for kind in kinds.values():
+        if kind.count >= FEWEST_LINES:
+            every += kind.count
+            if words := first_words(kind.texts[0]):
+                behind[words[0]][words[1]] += kind.count
+    name = max(behind, key=lambda word: behind[word].total(), default="")
+    is_name = len(behind[name]) > 1 and behind[name].total() >= NEARLY_ALL * every
+    return name if is_name and not tells_something(name) else ""
 
 
 def _only_tag(kinds: Mapping[str, _Kind]) -> str:
@@ -210,7 +236,7 @@ def _only_tag(kinds: Mapping[str, _Kind]) -> str:
     return tags.pop() if len(tags) == 1 else ""
 
 
-def _kinds(head: Head) -> dict[str, _Kind]:
+def _kinds(head: Head, logger: str = "") -> dict[str, _Kind]:
     """The lines of both ends by kind, a few of each."""
     text = with_points(head.ends) if has_decimal_commas(head.ends) else head.ends
     lines = plain(text).replace("\r", "\n").split("\n")
@@ -228,7 +254,7 @@ def _kinds(head: Head) -> dict[str, _Kind]:
             line = lines[at]
             if _SOURCE.search(line) or calls_with_settings(line):
                 break
-            found = parsed(line)
+            found = parsed(line, logger)
             if not found.fields:
                 continue
             kind = kinds.setdefault(found.template, _Kind())
@@ -370,7 +396,7 @@ def _step_line(line: str, learned: _Learned) -> StepLine | None:
     """All numbers of a line that is of a kind known, or that names a signal."""
     if _SOURCE.search(line) or calls_with_settings(line):
         return None
-    found = without_tag(parsed(line), learned.tag)
+    found = without_tag(parsed(line, learned.logger), learned.tag)
     if not found.fields:
         return None
     fields = placed(found, line)

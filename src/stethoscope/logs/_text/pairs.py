@@ -78,6 +78,7 @@ _PREFIX = re.compile(
     r")[ \t]*(?:[-:|,>]{1,2}(?=\s|\[|$))?[ \t]*"
 )
 _MOST_PREFIXES = 10
+_TWO_WORDS = re.compile(rf"([A-Za-z_][\w.-]*(?:\[\d+\]:)?) +(?:{_LEVEL}\b[\s:|-]*)?([A-Za-z_]\w*)")
 
 # --- what is no number ---------------------------------------------------------------------------------
 
@@ -190,19 +191,25 @@ _STATISTICS = frozenset(
 )
 
 
-def parsed(line: str) -> Parsed:
-    """Everything that a line names and counts."""
+def parsed(line: str, logger: str = "") -> Parsed:
+    """Everything that a line names and counts, behind the name of its logger."""
     line = line[:LONGEST_LINE]
-    begins, rank = _behind_prefix(line)
+    begins, rank = _behind_prefix(line, logger)
     text = _NO_NUMBER.sub(lambda found: BLANK * (found.end() - found.start()), line)
     text, said = _sentences(text, begins)
     fields = tuple(_fields(text, begins, said))
     return Parsed(fields, begins, rank, _template(text, begins, fields))
 
 
-def message_begins(line: str) -> int:
+def message_begins(line: str, logger: str = "") -> int:
     """Where a line's message begins, behind what its logger puts before it."""
-    return _behind_prefix(line[:LONGEST_LINE])[0]
+    return _behind_prefix(line[:LONGEST_LINE], logger)[0]
+
+
+def first_words(line: str) -> tuple[str, str] | None:
+    """The two words that a message begins with, where only spaces or a level stand between them."""
+    found = _TWO_WORDS.match(line, message_begins(line))
+    return (found[1], found[2]) if found else None
 
 
 def _sentences(text: str, begins: int) -> tuple[str, dict[int, str]]:
@@ -219,9 +226,11 @@ def _sentences(text: str, begins: int) -> tuple[str, dict[int, str]]:
     return text, said
 
 
-def _behind_prefix(line: str) -> tuple[int, Span | None]:
+def _behind_prefix(line: str, logger: str) -> tuple[int, Span | None]:
     begins, rank = 0, None
     for _ in range(_MOST_PREFIXES):
+        if logger and line.startswith(f"{logger} ", begins):
+            begins, logger = begins + len(logger) + 1, ""
         found = _PREFIX.match(line, begins)
         if found is None or found.end() == begins:
             break

@@ -172,6 +172,11 @@ def without_tag(found: Parsed, tag: str) -> Parsed:
     return replace(found, fields=(replace(first, name=first.name.rpartition(" ")[2]), *others))
 
 
+def tells_something(word: str) -> bool:
+    """Whether a word counts, names a role or a signal, and is not only the name of whoever speaks."""
+    return bool(_counter_word(word) or _role_in(word) or known(word))
+
+
 def _is_position(one: Field, counted: bool) -> bool:
     """Whether an unnamed number is one of a total, in brackets or directly behind the epoch."""
     unnamed = not one.name and not one.unit and one.total is not None
@@ -294,7 +299,14 @@ def _opening_role(found: Parsed) -> str:
         return ""
     first = found.fields[0]
     counts = bool(first.name) and bool(_counter_word(first.name) or ROLE_ALONE.fullmatch(first.name))
-    return _role_in(first.context) or (_role_in(first.name) if counts else "")
+    said = _role_in(first.name) if counts else _role_before_counter(first.name)
+    return _role_in(first.context) or said
+
+
+def _role_before_counter(name: str) -> str:
+    """The role that stands directly before what counts, behind any other words: `fold-a valid epoch 3`."""
+    words = name.split()[-2:]
+    return _role_in(words[0]) if len(words) == 2 and _counter_word(words[1]) else ""
 
 
 def _role_in(text: str) -> str:
