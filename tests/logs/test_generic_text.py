@@ -830,6 +830,6 @@ def test_the_name_of_a_logger_before_every_message_is_no_part_of_it(tmp_path: Pa
     (tmp_path / "x.log").write_text("\n".join(lines), encoding="utf-8")
     found = {series.name: series for series in read_log(tmp_path / "x.log").series}
     assert found["loss"].steps.tolist() == [10 * i for i in range(1, 31)]
-    assert found["val/loss"].steps.tolist() == found["val/acc"].steps.tolist() == list(range(50, 301, 50))
+    assert found["val/loss"].steps.tolist() == found["val/accuracy"].steps.tolist() == list(range(50, 301, 50))
     assert found["loss"].values[4] != found["val/loss"].values[0]
     assert "epoch" in found
