@@ -14,6 +14,12 @@ Take the network out of `no_grad`; cut off only targets.
 from __future__ import annotations
 
 from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _is_cut(finding: Finding) -> bool:
+    return finding.evidence.get("why") == "cut"
+
 
 CAUSE = Cause(
     title="The loss has no way back to the weights",
@@ -24,11 +30,12 @@ CAUSE = Cause(
         ),
         Evidence("checkpointed-without-gradients", STRONG, "a checkpointed part gets no gradients"),
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
+        Evidence("loss-term-is-negligible", DECISIVE, "no gradient goes through a term", when=_is_cut),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence(
             "backward-without-gradients",
-            -DECISIVE,
+            -MODERATE,
             "every loss has a graph to go back through",
             outcome=Outcome.CLEAR,
         ),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.evaluation.averages_by_hand import WEIGHTS, mixes
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import definitions
+from stethoscope.program.syntax import all_nodes, definitions
 from stethoscope.run import Program, Run, Source
 from stethoscope.signals.missing import Missing
 
@@ -21,6 +23,8 @@ _OTHERS_WITH_RAMP = re.compile(
     r"\b(?:ema_pytorch|EMAModel|ModelEMA|torch_ema|ExponentialMovingAverageHook)\b"
 )
 _OTHERS_WITHOUT = re.compile(r"\bget_ema_(?:multi_)?avg_fn\b|\bModelEmaV[23]?\b")
+_TAKES_WEIGHTS = re.compile(rf"\b(?:{'|'.join(sorted(WEIGHTS))})\(")
+_TRAINS = re.compile(r"\.backward\(|\bloss\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ def _ramp(program: Program) -> AverageRamp | Missing:
     if any(_OTHERS_WITH_RAMP.search(source.text) for source in program):
         return AverageRamp(True)
     texts = [text for source in program for text in _averages(source)]
+    texts = texts or [text for source in program for text in _unnamed_averages(source)]
     if texts:
         return AverageRamp(any(_GROWS.search(text) for text in texts))
     if any(_OTHERS_WITHOUT.search(source.text) for source in program):
@@ -58,3 +63,15 @@ def _averages(source: Source) -> list[str]:
             if re.search(r"decay|beta|alpha|lerp|mul_|momentum", text):
                 found.append(text)
     return found
+
+
+def _unnamed_averages(source: Source) -> Iterator[str]:
+    """The text of what mixes weights into others: the class that does, or its loop where it trains, too."""
+    if not _TAKES_WEIGHTS.search(source.text):
+        return
+    for node in definitions(source.tree):
+        loops = [loop for loop in all_nodes(node, ast.For) if mixes(loop)]
+        if not loops:
+            continue
+        text = ast.unparse(node)
+        yield from [text] if not _TRAINS.search(text) else map(ast.unparse, loops)

@@ -4,7 +4,8 @@
 For each backward pass: whether every network that its loss was computed with ran inside `torch.no_grad()`
 or `torch.inference_mode()`, by a `with` or by a decorator of a function around it; the same of the loss that
 a hook gives to a framework. And whether a statement
-such as `torch.set_grad_enabled(False)` in the validation is still in force in the next epoch.
+such as `torch.set_grad_enabled(False)` in the validation is still in force in the next epoch. And whether the
+loss was made into a new tensor or detached as a whole before the backward pass.
 
 ## Why it matters
 There is no graph to go back through. torch raises where nothing else needs a gradient; where something else
@@ -34,8 +35,9 @@ from stethoscope.program.edits.statements import (
 )
 from stethoscope.program.index import Function, dotted
 from stethoscope.program.loop.gradient_switches import left_off
-from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.objective.idle_terms import made_anew
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Call, Event
 from stethoscope.program.walk.graphs import asks_unknown_objects, passes, records
@@ -52,6 +54,9 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
     """Report each backward pass whose loss has no graph."""
     for loop in loops:
         for backward in loop.of(Kind.BACKWARD):
+            if (broken := _number_alone(loop, backward)) is not None:
+                yield broken
+                break
             met = passes(loop.trace, backward.subject)
             if not met or any(records(loop.trace, call) for call in met):
                 continue
@@ -76,6 +81,20 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 evidence={"switch": switch.site.text, "backward": backward.event.site.text},
                 fix=_switched_inside(loop, switch, backward.event),
             )
+
+
+def _number_alone(loop: TrainingLoop, backward: Move) -> Finding | None:
+    """`torch.tensor(loss, requires_grad=True).backward()`: the number is kept, and not how it came about."""
+    made = made_anew(loop.run, backward.subject) if backward.subject is not None else None
+    if made is None:
+        return None
+    return Finding(
+        where=(made.where, backward.event.site.where),
+        message=f"{backward.event.site.text} goes back to `{made.text}` and no further: that is a number, "
+        "without the network that it was computed by",
+        evidence={"cut": made.text},
+        proof="a tensor that is made of a loss has no graph",
+    )
 
 
 def _in_hook(loop: TrainingLoop) -> Iterator[Finding]:

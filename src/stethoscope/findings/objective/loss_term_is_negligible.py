@@ -88,7 +88,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
         yield Finding(
             where=tuple(dict.fromkeys((idle.cut.where, idle.site.where, idle.sink.where))),
             message=IDLE[idle.why],
-            evidence={"cut": idle.cut.text, "term": idle.site.text},
+            evidence={"cut": idle.cut.text, "term": idle.site.text, "why": idle.why},
             fix=_fix(idle.why, idle.cut),
         )
 

@@ -3,7 +3,7 @@
 ## What it checks
 Rate times decay is the share of every weight that one update takes away; with momentum it acts 1 / (1 -
 momentum) times as strongly. Its inverse is how many updates a weight is remembered for. The rule fires where
-that is less than fifty. The numbers come from the settings, or from the source where they are written there.
+that is less than 150. The numbers come from the settings, or from the source where they are written there.
 
 ## Why it matters
 A weight is then only what the last few batches push it to: it cannot grow to the size that the task needs.
@@ -30,14 +30,14 @@ from stethoscope.signals.training_plan import CODE, TrainingPlan
 
 RULE = Rule(code="SET124", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
-FEWEST = 50.0  # updates; usual recipes remember for at least ten times as many
+FEWEST = 150.0  # updates; the fastest recipes remember for 300, most for thousands
 USUAL = 2_000.0  # updates that the fix lets weights be remembered for
 WRITTEN = ("weight decay", "learning rate")
 COUPLED = frozenset({"adam", "adagrad", "rmsprop", "adamax", "nadam", "radam"})
 
 
 def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
-    """Fire where a weight is forgotten within fifty updates."""
+    """Fire where a weight is forgotten within 150 updates."""
     if _is_coupled(plan) or _is_left_out(plan):
         return
     decay, rate = plan["weight decay"].only(), plan["learning rate"].only()

@@ -84,6 +84,24 @@ def _cut_at(run: Execution, value: Value, depth: int) -> Site | None:
     return None
 
 
+def made_anew(run: Execution, loss: Value, depth: int = DEPTH) -> Site | None:
+    """Where a loss is made into a number of its own: `torch.tensor([first, second])`, `loss.detach()`."""
+    match loss:
+        case Applied(callee="torch.tensor" | "torch.as_tensor", args=[inner, *_]):
+            return loss.site if _are_numbers(run, inner) else None
+        case Applied(args=[inner, *_]) if detaches(loss):
+            return loss.site if is_one_number(run, inner) else None
+        case Applied(callee="*" | "/" | "neg" | ".sum" | ".mean" | ".requires_grad_", args=[inner, *_]):
+            return made_anew(run, inner, depth - 1) if depth else None
+    return None
+
+
+def _are_numbers(run: Execution, value: Value) -> bool:
+    """Whether a new tensor is made of losses: `torch.tensor(loss)`, `torch.tensor([first, second])`."""
+    parts = value.items if isinstance(value, Items) else [value]
+    return any(is_one_number(run, part) for part in parts)
+
+
 def _compares(callee: str) -> bool:
     last = callee.removesuffix("()").rpartition(".")[2]
     return last in COMPARING or last.lower().endswith("loss") or last == "cosine_similarity"
