@@ -138,6 +138,21 @@ def test_a_run_that_exploded_has_failed_and_does_not_outweigh_all_others() -> No
     assert any("16 of 24 runs failed; they count as 1," in note for note in result.notes)
 
 
+def test_no_run_counts_for_less_than_those_that_diverged() -> None:
+    """Else a run that sinks would be worse than one that is lost, and a single one would outweigh all."""
+    trial, arms, outcomes = _outcomes(
+        lambda made: 24.0 if "a" in made else math.nan, "a", seeds=8, first=20.0
+    )
+    sunken = [
+        replace(one, ending=Ending.SCORED, score=5.0) if (one.arm, one.seed) == ("sick", 3) else one
+        for one in outcomes
+    ]
+    differences = [judge(trial, arms, runs).distance for runs in (outcomes, sunken)]
+    assert differences[0] is not None
+    assert differences[1] is not None
+    assert differences[1].mean == pytest.approx(differences[0].mean)
+
+
 def test_a_run_that_ends_far_below_its_start_has_not_exploded() -> None:
     """A wrong sign takes the score down from where it began, and that is the distance to tell."""
     result = _judged(lambda made: 24.1 if "a" in made else 11.0, "a", first=24.0)

@@ -4,7 +4,7 @@ A run that failed is worth no more than one that never began: the bar that was g
 value of any run with a score, or the worst last one where that is worse. A run that exploded and is still
 finite has failed, too: it would outweigh all others in a mean. It has exploded where it ends further below
 the start than the best is above it, and than the start is from zero: a loss of 1 may become 2, a PSNR of 24
-may fall to 0.
+may fall to 0. Where some runs diverged, no other counts for less than they do: nothing is worse than that.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ def scores_of(trial: Trial, outcomes: Sequence[Outcome], own: bool = False) -> S
     """The score of every arm on every seed; `own` are those of the runs' own logs."""
     failed = frozenset(id(one) for one in failed_runs(trial, outcomes, own))
     floor = score_of_failures(trial, outcomes, own)
+    least = _sign(trial) * floor if floor is not None and _some_diverged(outcomes) else -math.inf
     scores: dict[str, dict[int, float]] = {}
     for one in outcomes:
         value = floor if id(one) in failed else _value(one, own)
         if value is not None:
-            scores.setdefault(one.arm, {})[one.seed] = _sign(trial) * value
+            scores.setdefault(one.arm, {})[one.seed] = max(_sign(trial) * value, least)
     return scores
+
+
+def _some_diverged(outcomes: Sequence[Outcome]) -> bool:
+    return any(one.ending is Ending.DIVERGED for one in outcomes)
 
 
 def failed_runs(trial: Trial, outcomes: Sequence[Outcome], own: bool = False) -> list[Outcome]:
