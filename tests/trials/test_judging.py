@@ -140,9 +140,8 @@ def test_a_run_that_exploded_has_failed_and_does_not_outweigh_all_others() -> No
 
 def test_no_run_counts_for_less_than_those_that_diverged() -> None:
     """Else a run that sinks would be worse than one that is lost, and a single one would outweigh all."""
-    trial, arms, outcomes = _outcomes(
-        lambda made: 24.0 if "a" in made else math.nan, "a", seeds=8, first=20.0
-    )
+    trial, arms, outcomes = _outcomes(lambda made: 24.0 if "a" in made else math.nan, "a", seeds=8)
+    trial = replace(trial, metric=replace(trial.metric, bar=20.0))
     sunken = [
         replace(one, ending=Ending.SCORED, score=5.0) if (one.arm, one.seed) == ("sick", 3) else one
         for one in outcomes
