@@ -4,12 +4,14 @@
 Sums over batches that are read as averages: a sum or a meter that is begun before the loop over epochs and
 never set back inside it, while it is divided by the batches of one epoch; a sum of the means of batches
 that is divided by the number of samples, and a sum over samples divided by the number of batches; a sum over
-one loader that is divided by the length of another.
+one loader that is divided by the length of another; a sum that the loop over batches sets back to zero, and
+that is read behind the loop.
 
 ## Why it matters
 A sum that is never set back grows with every epoch, and a meter that is never reset averages over the whole
-past: the curve rises while the model improves, or lags behind and looks smoother than it is. A wrong count
-shifts the level by the size of a batch. Decisions follow the number and not the model.
+past: the curve rises while the model improves, or lags behind and looks smoother than it is. A sum that
+begins anew with every batch is that of the last one, which is mostly noise. A wrong count shifts the level by
+the size of a batch. Decisions follow the number and not the model.
 
 ## When it is harmless
 A mean since the beginning, divided by a count that is not set back either, is what it says. A loss that is

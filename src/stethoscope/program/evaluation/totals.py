@@ -44,6 +44,7 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
             continue
         for body in bodies(module.source.tree):
             yield from _never_begun_anew(index, module, body)
+            yield from _begun_with_every_batch(module.source, body)
             own = [one for one in body if not isinstance(one, FunctionNode | ast.ClassDef)]
             yield from _wrongly_divided(index, module, own)
             yield from _divided_by_another(module, body)
@@ -51,6 +52,39 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
         if not is_test(cls.source):
             yield from _kept_by_object(cls)
             yield from _meters_of_object(index, cls)
+
+
+# --- begun anew too often
+
+
+def _begun_with_every_batch(source: Source, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
+    """Sums that one loop sets to zero, adds to and never reads, and that are read behind it."""
+    for loop in _loops(body):
+        inner = {id(node) for other in _loops(loop.body) for node in all_nodes(other)}
+        own = [node for one in loop.body for node in own_below(one) if id(node) not in inner]
+        for grown in own:
+            match grown:
+                case ast.AugAssign(op=ast.Add(), target=ast.Name(id=name), value=value) if _is_begun(
+                    loop.body, name
+                ) and _is_measured(value):
+                    read = _read_behind(body, loop, name)
+                    if read is not None:
+                        why = "is set back to zero with every batch: what is read is that of the last one"
+                        yield WrongTotal(source, name, grown, read, why)
+
+
+def _read_behind(body: Sequence[ast.stmt], loop: ast.For | ast.While, name: str) -> ast.AST | None:
+    """Where a name is read behind a loop that does not read it itself."""
+    end = loop.end_lineno or loop.lineno
+    reads = [
+        node
+        for one in body
+        for node in own_below(one)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+    if any(loop.lineno <= node.lineno <= end for node in reads):
+        return None
+    return min((node for node in reads if node.lineno > end), key=lambda node: node.lineno, default=None)
 
 
 # --- never begun anew
