@@ -6,7 +6,8 @@ Where sequences are padded there to one length, and nothing between the batch an
 pads out (`ignore_index`, a mask, lengths, a comparison with the pad), the loss contains them. An
 `ignore_index` of another number than the labels are padded with takes nothing out. The same holds for labels
 that are marked to be ignored and replaced by the first class before the loss, and for a mask of validity that
-is multiplied with the target and not with the prediction.
+is multiplied with the target and not with the prediction. A mean over the losses of all labels, those that
+are left out included, divides by the pads: `cross_entropy(.., ignore_index=0, reduction="none").mean()`.
 
 ## Why it matters
 Pads are easy: they are learned first, pull the loss down, and hide how the real tokens do. Batches with more
@@ -35,7 +36,7 @@ from stethoscope.program.edits.padding_edits import (
     kept_to_be_ignored,
     marked_in_labels,
 )
-from stethoscope.program.objective.padding import ONE_SIDED, TOKENS, VOID, PaddedLoss
+from stethoscope.program.objective.padding import DILUTED, ONE_SIDED, TOKENS, VOID, PaddedLoss
 from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.padding import PaddingInLoss
@@ -45,6 +46,7 @@ RULE = Rule(code="OBJ105", since="0.2", severity=Severity.WARNING, subject=Subje
 SAID = {
     TOKENS: "the sequences are padded in line {line}, and nothing takes the pads out of this loss",
     VOID: "labels to be ignored become the first class in line {line}, and count in this loss",
+    DILUTED: "labels that are left out (line {line}) count as zeros in this mean, which divides by all",
     ONE_SIDED: "only the target is masked (line {line}): elsewhere the prediction is held to zero",
 }
 

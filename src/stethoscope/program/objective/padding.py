@@ -13,6 +13,7 @@ from stethoscope.program.data.training_data import TrainingLoader, training_load
 from stethoscope.program.index import Class, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.addends import DEPTH, addends_of
+from stethoscope.program.objective.diluted_means import diluted
 from stethoscope.program.objective.empty_channels import lacks_channels
 from stethoscope.program.objective.loss_masks import (
     TOLD_LENGTHS,
@@ -68,9 +69,9 @@ from stethoscope.program.walk.values import (
     inputs,
 )
 
-__all__ = ["CHANNELS", "ONE_SIDED", "TOKENS", "VOID", "PaddedLoss", "Padding", "padding_in_loss"]
+__all__ = ["CHANNELS", "DILUTED", "ONE_SIDED", "TOKENS", "VOID", "PaddedLoss", "Padding", "padding_in_loss"]
 
-VOID, ONE_SIDED = "void", "one-sided"
+VOID, ONE_SIDED, DILUTED = "void", "one-sided", "diluted"
 LOSS_WORDS = frozenset({"loss", "losses", "criterion", "criteria", "objective", "fn", "func", "ce", "xent"})
 MODEL_MAKERS = frozenset({"from_pretrained", "from_config", "create_model", "get_peft_model"})
 REGRESSIONS = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
@@ -156,6 +157,10 @@ class _Objective:
             yield PaddedLoss(kind, made, loss, self.sink)
         for made, loss in self._padded_labels():
             yield PaddedLoss(TOKENS, made, loss, self.sink)
+        for mean in (one for one in self.values if isinstance(one, Applied)):
+            loss_of_each = diluted(mean)
+            if loss_of_each is not None and not self._is_masked_above(mean):
+                yield PaddedLoss(DILUTED, loss_of_each.site, mean.site, self.sink)
         if self._is_masked():
             return
         for padded in self._made_here():
