@@ -477,7 +477,12 @@ def keeps_own_count(walk: Walk, schedule: Move) -> bool:
     event = schedule.event
     if isinstance(event, Call) and (event.args or event.keywords):
         return True
-    value = schedule.subject
+    return schedule.subject is None or _counts_itself(walk, schedule.subject)
+
+
+def _counts_itself(walk: Walk, value: Value) -> bool:
+    if isinstance(value, Choice):  # made again by the resume
+        return any(_counts_itself(walk, option) for option in value.options)
     while isinstance(value, Delayed):  # by a function of the repository
         value = walk.trace.run.expand(value)
     if made_by(value) == "ReduceLROnPlateau":
