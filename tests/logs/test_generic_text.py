@@ -830,6 +830,24 @@ def test_the_name_of_a_logger_before_every_message_is_no_part_of_it(tmp_path: Pa
     (tmp_path / "x.log").write_text("\n".join(lines), encoding="utf-8")
     found = {series.name: series for series in read_log(tmp_path / "x.log").series}
     assert found["loss"].steps.tolist() == [10 * i for i in range(1, 31)]
-    assert found["val/loss"].steps.tolist() == found["val/accuracy"].steps.tolist() == list(range(50, 301, 50))
+    assert (
+        found["val/loss"].steps.tolist() == found["val/accuracy"].steps.tolist() == list(range(50, 301, 50))
+    )
     assert found["loss"].values[4] != found["val/loss"].values[0]
     assert "epoch" in found
+
+
+def test_a_name_with_a_slash_behind_a_number_is_no_unit(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(lambda i: f"train/loss: {LOSS[i]:.4f} train/lr: 1.{i}e-3 step: {i} 12.5 samples/s\n")
+        + repeated(lambda i: f"valid/loss: {2 * LOSS[i]:.4f} valid/acc: 0.{20 + i} step: {i}\n"),
+    )
+    assert steps(log, "lr") == steps(log, "val/accuracy") == [*range(12)]
+
+
+def test_what_is_recalled_hides_no_role(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path, repeated(lambda i: f"step {i} val_loss {LOSS[i]:.4f} (best 0.1 @ 3) acc 0.{20 + i} *\n")
+    )
+    assert steps(log, "val/accuracy") == [*range(12)]

@@ -103,7 +103,9 @@ _NO_NUMBER = re.compile(
 
 _UNIT = (
     r"%|\u00b0C?|(?:[kKMBGT](?:i?B)?|[mun\u00b5]?s|secs?|seconds?|mins?|minutes?|m|h|hrs?|hours?|dB|db|W|C"
-    r"|px|(?:[A-Za-z]{1,8}/[A-Za-z]{1,8}))(?![A-Za-z_])"
+    # `12 samples/s`, and not `0.3 val/acc 0.9`, where the next name follows.
+    r"|px|[A-Za-z]{1,8}/(?:[smh]|secs?|seconds?|mins?|hrs?|hours?|days?|it|iters?|steps?|batch(?:es)?|epochs?"
+    r"|samples?|tok(?:en)?s?|images?|imgs?|gpu|GPU|ex(?:ample)?s?|frames?|updates?|items?|words?))(?![A-Za-z_])"
 )
 _PLAIN = r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d*)?(?:[eE][-+]?\d{1,4})?|\.\d+(?:[eE][-+]?\d{1,4})?"
 _NUMBER = re.compile(

@@ -279,14 +279,20 @@ def _governing_role(fields: list[Field]) -> str:
 
     Not where the line names another role, too, or has the same quantity without one.
     """
-    measured = [one for one in fields if one.name and is_of_data(one.name, "val")]
+    measured = [one for one in fields if one.name and is_of_data(one.name, "val") and not _recalls(one)]
     roles = {role for one in measured if (role := _role_in(one.context) or _role_in(one.name))}
     if len(roles) != 1:
         return ""
     first = measured[0]
     heads = _role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0])
+    heads = heads or canonical(first.name) == "val/loss"  # `val_loss 0.4951 acc 0.8550`
     spoken = [canonical(f"val {' '.join(_without_roles(one.name))}") for one in measured]
     return roles.pop() if heads and len(set(spoken)) == len(spoken) else ""
+
+
+def _recalls(one: Field) -> bool:
+    """`(best 0.31 @ 50)`: what was measured before."""
+    return "best" in _spaced(one.name).lower().split()
 
 
 def _without_roles(name: str) -> list[str]:
