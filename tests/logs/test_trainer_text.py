@@ -618,3 +618,19 @@ def test_a_list_of_things_is_no_score(tmp_path: Path) -> None:
     train = "Epoch: [0][{}/9]\tTime 0.3 (0.5)\tLoss 1.5 (1.7)\n"
     (tmp_path / "x.log").write_text(" * Running on 8 GPUs\n" + "".join(train.format(i) for i in range(4)))
     assert {series.name for series in read_log(tmp_path / "x.log").series} == {"loss", "step_time"}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_epochs_of_a_language_model_may_count_from_zero(tmp_path: Path, first: int) -> None:
+    lines = []
+    for epoch in range(4):
+        for batch in (100, 200):
+            loss = 5 - epoch - batch / 400
+            lines.append(
+                f"| epoch {epoch + first:3d} | {batch:5d}/  200 batches | lr 20.00 | loss {loss:5.2f} | ppl 9.1"
+            )
+        lines.append(f"| end of epoch {epoch + 1:3d} | time: 40.1s | valid loss {4.9 - epoch:5.2f} |")
+    (tmp_path / "train.log").write_text("\n".join(lines), encoding="utf-8")
+    found = {series.name: series for series in read_log(tmp_path / "train.log").series}
+    assert found["loss"].steps.tolist() == list(range(100, 801, 100))
+    assert found["val/loss"].steps.tolist() == [200, 400, 600, 800]

@@ -16,6 +16,7 @@ import re
 from stethoscope.logs._reading.head import Head
 from stethoscope.logs._text.fields import separated
 from stethoscope.logs._text.grammar import StepLine, confidence, step_lines
+from stethoscope.logs._text.meters import counted_from
 from stethoscope.logs._text.reading import TextReading
 from stethoscope.run import Aggregation
 
@@ -34,7 +35,13 @@ def recognise(head: Head) -> float:
 
 def begin(head: Head) -> TextReading:
     """Every training and evaluation line."""
-    return TextReading(head, FORMAT, _step_line, Aggregation.WINDOW_MEAN)
+    return TextReading(head, FORMAT, counted_from(_first_epoch(head), _step_line), Aggregation.WINDOW_MEAN)
+
+
+def _first_epoch(head: Head) -> int:
+    """The examples count their epochs from 1, and what was made of them from 0, too."""
+    epochs = (int(found["epoch"]) for line, _ in head.shapes if (found := _BATCH.search(line)))
+    return min([1, *epochs])
 
 
 def _step_line(line: str) -> StepLine | None:
@@ -43,7 +50,7 @@ def _step_line(line: str) -> StepLine | None:
     if found := _BATCH.search(line):
         values = tuple(separated(line, found.end(), "|"))
         epoch, length = found.span("epoch"), found.span("length")
-        return StepLine(values, found.span("step"), epoch=epoch, epoch_length=length, first_epoch=1)
+        return StepLine(values, found.span("step"), epoch=epoch, epoch_length=length)
     found = _EVALUATED.search(line) or _ENDED.search(line)
     if found is None:
         return None
