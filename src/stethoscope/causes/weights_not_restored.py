@@ -36,6 +36,9 @@ CAUSE = Cause(
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
         Evidence("weights-passed-over", DECISIVE, "the load fits no name of the network, and is lenient"),
         Evidence("resume-without-weights", DECISIVE, "the resume restores the optimizer and not the weights"),
+        Evidence(
+            "loss-back-at-its-start", STRONG, "the loss is that of an untrained network behind a restart"
+        ),
         Evidence("resume-flag-unused", STRONG, "the option for resuming loads no checkpoint"),
         Evidence(
             "loss-spike", STRONG, "the loss returns to its starting level at a restart", when=_back_to_start
