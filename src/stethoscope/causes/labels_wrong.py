@@ -52,6 +52,8 @@ CAUSE = Cause(
         ),
         Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
+        Evidence("episode-ends-ignored", DECISIVE, "targets count on what follows the end of an episode"),
+        Evidence("answer-moves-with-network", DECISIVE, "the answers move towards the predictions"),
         Evidence("labels-mixed-apart", DECISIVE, "inputs and labels are put into two different orders"),
         Evidence("targets-moved-apart", DECISIVE, "inputs and targets are cropped or turned apart"),
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),

@@ -103,6 +103,7 @@ class Index:
     _by_suffix: Mapping[str, Sequence[str]]
     _by_file: Mapping[str, Module]
     _functions_named: Mapping[str, Sequence[Function]]
+    _scripts: list[Function] = field(default_factory=list)
     _lineages: dict[Class, tuple[Class, ...]] = field(default_factory=dict)
     _outside_bases: dict[Class, tuple[str, ...]] = field(default_factory=dict)
     _resolved: dict[tuple[Module, str], Target | None] = field(default_factory=dict)
@@ -110,6 +111,13 @@ class Index:
     def module_of(self, source: Source) -> Module:
         """The module that a source file is."""
         return self._by_file[source.file]
+
+    @property
+    def bodies(self) -> tuple[Function, ...]:
+        """Everything that code is written in: the functions, and the top level of each file as one."""
+        if not self._scripts:
+            self._scripts.extend(_script(source) for source in self.program if source.tree.body)
+        return (*self.functions, *self._scripts)
 
     def functions_named(self, name: str) -> Sequence[Function]:
         """Every function or method of this bare name."""
@@ -288,6 +296,13 @@ def _module(source: Source, functions: list[Function], classes: list[Class]) -> 
     for node in _imports(source.tree):
         _note_import(node, source, imports, stars)
     return Module(source.module, source, names, imports, tuple(stars))
+
+
+def _script(source: Source) -> Function:
+    """The top level of a file, as a function that nobody can name."""
+    none = ast.arguments([], [], None, [], [], None, [])
+    node = ast.FunctionDef("<script>", none, source.tree.body, [], lineno=1, col_offset=0)
+    return Function(node.name, f"{source.module}.{node.name}", node, source)
 
 
 def _named_values(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:

@@ -215,7 +215,7 @@ def _picks(loop: ast.For, orders: set[str]) -> tuple[dict[str, ast.AST], dict[st
 def moved_apart(index: Index) -> tuple[PartedPair, ...]:
     """Pictures and their targets that are cropped or turned at random, each by itself."""
     found: list[PartedPair] = []
-    for function in index.functions:
+    for function in index.bodies:
         found.extend(_moved_in(index, function))
     return tuple(found)
 

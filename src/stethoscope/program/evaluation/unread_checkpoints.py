@@ -91,7 +91,7 @@ def _is_read(function: Function, name: str) -> bool:
 
 def untrained_networks(index: Index) -> Iterator[Untrained]:
     """Networks that are made behind a training, of its kind, and measured without any weights."""
-    for function in index.functions:
+    for function in index.bodies:
         if is_test(function.source) or "backward(" not in function.source.text:
             continue
         trained = _trained(function)

@@ -67,7 +67,7 @@ def turned_averages(index: Index) -> Iterator[TurnedAverage]:
 
 
 def _mixing(index: Index) -> Iterator[Function]:
-    for function in index.functions:
+    for function in index.bodies:
         if is_test(function.source) or not any(f"{name}(" in function.source.text for name in WEIGHTS):
             continue
         called = {_last(call.func) for call in own_nodes(function.node, ast.Call)}

@@ -46,11 +46,11 @@ def lowered_rewards(index: Index) -> Iterator[LoweredReward]:
     """The terms of policy gradients that have the wrong sign."""
     if any("maximize=True" in source.text for source in index.program):
         return
-    for function in index.functions:
+    for function in index.bodies:
         if is_test(function.source):
             continue
         for call, found in minimised_terms(index, function):
-            policy = [term for term in found if _is_policy(term)]
+            policy = [term for term in found if is_policy(term)]
             for term in policy:
                 if term.sign > 0:
                     place = function.source, call
@@ -62,7 +62,7 @@ def lowered_rewards(index: Index) -> Iterator[LoweredReward]:
                 yield LoweredReward(term.function.source, term.node, (function.source, call), "entropy")
 
 
-def _is_policy(term: Term) -> bool:
+def is_policy(term: Term) -> bool:
     """`log_prob * advantage`, in any order."""
     match term.node:
         case ast.BinOp(op=ast.Mult(), left=left, right=right):

@@ -62,7 +62,7 @@ def turned_contrasts(index: Index) -> tuple[TurnedContrast, ...]:
     if not any("backward(" in source.text or "training_step" in source.text for source in index.program):
         return ()
     found: list[TurnedContrast] = []
-    for function in index.functions:
+    for function in index.bodies:
         if _speaks_of_pairs(function.node):
             found.extend(_in_function(index, function))
     return tuple(found)

@@ -42,7 +42,7 @@ def futures_in_sight(index: Index) -> Iterator[FutureInSight]:
     text = "\n".join(source.text for source in sources)
     if not any(name in text for name in ENTROPIES) or _hides(text):
         return
-    asked = next((found for function in index.functions if (found := _next_token(function))), None)
+    asked = next((found for function in index.bodies if (found := _next_token(function))), None)
     if asked is None:
         return
     for cls in index.classes:

@@ -52,7 +52,7 @@ class TurnedMask:
 
 def turned_masks(index: Index) -> Iterator[TurnedMask]:
     """The masks of a program that are used the wrong way round."""
-    for function in index.functions:
+    for function in index.bodies:
         source = function.source
         if is_test(source) or ("mask" not in source.text and "tri" not in source.text):
             continue

@@ -1,0 +1,324 @@
+"""Targets that are a reward and the discounted worth of what follows, and what is left out of them.
+
+`reward + gamma * value(next_state)` counts on nothing after the end of an episode, so it needs to know where
+one ends. It is an answer and not a prediction, so no gradient belongs into it. The worth of an action beside
+its log-probability is such an answer, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.objective.lowered_rewards import WORTHS, is_policy
+from stethoscope.program.objective.signed_terms import Term, assigned, minimised_terms
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+# fmt: off
+REWARDS = frozenset({"r", "rew", "rews", "reward", "rewards"})
+DISCOUNTS = frozenset({"gamma", "discount"})
+ENDS = frozenset({
+    "d", "done", "dones", "terminal", "terminals", "terminated", "nonterminal", "nonterminals", "notdone",
+})
+# A bootstrap may be told of the ends under these names, too.
+LEFT_OF_EPISODE = frozenset({
+    "mask", "masks", "alive", "continue", "continues", "cont", "live", "valid", "final", "truncated",
+    "truncation", "truncations", "not", "where",
+})
+NETWORKS = frozenset({
+    "net", "network", "critic", "value", "values", "q", "qnet", "qf", "model", "policy", "agent", "online",
+})
+CUTTING = ("detach", "no_grad", "item", "numpy", "stop_gradient", "inference_mode", ".data")
+# fmt: on
+DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndlessTarget:
+    """A target that goes on past the end of episodes, and the name of the ends that nothing looks at."""
+
+    source: Source
+    target: ast.expr
+    ends: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearntAnswer:
+    """An answer that gradients flow into: where it is written, and what it shares with the prediction."""
+
+    source: Source
+    answer: ast.expr
+    shared: str
+    kind: str
+
+
+def endless_targets(index: Index) -> Iterator[EndlessTarget]:
+    """The bootstraps of functions that are told where episodes end, and do not look."""
+    if not any("backward(" in source.text or "training_step" in source.text for source in index.program):
+        return  # what is written into a table stays zero behind an end
+    for function in index.bodies:
+        if is_test(function.source) or not _speaks_of_discounts(function.source):
+            continue
+        ends = _ends_bound(function)
+        targets = [one for one in _bootstraps(function) if not _is_told(function, one)] if ends else []
+        if targets and not _ends_read(function, ends):
+            yield EndlessTarget(function.source, targets[0], min(ends))
+
+
+def learnt_answers(index: Index) -> Iterator[LearntAnswer]:
+    """The bootstraps and advantages that move with the network that learns from them."""
+    for function in index.bodies:
+        if is_test(function.source) or "backward(" not in function.source.text:
+            continue
+        if _speaks_of_discounts(function.source):
+            yield from _learnt_targets(function)
+        yield from _learnt_worths(index, function)
+
+
+def _speaks_of_discounts(source: Source) -> bool:
+    return any(word in source.text for word in DISCOUNTS)
+
+
+# Bootstraps
+
+
+def _bootstraps(function: Function) -> Iterator[ast.BinOp]:
+    """`reward + gamma * worth`, in any order."""
+    for node in own_nodes(function.node, ast.BinOp):
+        if not isinstance(node.op, ast.Add):
+            continue
+        for reward, worth in ((node.left, node.right), (node.right, node.left)):
+            is_product = isinstance(worth, ast.BinOp) and isinstance(worth.op, ast.Mult)
+            if is_product and REWARDS & _spoken(reward) and DISCOUNTS & _spoken(worth):
+                yield node
+                break
+
+
+def _spoken(node: ast.AST) -> set[str]:
+    """The words of all names below a node, those of keys too."""
+    found: set[str] = set()
+    for one in all_nodes(node):
+        match one:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str() as name):
+                found.update(words(name))
+    return found
+
+
+# Ends of episodes
+
+
+def _is_told(function: Function, target: ast.expr) -> bool:
+    """Whether a target may know of the ends by another name, or by a discount of each step."""
+    spoken = _spoken(target)
+    for name in {one.id for one in all_nodes(target, ast.Name)}:
+        for given in assigned(function, name):
+            spoken |= _spoken(given)
+    return bool(spoken & LEFT_OF_EPISODE) or bool(DISCOUNTS & _words_of(_unpacked(function)))
+
+
+def _words_of(names: set[str]) -> set[str]:
+    return {word for name in names for word in words(name)}
+
+
+def _unpacked(function: Function) -> set[str]:
+    """Names that come out of a batch: by an assignment to several, or by a loop over several."""
+    found: set[str] = set()
+    for node in own_nodes(function.node, ast.Assign, ast.For):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            if isinstance(target, ast.Tuple):
+                found.update(one.id for one in all_nodes(target, ast.Name))
+    return found
+
+
+def _ends_bound(function: Function) -> set[str]:
+    """The names of ends that a function is handed: unpacked, given as parameters, or written into by step."""
+    stored = {
+        one.value.id
+        for node in own_nodes(function.node, ast.Assign)
+        for one in node.targets
+        if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
+    }
+    handed = _unpacked(function) | set(function.parameters) | stored
+    return {name for name in handed if ENDS.intersection(words(name))}
+
+
+def _ends_read(function: Function, ends: set[str]) -> bool:
+    """Whether anything but the keeping of ends reads them; a number under such a name tells nothing."""
+    kept = _kept_as_ends(function)
+    told = ends | {name for name in _read_names(function, kept) if _is_end(function, name)}
+    return bool(told & _read_names(function, kept)) or _reads_field(function)
+
+
+def _is_end(function: Function, name: str) -> bool:
+    given = assigned(function, name)
+    is_number = bool(given) and all(isinstance(one, ast.Constant) for one in given)
+    return bool(ENDS.intersection(words(name))) and not is_number
+
+
+def _kept_as_ends(function: Function) -> set[int]:
+    """The nodes of statements that only hand ends on: `dones[step] = next_done`."""
+    return {
+        id(one)
+        for node in own_nodes(function.node, ast.Assign)
+        if any(ENDS & _spoken(_written_to(target)) for target in node.targets)
+        for one in all_nodes(node)
+    }
+
+
+def _written_to(target: ast.expr) -> ast.expr:
+    """What an assignment changes: `dones` in `dones[step] = ...`, and not what it is indexed by."""
+    return target.value if isinstance(target, ast.Subscript) else target
+
+
+def _read_names(function: Function, kept: set[int]) -> set[str]:
+    return {
+        node.id
+        for node in all_nodes(function.node, ast.Name)
+        if isinstance(node.ctx, ast.Load) and id(node) not in kept
+    }
+
+
+def _reads_field(function: Function) -> bool:
+    """Whether ends are taken from an object or a table: `batch.done`, `batch["done"]`."""
+    return any(
+        ENDS & _spoken(node)
+        for node in own_nodes(function.node, ast.Attribute, ast.Subscript)
+        if isinstance(node.ctx, ast.Load)
+    )
+
+
+# Answers with gradients
+
+
+def _learnt_targets(function: Function) -> Iterator[LearntAnswer]:
+    """Bootstraps with the worth that the network itself gives to what follows, gradients and all."""
+    cut = _cut_off(function)
+    for target in _bootstraps(function):
+        name = _name_given(function, target)
+        if name is None or id(target) in cut or not _is_compared(function, name):
+            continue
+        parts = list(_unfolded(function, target, cut, DEPTH))
+        inside = {id(one) for part in parts for one in all_nodes(part)}
+        followed = {called for part in parts for called in _networks_called(part)}
+        predicted = {
+            called
+            for node in own_nodes(function.node, ast.Call)
+            if id(node) not in inside and id(node) not in cut
+            for called in _networks_called(node)
+        }
+        for shared in sorted(followed & predicted):
+            yield LearntAnswer(function.source, target, shared, "target")
+            break
+
+
+def _learnt_worths(index: Index, function: Function) -> Iterator[LearntAnswer]:
+    """Advantages whose own error is learnt from in the loss that they weigh actions in."""
+    cut = _cut_off(function)
+    for _, found in minimised_terms(index, function):
+        erring = {name for term in found if _is_error(term) for name in _names_with_gradients(term.node)}
+        for term in found:
+            if term.function is not function or not is_policy(term) or _is_cut(term.node):
+                continue
+            shared = erring & _behind(function, term.node, cut)
+            if shared:
+                yield LearntAnswer(function.source, term.node, min(shared), "worth")
+                break
+
+
+def _behind(function: Function, node: ast.expr, cut: set[int]) -> set[str]:
+    """The advantages of a term, and the estimates that they are measured from: `returns - values`."""
+    found: set[str] = set()
+    for name in {one.id for one in all_nodes(node, ast.Name)}:
+        given = assigned(function, name) if WORTHS & set(words(name)) else []
+        match given:
+            case [ast.BinOp(op=ast.Sub(), right=estimate) as value]:
+                if not _is_cut(value) and id(value) not in cut:
+                    found |= {name} | {one.id for one in all_nodes(estimate, ast.Name)}
+    return found
+
+
+def _is_error(term: Term) -> bool:
+    text = ast.unparse(term.node)
+    is_square = "pow(2" in text or "** 2" in text or "square(" in text
+    return is_square or any(f"{name}_loss(" in text for name in ("mse", "smooth_l1", "huber", "l1"))
+
+
+def _names_with_gradients(node: ast.expr) -> set[str]:
+    text = ast.unparse(node)
+    names = {one.id for one in all_nodes(node, ast.Name)}
+    return {name for name in names if f"{name}.detach" not in text and f"{name}.data" not in text}
+
+
+def _is_cut(node: ast.expr) -> bool:
+    text = ast.unparse(node)
+    return any(word in text for word in CUTTING)
+
+
+def _cut_off(function: Function) -> set[int]:
+    """The nodes inside `with torch.no_grad()`; all of them where the function is decorated so."""
+    if any(name.endswith(("no_grad", "inference_mode")) for name in function.decorators):
+        return {id(node) for node in all_nodes(function.node)}
+    return {
+        id(node)
+        for block in own_nodes(function.node, ast.With)
+        if any(_is_cut(item.context_expr) for item in block.items)
+        for node in all_nodes(block)
+    }
+
+
+def _name_given(function: Function, value: ast.expr) -> str | None:
+    for node in own_nodes(function.node, ast.Assign):
+        if node.value is value and isinstance(node.targets[0], ast.Name):
+            return node.targets[0].id
+    return None
+
+
+def _is_compared(function: Function, name: str) -> bool:
+    """Whether a target is an answer as it is: handed to a loss, or subtracted, and nowhere detached."""
+    reads = [node for node in own_nodes(function.node) if _mentions(node, name)]
+    if any(isinstance(node, ast.Attribute) and node.attr in {"detach", "data"} for node in reads):
+        return False
+    return any(
+        (isinstance(node, ast.Call) and "loss" in ast.unparse(node.func).lower())
+        or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub))
+        for node in reads
+    )
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    """Whether a name is what a call is given, what a difference is of, or what an attribute is taken of."""
+    match node:
+        case ast.Call(args=args):
+            parts: list[ast.expr] = [*args]
+        case ast.BinOp(left=left, right=right):
+            parts = [left, right]
+        case ast.Attribute(value=value):
+            parts = [value]
+        case _:
+            return False
+    return any(isinstance(part, ast.Name) and part.id == name for part in parts)
+
+
+def _unfolded(function: Function, node: ast.expr, cut: set[int], depth: int) -> Iterator[ast.expr]:
+    """An expression and what its names are given, as long as nothing cuts gradients off."""
+    if depth == 0 or _is_cut(node) or id(node) in cut:
+        return
+    yield node
+    for name in {one.id for one in all_nodes(node, ast.Name)}:
+        given = assigned(function, name)
+        if len(given) == 1:
+            yield from _unfolded(function, given[0], cut, depth - 1)
+
+
+def _networks_called(node: ast.expr) -> Iterator[str]:
+    for call in all_nodes(node, ast.Call):
+        name = dotted(call.func) or ""
+        spoken = set(words(name.rpartition(".")[2]))
+        if call.args and spoken & NETWORKS and not spoken & {"target", "tgt", "old", "frozen", "loss"}:
+            yield name
