@@ -27,6 +27,10 @@ def _at_restart(finding: Finding) -> bool:
     return finding.evidence.get("at_restart") is True
 
 
+def _begins_again(finding: Finding) -> bool:
+    return _at_restart(finding) and finding.evidence.get("back_to_start") is True
+
+
 def _lasting(finding: Finding) -> bool:
     return finding.evidence.get("grade") in {"S2", "S3"}
 
@@ -77,6 +81,7 @@ CAUSE = Cause(
         ),
         Evidence("peak-then-decline", WEAK, "validation goes with it"),
         Evidence("divergence", -MODERATE, "the rise begins at a restart", when=_at_restart),
+        Evidence("divergence", -STRONG, "at the level of the very first steps", when=_begins_again),
         Evidence("learning-rate-jump", -MODERATE, "the rate itself jumps where nobody meant it to"),
         Evidence("divergence", -MODERATE, "the training loss does not run away", outcome=Outcome.CLEAR),
     ),

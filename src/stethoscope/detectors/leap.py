@@ -16,6 +16,7 @@ HALF = 0.5  # of the way back to the start, too
 STAYS = 8  # values of which a majority must stay out of it
 ORDERS = 100.0  # a factor that no creeping rise reaches within two steps
 AT_ONCE = 2  # steps; between values further apart a loss may have grown step by step
+JUST_BEFORE = 5  # values whose median is the level that a leap comes from
 AFTER = 3  # values whose median is the level after the leap
 SAME = 0.25  # relative distance to the first level
 STRETCH = 1 << 16  # values looked at together
@@ -84,7 +85,7 @@ def _described(series: Series, at: int, level: float, initial: float) -> Leap:
     steps = series.steps[max(0, at - 1) : at + 2]
     high = values[at : at + 2] >= ORDERS * level
     took = int(steps[1 + int(np.argmax(high))] - steps[0]) if high.any() else 0
-    usual = float(np.median(values[max(0, at - MEMORY) : at]))
+    usual = float(np.median(values[max(0, at - JUST_BEFORE) : at]))
     return Leap(
         int(series.steps[at]),
         usual,

@@ -301,7 +301,8 @@ def _module(source: Source, functions: list[Function], classes: list[Class]) -> 
 def _script(source: Source) -> Function:
     """The top level of a file, as a function that nobody can name."""
     none = ast.arguments([], [], None, [], [], None, [])
-    node = ast.FunctionDef("<script>", none, source.tree.body, [], lineno=1, col_offset=0)
+    done = [one for one in source.tree.body if not isinstance(one, FunctionNode | ast.ClassDef)]
+    node = ast.FunctionDef("<script>", none, done, [], lineno=1, col_offset=0)
     return Function(node.name, f"{source.module}.{node.name}", node, source)
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.resume.missing_entries import missing_entries
+from stethoscope.program.resume.missing_entries import MissingEntry, missing_entries
 from stethoscope.program.resume.prefixed_states import prefixed_states
 from stethoscope.signals.resumes import Resumes
 
@@ -35,14 +35,7 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
     """Report each lenient load whose names differ by the prefix of a wrapper."""
     if not resumes.resumptions:
         raise InsufficientData("no resume of a training was found in the source")
-    for entry in missing_entries(resumes.index):
-        yield Finding(
-            (entry.source.where(entry.load), entry.saved[0].where(entry.saved[1])),
-            f"no checkpoint of this program has {entry.key!r}: nothing is loaded, and strict=False says "
-            "nothing of it",
-            evidence={"asked": entry.key, "saved": ", ".join(entry.keys)},
-            proof="an empty state in the place of a missing entry names no weight",
-        )
+    yield from map(_of_entry, missing_entries(resumes.index))
     seen: set[object] = set()
     for resumption in resumes.resumptions:
         for one in prefixed_states(resumption):
@@ -56,3 +49,16 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
                 evidence={"saved": one.saved, "loaded": one.loaded},
                 proof="the wrapper puts its prefix before every name, and only one side is wrapped",
             )
+
+
+def _of_entry(entry: MissingEntry) -> Finding:
+    asked = f"no checkpoint of this program has {entry.key!r}"
+    whole = f"the names in this checkpoint are {', '.join(entry.keys)}, and not those of weights"
+    return Finding(
+        (entry.source.where(entry.load), entry.saved[0].where(entry.saved[1])),
+        f"{asked if entry.key else whole}: nothing is loaded, and strict=False says nothing of it",
+        evidence={"asked": entry.key, "saved": ", ".join(entry.keys)},
+        proof="an empty state in the place of a missing entry names no weight"
+        if entry.key
+        else "the entries that are read beside the load tell what the checkpoint holds",
+    )

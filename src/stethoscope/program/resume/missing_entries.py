@@ -1,17 +1,17 @@
 """Entries that a resume asks of a checkpoint and that no save of the program writes.
 
 `model.load_state_dict(checkpoint.get("state_dict", {}), strict=False)` loads nothing from a checkpoint that
-keeps its weights under "model", and returns as if all were well.
+keeps its weights under "model", and returns as if all were well. So does a load of the whole checkpoint.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.index import Index
-from stethoscope.program.syntax import all_nodes, bodies
+from stethoscope.program.index import Function, Index
+from stethoscope.program.syntax import all_nodes, bodies, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -19,7 +19,10 @@ from stethoscope.run import Source
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingEntry:
-    """A lenient load of an entry that is not there, and a save with the entries that are."""
+    """A lenient load of an entry that is not there, and a save with the entries that are.
+
+    `key` is empty where the whole checkpoint is taken for the weights.
+    """
 
     source: Source
     load: ast.Call
@@ -36,10 +39,13 @@ def missing_entries(index: Index) -> Iterator[MissingEntry]:
     if not known or any(None in written.keys for _, written in saved):
         return
     for source in sources:
-        for node in all_nodes(source.tree):
-            key = _asked_leniently(node) if isinstance(node, ast.Call) else ""
-            if key and key not in known and isinstance(node, ast.Call):
+        for node in all_nodes(source.tree, ast.Call):
+            key = _asked_leniently(node)
+            if key and key not in known:
                 yield MissingEntry(source, node, key, saved[0], tuple(known))
+    for function in index.bodies:
+        for node in () if is_test(function.source) else _taken_whole(function, set(known)):
+            yield MissingEntry(function.source, node, "", saved[0], tuple(known))
 
 
 def _saved(source: Source) -> Iterator[ast.Dict]:
@@ -68,12 +74,45 @@ def _keys(written: ast.Dict) -> Iterator[str]:
             yield key.value
 
 
-def _asked_leniently(call: ast.Call) -> str:
-    """The key of `load_state_dict(checkpoint.get(key, {}), strict=False)`."""
-    is_lenient = any(
+def _taken_whole(function: Function, known: set[str]) -> Iterator[ast.Call]:
+    """`model.load_state_dict(checkpoint, strict=False)` beside `checkpoint["optimizer"]`.
+
+    The entries that are read of it tell that it is no file of bare weights.
+    """
+    nodes = own_nodes(function.node)
+    opened = {name for node in nodes for name in _entry_read(node, known)}
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="load_state_dict"), args=[ast.Name(id=name), *_]):
+                if name in opened and _is_lenient(node) and not _is_narrowed(nodes, name):
+                    yield node
+
+
+def _entry_read(node: ast.AST, known: set[str]) -> Iterator[str]:
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as key)) if key in known:
+            yield name
+
+
+def _is_narrowed(nodes: Sequence[ast.AST], name: str) -> bool:
+    """Whether a name is given anything but a file: `checkpoint = checkpoint["model"]`, or entry by entry."""
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(one, ast.Name) and one.id == name for t in node.targets for one in all_nodes(t))
+        and not (isinstance(node.value, ast.Call) and bare_name(node.value) == "load")
+        for node in nodes
+    )
+
+
+def _is_lenient(call: ast.Call) -> bool:
+    return any(
         word.arg == "strict" and isinstance(word.value, ast.Constant) and word.value.value is False
         for word in call.keywords
     )
+
+
+def _asked_leniently(call: ast.Call) -> str:
+    """The key of `load_state_dict(checkpoint.get(key, {}), strict=False)`."""
     match call:
         case ast.Call(
             func=ast.Attribute(attr="load_state_dict"),
@@ -84,6 +123,6 @@ def _asked_leniently(call: ast.Call) -> str:
                 ),
                 *_,
             ],
-        ) if is_lenient:
+        ) if _is_lenient(call):
             return key
     return ""
