@@ -20,6 +20,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("rate-rises-from-zero", STRONG, "the rate comes back after the end of its schedule"),
+        Evidence("schedule-counts-samples", DECISIVE, "its length counts samples, and a step takes many"),
         Evidence(
             "schedule-in-wrong-units", DECISIVE, "its lengths count other rounds than those it is stepped in"
         ),

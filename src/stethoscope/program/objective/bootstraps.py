@@ -128,11 +128,10 @@ def _words_of(names: set[str]) -> set[str]:
 def _unpacked(function: Function) -> set[str]:
     """Names that come out of a batch: by an assignment to several, or by a loop over several."""
     found: set[str] = set()
-    for node in own_nodes(function.node, ast.Assign, ast.For):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            if isinstance(target, ast.Tuple):
-                found.update(one.id for one in all_nodes(target, ast.Name))
+    given = [target for node in own_nodes(function.node, ast.Assign) for target in node.targets]
+    for target in (*given, *(node.target for node in own_nodes(function.node, ast.For))):
+        if isinstance(target, ast.Tuple):
+            found.update(one.id for one in all_nodes(target, ast.Name))
     return found
 
 
@@ -186,11 +185,8 @@ def _read_names(function: Function, kept: set[int]) -> set[str]:
 
 def _reads_field(function: Function) -> bool:
     """Whether ends are taken from an object or a table: `batch.done`, `batch["done"]`."""
-    return any(
-        ENDS & _spoken(node)
-        for node in own_nodes(function.node, ast.Attribute, ast.Subscript)
-        if isinstance(node.ctx, ast.Load)
-    )
+    taken = (*own_nodes(function.node, ast.Attribute), *own_nodes(function.node, ast.Subscript))
+    return any(ENDS & _spoken(node) for node in taken if isinstance(node.ctx, ast.Load))
 
 
 # Answers with gradients
