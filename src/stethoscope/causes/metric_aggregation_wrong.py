@@ -23,6 +23,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("average-not-of-one-epoch", DECISIVE, "a sum is read as an average that it is not"),
+        Evidence("only-last-batch-counts", DECISIVE, "the score is that of the last batch"),
         Evidence(
             "score-of-one-share", DECISIVE, "each process counts its own share, and nobody adds them up"
         ),

@@ -185,8 +185,9 @@ def _read_names(function: Function, kept: set[int]) -> set[str]:
 
 def _reads_field(function: Function) -> bool:
     """Whether ends are taken from an object or a table: `batch.done`, `batch["done"]`."""
-    taken = (*own_nodes(function.node, ast.Attribute), *own_nodes(function.node, ast.Subscript))
-    return any(ENDS & _spoken(node) for node in taken if isinstance(node.ctx, ast.Load))
+    fields = [node for node in own_nodes(function.node, ast.Attribute) if isinstance(node.ctx, ast.Load)]
+    entries = [node for node in own_nodes(function.node, ast.Subscript) if isinstance(node.ctx, ast.Load)]
+    return any(ENDS & _spoken(node) for node in (*fields, *entries))
 
 
 # Answers with gradients

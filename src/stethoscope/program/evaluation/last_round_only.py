@@ -1,0 +1,145 @@
+"""Counts of an evaluation that hold no more than its last batch.
+
+    for x, y in loader:                       correct = seen = 0
+        hits, seen = 0, 0                     for x, y in loader:
+        hits += right(model(x), y)                correct = right(model(x), y)
+        seen += len(y)                            seen = len(y)
+    return hits / seen                        return correct / seen
+
+On the left the counts begin anew with every batch, on the right each batch takes the place of the last one.
+Nothing reads them before the loop is over.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.evaluation.evaluation_entries import evaluates
+from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import all_nodes, blocks, own_nodes
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+# Loops over these make whole trainings or evaluations, of which the last may be meant.
+WHOLES = frozenset(
+    {"epoch", "epochs", "ep", "fold", "folds", "seed", "seeds", "trial", "trials", "run", "runs"}
+)
+GROWING = frozenset({"append", "extend", "update", "add"})
+TRAINING = frozenset({"backward", "step", "zero_grad"})
+LATEST = frozenset({"last", "latest", "prev", "previous", "final", "current", "cur"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LastRoundOnly:
+    """A count, the statement that makes every round forget the others, and where it is read."""
+
+    source: Source
+    name: str
+    forgets: ast.stmt
+    read: ast.AST
+    begins_anew: bool
+
+
+def last_rounds_only(index: Index) -> Iterator[LastRoundOnly]:
+    """The counts of evaluations that are read behind the loop, and hold its last round."""
+    for function in index.bodies:
+        if is_test(function.source) or not evaluates(function):
+            continue
+        for before, loop, behind in _loops(function.node):
+            if _is_whole(loop) or _ends_at_once(loop) or TRAINING & _called(loop):
+                continue
+            for name, forgets, begins_anew in _forgotten(before, loop):
+                read = next((one for node in behind for one in _reads(node, name)), None)
+                if read is not None:
+                    yield LastRoundOnly(function.source, name, forgets, read, begins_anew)
+                    break
+
+
+def _loops(function: ast.AST) -> Iterator[tuple[list[ast.AST], ast.For, list[ast.AST]]]:
+    """Each loop with the statements before and behind it, in its own block."""
+    holders = [function, *own_nodes(function)] if isinstance(function, ast.FunctionDef) else []
+    for holder in holders:
+        for block in blocks(holder):
+            for at, statement in enumerate(block):
+                if isinstance(statement, ast.For):
+                    yield block[:at], statement, block[at + 1 :]
+
+
+def _is_whole(loop: ast.For) -> bool:
+    named = [one.id for part in (loop.target, loop.iter) for one in all_nodes(part, ast.Name)]
+    named += [one.attr for one in all_nodes(loop.iter, ast.Attribute)]
+    return any(WHOLES.intersection(words(name)) for name in named)
+
+
+def _ends_at_once(loop: ast.For) -> bool:
+    return any(isinstance(one, ast.Break | ast.Return) for one in loop.body)
+
+
+def _called(loop: ast.For) -> set[str]:
+    return {str(getattr(call.func, "attr", "")) for call in all_nodes(loop, ast.Call)}
+
+
+def _forgotten(before: Sequence[ast.AST], loop: ast.For) -> Iterator[tuple[str, ast.stmt, bool]]:
+    """The names that every round gives a value of its own, that grow or should, and that no round reads."""
+    grown = _grown(loop)
+    begun = {name for node in before for name, value in _given(node) if _is_nothing(value)}
+    for statement in _direct(loop.body):
+        for name, value in _given(statement):
+            if LATEST & set(words(name)) or any(_reads(loop, name)):
+                continue
+            if _is_nothing(value) and name in grown:
+                yield name, statement, True
+            elif not isinstance(value, ast.Constant) and name in begun and name not in grown:
+                yield name, statement, False
+
+
+def _direct(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that every round makes."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.With):
+            yield from _direct(statement.body)
+
+
+def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """`a = b = 0` and `a, b = 0, 0`, name by name."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        match target, getattr(node, "value", None):
+            case ast.Name(id=name), ast.expr() as value:
+                yield name, value
+            case ast.Tuple(elts=names), ast.Tuple(elts=values):
+                pairs = zip(names, values, strict=False)
+                yield from ((one.id, value) for one, value in pairs if isinstance(one, ast.Name))
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant(value=int() | float() as number):
+            return number == 0 and not isinstance(number, bool)
+        case ast.List(elts=[]):
+            return True
+    return False
+
+
+def _grown(loop: ast.For) -> set[str]:
+    added = {one.target.id for one in all_nodes(loop, ast.AugAssign) if isinstance(one.target, ast.Name)}
+    for call in all_nodes(loop, ast.Call):
+        match call.func:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in GROWING:
+                added.add(name)
+    return added
+
+
+def _reads(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """Where a name is read; what only makes it grow is no reading."""
+    growing = {
+        id(call.func.value)
+        for call in all_nodes(node, ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in GROWING
+    }
+    for one in all_nodes(node, ast.Name):
+        if one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in growing:
+            yield one
