@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
-from stethoscope.program.syntax import all_nodes, bodies, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -59,7 +59,8 @@ def leaks(index: Index) -> Iterator[Leak]:
             assigned = list(_assignments(body))
             yield from _loaders_of_training_data(module.source, assigned)
             yield from _same_split_twice(module.source, assigned)
-            yield from _overlapping(module.source, assigned)
+            yield from _overlapping(module.source, [*assigned, *_marked(body)])
+            yield from _whole_beside_slice(module.source, body, assigned)
             yield from _overlapping_parts(index, module, assigned)
             yield from _whole_beside_part(module.source, body, assigned)
             yield from _held_out_masks(module.source, body)
@@ -298,6 +299,39 @@ def _overlapping(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterat
             if _overlap(held[1:], trained[1:]):
                 why = f"{name} and {other} overlap: `{ast.unparse(value)}`, `{ast.unparse(twin)}`"
                 yield Leak(source, value, twin, why)
+
+
+def _marked(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """What masks mark: `train_mask[order[:80]] = True`."""
+    own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
+    for node in (one for statement in own for one in own_below(statement)):
+        match node:
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(id=name), slice=part)], value=ast.Constant(value=1)
+            ):
+                yield name, part
+
+
+def _whole_beside_slice(
+    source: Source, body: Sequence[ast.stmt], assigned: list[tuple[str, ast.expr]]
+) -> Iterator[Leak]:
+    """`train, val = order, order[cut:]`, where nothing is taken out of `train` afterwards."""
+    given = [name for name, _ in assigned]
+    thinned = {
+        _last(one.value if isinstance(one, ast.Subscript) else one)
+        for statement in body
+        for node in all_nodes(statement, ast.Delete)
+        for one in node.targets
+    }
+    for name, value in assigned:
+        match value:
+            case ast.Subscript(value=ast.Name(id=whole), slice=ast.Slice()) if _is_held_out(name):
+                for other, twin in assigned:
+                    is_whole = isinstance(twin, ast.Name) and twin.id == whole and _is_training(other)
+                    is_kept = given.count(other) == 1 and given.count(whole) <= 1
+                    if is_whole and is_kept and not {other, whole} & thinned:
+                        why = f"{name} is a part of {whole}, and {other} is all of it"
+                        yield Leak(source, value, twin, why)
 
 
 def _slice(value: ast.expr) -> tuple[str, float, float] | None:
