@@ -28,6 +28,7 @@ CAUSE = Cause(
         Evidence("loss-waits-for-a-lower-rate", MODERATE, "the loss falls only as the rate is taken away"),
         Evidence("loss-divided-twice", DECISIVE, "the loss is divided by hand and by its engine"),
         Evidence("accumulation-not-divided", DECISIVE, "the losses of a window are summed"),
+        Evidence("batches-forgotten", DECISIVE, "all batches of a window but the last are thrown away"),
         Evidence("accumulation-absent", DECISIVE, "what was asked for does not take place"),
         Evidence("batch-smaller-than-asked", DECISIVE, "every batch is an update of its own"),
         Evidence("batch-does-not-add-up", STRONG, "the sizes of the batch contradict each other"),

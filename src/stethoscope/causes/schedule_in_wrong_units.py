@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="The schedule is stepped in the wrong units",
     prior=COMMON,
     evidence=(
+        Evidence("plateau-asked-every-batch", DECISIVE, "the patience of the schedule counts batches"),
         Evidence("rate-rises-from-zero", STRONG, "the rate comes back after the end of its schedule"),
         Evidence("schedule-counts-samples", DECISIVE, "its length counts samples, and a step takes many"),
         Evidence(

@@ -4,8 +4,8 @@
 Sums over batches that are read as averages: a sum or a meter that is begun before the loop over epochs and
 never set back inside it, while it is divided by the batches of one epoch; a sum of the means of batches
 that is divided by the number of samples, and a sum over samples divided by the number of batches; a sum over
-one loader that is divided by the length of another; a sum that the loop over batches sets back to zero, and
-that is read behind the loop.
+one loader that is divided by the length of another; a sum that the loop over batches sets back to zero, or
+whose loop is left behind its first batch.
 
 ## Why it matters
 A sum that is never set back grows with every epoch, and a meter that is never reset averages over the whole

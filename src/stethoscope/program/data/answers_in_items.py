@@ -2,6 +2,7 @@
 
 return data[i : i + T], data[i : i + T]            a language model need only copy
 return s[i : i + L], s[i + L - H : i + L]          what should be foretold is the end of what is given
+xs.append(s[i : i + L]); ys.append(s[i + L - 1])   the same, one value at a time
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.syntax import all_nodes, own_below, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
@@ -46,12 +47,13 @@ def answers_in_items(index: Index) -> Iterator[AnswerInItem]:
     for function in index.functions:
         if is_test(function.source):
             continue
-        for given, asked in _pairs(function):
-            first, second = _cut(given), _cut(asked)
+        for given, asked in (*_pairs(function), *_collected(function)):
+            first, second = _cut(given), _cut(asked) or _picked(asked)
             if first is None or second is None or ast.unparse(first.value) != ast.unparse(second.value):
                 continue
             is_all = ast.unparse(given) == ast.unparse(asked)
-            if (is_all and is_language) or _is_end_of(first.slice, second.slice):
+            is_end = _is_end_of(first.slice, second.slice) or _is_inside(first.slice, second.slice)
+            if (is_all and is_language) or is_end:
                 yield AnswerInItem(function.source, given, asked, is_all)
 
 
@@ -67,6 +69,20 @@ def _pairs(function: Function) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield made[0], made[1]
         elif function.name == "__getitem__":
             yield first, second
+
+
+def _collected(function: Function) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a loop puts into a list of inputs and a list of their targets."""
+    for loop in own_nodes(function.node, ast.For):
+        put: dict[str, list[ast.expr]] = {}
+        for node in (one for statement in loop.body for one in own_below(statement)):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value]):
+                    put.setdefault(name, []).append(value)
+        asked = [name for name in put if TARGETS & set(words(name))]
+        if len(put) == 2 and len(asked) == 1 and all(len(values) == 1 for values in put.values()):
+            given = next(name for name in put if name != asked[0])
+            yield put[given][0], put[asked[0]][0]
 
 
 def _bare(node: ast.expr) -> ast.expr:
@@ -96,6 +112,44 @@ def _cut(node: ast.expr) -> ast.Subscript | None:
         one for one in all_nodes(node) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)
     ]
     return cuts[0] if len(cuts) == 1 else None
+
+
+def _picked(node: ast.expr) -> ast.Subscript | None:
+    """The one value, or the one row, that an expression picks out of a sequence."""
+    is_row = isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)
+    return node if isinstance(node, ast.Subscript) and is_row else None
+
+
+def _is_inside(given: ast.expr, asked: ast.expr) -> bool:
+    """Whether a place lies before the end of a window by a number that is written out."""
+    place = asked.elts[0] if isinstance(asked, ast.Tuple) and asked.elts else asked
+    if not isinstance(given, ast.Slice) or given.upper is None or isinstance(place, ast.Slice):
+        return False
+    left = _difference(given.upper, place)
+    begins = _difference(place, given.lower) if given.lower is not None else None
+    return left is not None and left >= 1 and (begins is None or begins >= 0)
+
+
+def _difference(first: ast.expr, second: ast.expr) -> int | None:
+    """By how much one place lies behind another, where their names cancel out: `i + n` and `i + n - 1`."""
+    terms = _summed(first, 1) + _summed(second, -1)
+    by_name: dict[str, int] = {}
+    total = 0
+    for sign, term in terms:
+        if isinstance(term, ast.Constant) and isinstance(term.value, int):
+            total += sign * term.value
+        else:
+            by_name[ast.unparse(term)] = by_name.get(ast.unparse(term), 0) + sign
+    return None if any(by_name.values()) else total
+
+
+def _summed(node: ast.expr, sign: int) -> list[tuple[int, ast.expr]]:
+    match node:
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _summed(left, sign) + _summed(right, sign)
+        case ast.BinOp(op=ast.Sub(), left=left, right=right):
+            return _summed(left, sign) + _summed(right, -sign)
+    return [(sign, node)]
 
 
 def _is_end_of(given: ast.expr, asked: ast.expr) -> bool:

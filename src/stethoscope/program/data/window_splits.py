@@ -85,7 +85,8 @@ def _names(node: ast.Assign) -> Iterator[str]:
 
 def _unwrapped(value: ast.expr) -> ast.expr:
     while isinstance(value, ast.Call) and bare_name(value) in WRAPPERS and value.args:
-        value = value.args[0]
+        first = value.args[0]
+        value = first.value if isinstance(first, ast.Starred) else first
     return value
 
 

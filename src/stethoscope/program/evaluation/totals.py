@@ -45,6 +45,7 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
         for body in bodies(module.source.tree):
             yield from _never_begun_anew(index, module, body)
             yield from _begun_with_every_batch(module.source, body)
+            yield from _left_after_one(module.source, body)
             own = [one for one in body if not isinstance(one, FunctionNode | ast.ClassDef)]
             yield from _wrongly_divided(index, module, own)
             yield from _divided_by_another(module, body)
@@ -54,7 +55,7 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
             yield from _meters_of_object(index, cls)
 
 
-# --- begun anew too often
+# --- of one batch
 
 
 def _begun_with_every_batch(source: Source, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
@@ -70,6 +71,22 @@ def _begun_with_every_batch(source: Source, body: Sequence[ast.stmt]) -> Iterato
                     read = _read_behind(body, loop, name)
                     if read is not None:
                         why = "is set back to zero with every batch: what is read is that of the last one"
+                        yield WrongTotal(source, name, grown, read, why)
+
+
+def _left_after_one(source: Source, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
+    """Sums over a loop that is always left behind its first round: what was put in to try the code out."""
+    for loop in _loops(body):
+        if not (isinstance(loop, ast.For) and isinstance(loop.body[-1], ast.Break)):
+            continue
+        for grown in loop.body:
+            match grown:
+                case ast.AugAssign(op=ast.Add(), target=ast.Name(id=name), value=value) if _is_measured(
+                    value
+                ):
+                    read = _read_behind(body, loop, name)
+                    if read is not None:
+                        why = "is added up in a loop that is left behind its first batch"
                         yield WrongTotal(source, name, grown, read, why)
 
 
