@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
@@ -45,27 +46,41 @@ KEEPING = re.compile(r"requires_grad|no_grad|detach|(?<!data)load|inference_mode
 
 
 def starts_at_random(loop: TrainingLoop, network: Instance, part: Value, name: str) -> bool:
-    """Whether a part of a network has the weights that it was made with, and nobody says otherwise."""
+    """Whether a part of a network has the weights that it was made with, and its class has no plan for them."""
     index = loop.run.index
-    if _speaks_of_given_weights(index) or not _only_resumes(loop) or _is_given_by_hand(index, name):
-        return False
-    layers = part.items if isinstance(part, Items) else (part,)
-    if KEPT.intersection(words(name)) or any(_is_handed_on(loop, one) for one in (network, *layers)):
-        return False
-    if any(_is_evaluated(loop, layer) for layer in layers if layer is not network):
-        return False
-    inner = dict.fromkeys(one.cls for one in layers if isinstance(one, Instance) and one is not network)
+    inner = dict.fromkeys(
+        one.cls for one in _layers(part) if isinstance(one, Instance) and one is not network
+    )
     asked = "" if part is network else name
     is_kept = any(is_said_of(one.node, KEEPING, asked) for one in index.lineage(network.cls)) or any(
         is_said_of(above.node, KEEPING) for cls in inner for above in index.lineage(cls)
     )
-    return not is_kept and not any(map(_comes_from_outside, layers))
+    return not is_kept and has_random_weights(loop, network, part, name)
+
+
+def has_random_weights(loop: TrainingLoop, network: Instance, part: Value, name: str) -> bool:
+    """Whether nothing outside of a network's class may have given a part of it other weights."""
+    index = loop.run.index
+    if _speaks_of_given_weights(index) or not _only_resumes(loop) or _is_given_by_hand(index, name):
+        return False
+    layers = _layers(part)
+    if KEPT.intersection(words(name)) or any(_is_handed_on(loop, one) for one in (network, *layers)):
+        return False
+    if any(_is_evaluated(loop, layer) for layer in layers if layer is not network):
+        return False
+    return not any(map(_comes_from_outside, layers))
+
+
+def _layers(part: Value) -> Sequence[Value]:
+    """A part, or those of a list of layers."""
+    return part.items if isinstance(part, Items) else (part,)
 
 
 def _is_evaluated(loop: TrainingLoop, part: Value) -> bool:
-    """Whether a part is put into evaluation for itself, as one that is to stay what it is."""
-    calls = (event for event in loop.trace.events if isinstance(event, Call) and event.name == "eval")
-    return any(call.receiver is part for call in calls)
+    """Whether a part is put into evaluation for itself and left there, as one that is to stay what it is."""
+    calls = (event for event in loop.trace.events if isinstance(event, Call) and event.receiver is part)
+    names = {call.name for call in calls}
+    return "eval" in names and "train" not in names
 
 
 def _is_handed_on(loop: TrainingLoop, network: Value) -> bool:
@@ -112,9 +127,12 @@ def _function(event: Event) -> int:
 
 
 def _is_given_by_hand(index: Index, name: str) -> bool:
-    """Whether a line loads or writes something into a part of this name."""
-    written = re.compile(rf"\b{re.escape(name)}\b.*(load|copy_|\.eval\(|\.data\s*[=\[]|weight\s*=[^=])")
-    return any(written.search(line) for one in index.program for line in one.text.splitlines())
+    """Whether a line loads or writes something into a part of this name, or puts it to rest for good."""
+    written = re.compile(rf"\b{re.escape(name)}\b.*(load|copy_|\.data\s*[=\[]|weight\s*=[^=])")
+    resting, waking = (re.compile(rf"\b{re.escape(name)}\.{mode}\(") for mode in ("eval", "train"))
+    lines = [line for one in index.program for line in one.text.splitlines()]
+    rests = any(map(resting.search, lines)) and not any(map(waking.search, lines))
+    return rests or any(map(written.search, lines))
 
 
 def _comes_from_outside(part: Value) -> bool:

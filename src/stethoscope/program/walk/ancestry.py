@@ -39,12 +39,14 @@ def cuts_gradient(value: Value) -> bool:
     return isinstance(value, Applied) and detaches(value)
 
 
-def quietly(run: Execution, value: Value) -> Value:
-    """What a call that was put off gives, with the walk left as it was."""
+def quietly(
+    run: Execution, value: Value, follow: Callable[[Execution, Value], Value] = Execution.force
+) -> Value:
+    """What a call that was put off gives, by `follow`, with the walk left as it was."""
     events, scope, steps = len(run.events), run.scope, run.steps
     run.steps = max(steps, MOST_VALUES)
     try:
-        return run.force(value)
+        return follow(run, value)
     except (Exhausted, RecursionError):
         return value
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from stethoscope.program.walk.opened_outputs import opened_output
 from stethoscope.program.walk.values import Items, Settings, Table, Value
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def call_arguments(
     complete = True
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            spread = run.force(run.evaluate(arg.value, frame))
+            given = run.force(run.evaluate(arg.value, frame))
+            spread = opened_output(run, given) or given  # `loss(*net(x))`: each output by itself
             args.extend(spread.items if isinstance(spread, Items) else [])
             if not isinstance(spread, Items):
                 keywords[STARRED] = spread
