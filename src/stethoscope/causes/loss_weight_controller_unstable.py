@@ -29,6 +29,7 @@ CAUSE = Cause(
             -DECISIVE,
             "the logged weights stay so close to their start that they cannot matter",
         ),
+        Evidence("learned-weight-runs-free", DECISIVE, "nothing holds the learned weight of a loss"),
         Evidence("peak-then-decline", WEAK, "the metric declines while the loss falls"),
     ),
     confirm_by="freeze the weights at the best checkpoint and branch",

@@ -36,6 +36,7 @@ CAUSE = Cause(
         Evidence("answers-over-batch", DECISIVE, "answers are taken over the samples of a batch"),
         Evidence("answers-one-token-off", DECISIVE, "answers are compared with the token before theirs"),
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),
+        Evidence("psnr-beyond-its-loss", DECISIVE, "the ratio says more than any loss of the run allows"),
         Evidence(
             "all-held-against-all",
             DECISIVE,

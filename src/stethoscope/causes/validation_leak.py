@@ -16,13 +16,19 @@ list.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Held-out data are among the training data",
     prior=OCCASIONAL,
     evidence=(
         Evidence("validation-among-training", DECISIVE, "the source draws both from the same samples"),
+        Evidence(
+            "evaluation-treated-as-training",
+            DECISIVE,
+            "the evaluation is given the data set of training",
+            when=says("same"),
+        ),
         Evidence(
             "best-by-training-loss",
             DECISIVE,

@@ -15,7 +15,7 @@ Fix the samples, seed the noise for every evaluation, and measure enough of both
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Every validation draws something else",
@@ -25,6 +25,12 @@ CAUSE = Cause(
         Evidence("loss-waits-for-a-lower-rate", -MODERATE, "the weights themselves are thrown about"),
         Evidence("loss-stands-above-its-start", -MODERATE, "the weights themselves are thrown about"),
         Evidence("validation-strays-at-the-end", STRONG, "evaluations jump while the weights hardly move"),
+        Evidence(
+            "evaluation-treated-as-training",
+            DECISIVE + STRONG,  # the draws are in the data set, where none is looked for in an evaluation
+            "held-out samples are cropped, mirrored or noised by chance",
+            when=says("same", False),
+        ),
         Evidence("evaluation-drawn-anew", DECISIVE, "chance decides what an evaluation measures"),
         Evidence(
             "evaluation-drawn-anew",

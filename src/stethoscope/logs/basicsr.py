@@ -1,4 +1,4 @@
-"""Text logs of BasicSR and its family: Real-ESRGAN, traiNNer-redux, neosr, KAIR.
+r"""Text logs of BasicSR and its family: Real-ESRGAN, traiNNer-redux, neosr, KAIR.
 
     2024-10-18 20:22:34,531 INFO: [finet..][epoch:104, iter:   6,500, lr:(1.000e-04,)] [eta: 2 days, 7:18, \
 time (data): 0.486 (0.057)] l_g_pix: 2.8700e-02 l_g_percep: 5.0487e+00
@@ -7,7 +7,8 @@ time (data): 0.486 (0.057)] l_g_pix: 2.8700e-02 l_g_percep: 5.0487e+00
     2025-12-18 02:03:28,659 INFO: Validation CC0_147k_Val
          # psnr : 35.3349        Best: 35.3381 @    56,000 iter
 
-A validation record names no step but the best one's, so its step is that of the last iteration line. The
+Who logs each score by itself has `INFO: \t # psnr: 35.3349`, with or without a line before it that names a
+set. A validation record names no step but the best one's, so its step is that of the last iteration line. The
 settings are dumped at the top, as YAML or as an indented listing, and are kept as a `Document`.
 """
 
@@ -44,7 +45,7 @@ _PEAK = re.compile(r"peak VRAM: (?P<peak>[\d.]+) GB")
 _PAIR = re.compile(rf"(?<![\w./-])([A-Za-z_][\w./-]*+)\s?:\s*({NUMBER})(?=[\s,\]]|$)")
 _VALIDATION = re.compile(r"Validation (?P<set>[^\s,#]+)[\s,]*(?=#|$)")
 _METRIC = re.compile(rf"#\s*(?P<name>[\w.+@-]+)\s*:\s*(?P<value>{NUMBER})")
-_BEST = re.compile(r"Best:\s*\S+\s*@\s*(?P<iter>\d[\d,]*)\s*iter")
+_BEST = re.compile(r"Best(?: \w+)?:\s*\S+\s*@\s*(?P<iter>\d[\d,]*)\s*iter")
 _BEGINS = re.compile(r"(?:Start|Resuming) training from epoch: [\d,]+, iter: (?P<iter>\d[\d,]*)")
 _TOTAL = re.compile(r"^\s*(?:total_iter|niter):\s*(?P<total>\d[\d_,]*)", re.MULTILINE)
 _TOTAL_LINE = re.compile(r"Total iters:\s*(?P<total>\d[\d,]*)")
@@ -133,14 +134,20 @@ class _Reading:
         """Begin a record: of validation, of what may be the settings, or of a line of its own."""
         found = _VALIDATION.match(message)
         if found:
-            self.validating = found["set"]
-            if found["set"] not in self.sets:
-                self.sets.append(found["set"])
+            self._validate(found["set"])
+            self._metrics(at, message, step)
+        elif _METRIC.match(message.lstrip()):  # each score in a record of its own
+            self._validate(self.sets[-1] if self.sets else "val")
             self._metrics(at, message, step)
         elif not message.strip() or message[0] == "#" or re.match(r"[\w-]+:(?:\s|$)", message):
             self.held, self.held_from, self.held_step = [message], at, step
         else:
             self._other(at, line, step)
+
+    def _validate(self, held_out: str) -> None:
+        self.validating = held_out
+        if held_out not in self.sets:
+            self.sets.append(held_out)
 
     def _close(self) -> None:
         """End the record before: settings become a document, anything else is searched for events."""

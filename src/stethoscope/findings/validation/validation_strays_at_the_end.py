@@ -13,7 +13,8 @@ noise each time. A best checkpoint is then the luckiest draw, and small gains ca
 
 ## When it is harmless
 Under a high rate the weights themselves jump, and batch norms exaggerate it; that part is only compared with.
-A handful of validation samples makes a coarse score, but the same one again for the same weights.
+A handful of validation samples makes a coarse score, but the same one again for the same weights. Where
+nearly every answer is right, the loss is that of the last few samples, and they change places.
 
 ## References
 - Bouthillier et al., "Accounting for Variance in Machine Learning Benchmarks", 2021
@@ -41,6 +42,8 @@ FEWEST = 4  # evaluations under the low rate
 STRAYS = 0.1  # relative: half a decibel of noise is usual for a small set of pictures
 TIMES_BATCHES = 1.5  # what losses of single batches stray
 OF_BEFORE = 0.5  # of what the evaluations strayed under the high rate
+SOLVED = 0.97  # of the answers are right: the loss hangs on the few that are not
+ACCURACY = frozenset({"acc", "accuracy"})
 DECIBELS = math.log(10.0) / 20.0  # a decibel in units of the logarithm of an error
 
 
@@ -50,6 +53,8 @@ def examine(validation: Validation, rates: LearningRate, loss: TrainLoss) -> Ite
     peak = float(rate.values.max())
     if peak <= 0.0 or float(rate.values[-1]) > SPENT * peak:
         raise InsufficientData("the learning rate has not come down where the log ends")
+    if _is_solved(validation):
+        return
     enough = False
     for metric in validation.judged.values():
         errors = _log_errors(metric)
@@ -68,6 +73,15 @@ def examine(validation: Validation, rates: LearningRate, loss: TrainLoss) -> Ite
             return
     if not enough:
         raise InsufficientData("too few evaluations lie under a low learning rate", EVALUATE_MORE)
+
+
+def _is_solved(validation: Validation) -> bool:
+    """Whether an accuracy says that nearly every answer is right, as a share or in percent."""
+    accuracies = (one for one in validation.judged.values() if words(one.series.name) & ACCURACY)
+    ends = (one.series.finite().values[-FEWEST:] for one in accuracies)
+    return any(
+        len(end) and float(np.median(end)) * (0.01 if end.max() > 1.0 else 1.0) >= SOLVED for end in ends
+    )
 
 
 def _log_errors(metric: Metric) -> Values | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stethoscope.program.data.batches import batches, collated_items, datasets, entry, items
-from stethoscope.program.data.ingredients import ingredients
+from stethoscope.program.data.ingredients import has, ingredients, is_drawn
 from stethoscope.program.data.item_scales import affine, chains, normalised
 from stethoscope.program.data.loader_pairs import LoaderPair, dataset_classes, loader_pairs
 from stethoscope.program.data.normalisation import pipelines
@@ -94,6 +94,8 @@ def data_scaling(index: Index, settings: SettingsTree) -> DataScaling:
         if verdict == []:
             alike.add(id(pair.judged.site.node))
         for apart in verdict or ():
+            if _is_drawn_alike(pair, apart):
+                continue
             found.setdefault(id(apart.loader.node), apart)
     return DataScaling(compared, tuple(one for node, one in found.items() if node not in alike))
 
@@ -241,6 +243,19 @@ def _is_computed_anew(pair: LoaderPair, judged: Standardised, trained: Sequence[
     twice = [(one, other) for one in own for other in known if one.site.node is other.site.node]
     again = bool(twice) and not any(are_of_same_data(pair.run, one, other) for one, other in twice)
     return again and _have_other_data(pair)
+
+
+def _is_drawn_alike(pair: LoaderPair, apart: ScaledApart) -> bool:
+    """Whether one function draws both sets at random and scales them: their statistics are alike as well."""
+    judged = apart.judged
+    if judged is None or judged.kind is not Kind.OWN or judged.site.node is not apart.trained.site.node:
+        return False
+    return all(has(pair.run, one.value, _comes_from_chance) for one in (judged, apart.trained))
+
+
+def _comes_from_chance(value: Value) -> bool:
+    """Whether a value is drawn, or is what draws it: `np.random.default_rng(seed)`."""
+    return is_drawn(value) or (isinstance(value, Applied) and value.callee.endswith(".default_rng"))
 
 
 def _fitted_at(pair: LoaderPair, judged: Standardised) -> Site | None:

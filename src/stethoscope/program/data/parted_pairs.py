@@ -162,8 +162,11 @@ def _picked_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]
     orders = _orders(nodes)
     if not orders:
         return
-    for loop in (node for node in nodes if isinstance(node, ast.For)):
-        by_order, as_they_lie = _picks(loop, orders)
+    kept = _kept_picks(nodes, orders)
+    for by_order, as_they_lie in (
+        *(_picks(node, orders) for node in nodes if isinstance(node, ast.For)),
+        *([kept] if kept is not None else []),
+    ):
         for name, node in by_order.items():
             for other, there in as_they_lie.items():
                 is_either = other in by_order or name in as_they_lie
@@ -182,7 +185,7 @@ def _orders(nodes: Sequence[ast.AST]) -> set[str]:
         for node in nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                    if (dotted(call.func) or "").rpartition(".")[2] in DRAWN_ORDERS:
+                    if getattr(call.func, "attr", getattr(call.func, "id", "")) in DRAWN_ORDERS:
                         found.add(name)
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id=base))):
                     if base in found:
@@ -206,6 +209,27 @@ def _picks(loop: ast.For, orders: set[str]) -> tuple[dict[str, ast.AST], dict[st
         elif orders & {one.id for one in all_nodes(node.slice) if isinstance(one, ast.Name)}:
             by_order[name] = node
     return by_order, as_they_lie
+
+
+def _kept_picks(
+    nodes: Sequence[ast.AST], orders: set[str]
+) -> tuple[dict[str, ast.AST], dict[str, ast.AST]] | None:
+    """What is kept of data under names: by an order, `self.x = x[order]`, and up to the length of one."""
+    by_order: dict[str, ast.AST] = {}
+    as_they_lie: dict[str, ast.AST] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[target], value=ast.Subscript(slice=ast.Name(id=order))) if (
+                order in orders
+            ):
+                by_order[dotted(target) or ""] = node
+            case ast.Assign(
+                targets=[target], value=ast.Subscript(slice=ast.Slice(lower=None, upper=ast.Call() as end))
+            ):
+                counted = {one.id for one in all_nodes(end) if isinstance(one, ast.Name)}
+                if dotted(end.func) == "len" and counted & orders:
+                    as_they_lie[dotted(target) or ""] = node
+    return (by_order, as_they_lie) if by_order and as_they_lie else None
 
 
 # Crops and turns

@@ -46,7 +46,7 @@ KEEPING = re.compile(r"requires_grad|no_grad|detach|(?<!data)load|inference_mode
 
 
 def starts_at_random(loop: TrainingLoop, network: Instance, part: Value, name: str) -> bool:
-    """Whether a part of a network has the weights that it was made with, and its class has no plan for them."""
+    """Whether a part of a network has the weights that it was made with, and no plan for them."""
     index = loop.run.index
     inner = dict.fromkeys(
         one.cls for one in _layers(part) if isinstance(one, Instance) and one is not network

@@ -1,0 +1,164 @@
+"""Pictures that are mirrored by chance while what is marked in them stays where it was.
+
+`if random() < 0.5: image = image.flip(-1)` in the making of a sample that has a mask, a depth or joints as
+well. A class label belongs to the whole picture and needs no move; what says where things are does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stethoscope.program.data.parted_pairs import DRAWS, INPUT_WORDS, PartedPair
+from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.values import Site
+
+# fmt: off
+MARKED_WORDS = frozenset({
+    "mask", "masks", "keypoint", "keypoints", "kpt", "kpts", "joint", "joints", "landmark", "landmarks",
+    "box", "boxes", "bbox", "bboxes", "heatmap", "heatmaps", "depth", "disparity", "seg", "segmentation",
+    "trimap", "edge", "edges", "contour", "corners", "polygon", "polygons",
+})
+MIRRORING = frozenset({
+    "flip", "fliplr", "flipud", "hflip", "vflip", "mirror", "rot90", "horizontal_flip", "vertical_flip",
+})
+# fmt: on
+# Masks that say what counts or is hidden, and not where things are.
+OTHER_MASKS = frozenset(
+    {"attention", "attn", "padding", "pad", "valid", "loss", "token", "tokens", "random", "patch"}
+)
+PICTURE_WORDS = INPUT_WORDS - {"x", "xs", "data", "features", "feature", "feats", "texts", "sentences"}
+
+
+@remembered
+def moved_alone(index: Index) -> tuple[PartedPair, ...]:
+    """Every picture that a sample's maker mirrors at random without the marks that belong to it."""
+    handed = _samples(index)
+    return tuple(pair for function in index.functions for pair in _in_function(function, handed))
+
+
+def _in_function(function: Function, handed: list[tuple[frozenset[str], Site]]) -> Iterator[PartedPair]:
+    for block in own_nodes(function.node, ast.If):
+        if not _asks_chance(block.test):
+            continue
+        for statement in block.body:
+            name = _mirrored(statement)
+            if name is None or not PICTURE_WORDS.intersection(words(name)):
+                continue
+            beside = _beside(function, block, name, handed)
+            if beside is not None and not _is_moved(function, block, beside[0]):
+                yield PartedPair(Site(function.source, statement), beside[1], (name, beside[0]))
+                return
+
+
+def _asks_chance(test: ast.expr) -> bool:
+    """`random.random() < p`, `torch.rand(()) < p`, alone or behind a switch."""
+    calls = all_nodes(test, ast.Call)
+    return any((dotted(call.func) or "").rpartition(".")[2] in DRAWS for call in calls)
+
+
+def _mirrored(statement: ast.stmt) -> str | None:
+    """The name of what a statement mirrors and keeps under its name: `sample["image"]` is called image."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    name = _named(target)
+    return (
+        name if name and _mirrors(statement.value) and name in map(_named, _loads(statement.value)) else None
+    )
+
+
+def _mirrors(value: ast.expr) -> bool:
+    for node in all_nodes(value):
+        match node:
+            case ast.Call(func=called) if _last(called) in MIRRORING:
+                return True
+            case ast.Slice(step=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
+                return True
+    return False
+
+
+def _last(called: ast.expr) -> str:
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+
+
+def _named(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str() as key)):
+            return key
+    return ""
+
+
+def _loads(node: ast.AST) -> list[ast.AST]:
+    return [one for one in all_nodes(node) if isinstance(one, ast.Name | ast.Subscript)]
+
+
+def _beside(
+    function: Function, block: ast.If, picture: str, handed: list[tuple[frozenset[str], Site]]
+) -> tuple[str, Site] | None:
+    """A mark that the same sample has: in this function, or in the sample that is handed to it."""
+    for node in own_nodes(function.node):
+        name = _named(node)
+        if name != picture and _is_mark(name) and _is_of_sample(function, block, name):
+            return name, Site(function.source, node)
+    if not any(
+        isinstance(node, ast.Subscript) and _named(node) == picture for node in own_nodes(function.node)
+    ):
+        return None
+    for keys, site in handed:
+        marks = sorted(filter(_is_mark, keys))
+        if picture in keys and marks:
+            return marks[0], site
+    return None
+
+
+def _is_mark(name: str) -> bool:
+    said = set(words(name))
+    return bool(said & MARKED_WORDS) and not said & OTHER_MASKS
+
+
+def _is_of_sample(function: Function, block: ast.If, name: str) -> bool:
+    """Whether a mark is given back with the picture, and was there before that was mirrored.
+
+    A mask that is drawn, or made of the mirrored picture, needs no move.
+    """
+    given = own_nodes(function.node, ast.Return, ast.Yield, ast.Dict)
+    if not any(_named(inner) == name for node in given for inner in all_nodes(node)):
+        return False
+    made = [
+        statement
+        for statement in own_nodes(function.node, ast.Assign)
+        if any(_named(one) == name for target in statement.targets for one in all_nodes(target))
+    ]
+    return not any(one.lineno > block.lineno or _asks_chance(one.value) for one in made)
+
+
+def _is_moved(function: Function, block: ast.If, mark: str) -> bool:
+    """Whether anything is done to a mark in the block, or something mirrors it elsewhere."""
+    for node in all_nodes(block):
+        if mark in (_named(node), getattr(node, "value", None)):
+            return True
+    for statement in own_nodes(function.node, ast.Assign):
+        told = [_named(one) for target in statement.targets for one in all_nodes(target)]
+        is_changed = _mirrors(statement.value) or isinstance(statement.value, ast.Call)
+        if mark in told and is_changed and any(_named(one) == mark for one in _loads(statement.value)):
+            return True
+    return False
+
+
+def _samples(index: Index) -> list[tuple[frozenset[str], Site]]:
+    """The tables of a program that have a picture and marks, by their keys: `{"image": ..., "mask": ...}`."""
+    found = []
+    for module in index.modules.values():
+        for node in all_nodes(module.source.tree, ast.Dict):
+            keys = frozenset(
+                key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            )
+            if any(PICTURE_WORDS.intersection(words(key)) for key in keys):
+                found.append((keys, Site(module.source, node)))
+    return found
