@@ -303,6 +303,19 @@ def test_terms_without_a_total_add_up_to_the_loss() -> None:
     assert loss.aggregation is Aggregation.INSTANT
 
 
+def test_a_score_may_have_a_record_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(
+        "2026-11-18 04:16:54,742 INFO: [sr][iter:     250, lr:(1.600e-04,)] l_total: 3.8381e-02\n"
+        "2026-11-18 04:16:54,907 INFO: Validation iter:     260\n"
+        "2026-11-18 04:16:54,907 INFO: \t # psnr: 29.6197\tBest psnr: 29.6197 @ 260 iter\n"
+        "2026-11-18 04:16:54,907 INFO: \t # mae: 0.0163\n"
+    )
+    log = read_log(tmp_path / "a.log")
+    assert list(series(log, "val/psnr").values) == [29.6197]
+    assert list(series(log, "val/psnr").steps) == [260]
+    assert list(series(log, "val/mae").values) == [0.0163]
+
+
 def test_a_resumed_log_says_where_it_began_and_why_it_ended() -> None:
     log = log_of("train_basicsr_20241018_192730.log")
     kinds = [(e.kind, e.step) for e in log.events]

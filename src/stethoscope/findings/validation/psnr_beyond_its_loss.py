@@ -47,8 +47,8 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
         if smallest > TIMES * told:
             yield Finding(
                 (metric.series.where(), loss.series.where()),
-                f"{name} ends at {float(np.median(values)):.4g} dB, errors of {told:.1g} of the range, and "
-                f"no loss of the run is below {smallest:.2g}",
+                f"{name} ends at {float(np.median(values)):.4g} dB, errors of {told:.1g} of the range, "
+                f"and no loss of the run is below {smallest:.2g}",
                 {"metric": name, "decibels": float(np.median(values)), "smallest loss": smallest},
             )
             return
