@@ -117,8 +117,11 @@ def _drawn_behind(cls: Class, switch: str) -> Site | None:
 def _is_asked(cls: Class, switch: str) -> bool:
     """Whether the making of a data set depends on the switch: it picks the samples."""
     init = cls.methods.get("__init__")
-    tests = all_nodes(init.node, ast.If, ast.IfExp) if init is not None else ()
-    return any(_mentions(one.test, switch) for one in tests)
+    if init is None:
+        return False
+    tests = [one.test for one in all_nodes(init.node, ast.If)]
+    tests += [one.test for one in all_nodes(init.node, ast.IfExp)]
+    return any(_mentions(test, switch) for test in tests)
 
 
 def _mentions(test: ast.AST, switch: str) -> bool:

@@ -72,9 +72,9 @@ def _names(function: ast.AST, name: str) -> frozenset[str]:
     """What the parameter, one of its entries or the weight made of it is called in a function."""
     found: set[str] = set()
     for _ in range(2):
-        for node in all_nodes(function, ast.Assign, ast.For):
-            source = node.value if isinstance(node, ast.Assign) else node.iter
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        given = [(node.targets, node.value) for node in all_nodes(function, ast.Assign)]
+        given += [([node.target], node.iter) for node in all_nodes(function, ast.For)]
+        for targets, source in given:
             is_plain = isinstance(source, ast.Subscript | ast.Attribute | ast.Call)
             if is_plain and _mentions(source, name, frozenset(found)) and not _is_sum(source):
                 found |= {one.id for target in targets for one in all_nodes(target, ast.Name)}
