@@ -32,11 +32,6 @@ CAUSE = Cause(
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
         Evidence("loss-term-is-negligible", DECISIVE, "no gradient goes through a term", when=_is_cut),
         Evidence("part-cut-off-from-loss", DECISIVE, "no gradient of any loss gets to a part of the network"),
-        Evidence(
-            "part-cut-off-from-loss",
-            2 * DECISIVE,  # that the loss has a graph at all says nothing of a part
-            "no gradient of any loss gets to a part of the network",
-        ),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence(
