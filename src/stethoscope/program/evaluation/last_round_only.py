@@ -1,13 +1,14 @@
 """Counts of an evaluation that hold no more than its last batch.
 
     for x, y in loader:                       correct = seen = 0
-        hits, seen = 0, 0                     for x, y in loader:
-        hits += right(model(x), y)                correct = right(model(x), y)
-        seen += len(y)                            seen = len(y)
-    return hits / seen                        return correct / seen
+        hits = []                             for x, y in loader:
+        for guess, want in zip(model(x), y):      correct = right(model(x), y)
+            hits.append(guess == want)            seen = len(y)
+    return mean(hits)                         return correct / seen
 
 On the left the counts begin anew with every batch, on the right each batch takes the place of the last one.
-Nothing reads them before the loop is over.
+Nothing reads them before the loop is over. Of the left kind are here lists, and sums over the samples of a
+batch; `totals` has those that a batch adds to once.
 """
 
 from __future__ import annotations
@@ -85,12 +86,13 @@ def _called(loop: ast.For) -> set[str]:
 def _forgotten(before: Sequence[ast.AST], loop: ast.For) -> Iterator[tuple[str, ast.stmt, bool]]:
     """The names that every round gives a value of its own, that grow or should, and that no round reads."""
     grown = _grown(loop)
+    told = {name for statement in _direct(loop.body) for name in _added_to(statement)}
     begun = {name for node in before for name, value in _given(node) if _is_nothing(value)}
     for statement in _direct(loop.body):
         for name, value in _given(statement):
             if LATEST & set(words(name)) or any(_reads(loop, name)):
                 continue
-            if _is_nothing(value) and name in grown:
+            if _is_nothing(value) and name in grown - told:
                 yield name, statement, True
             elif not isinstance(value, ast.Constant) and name in begun and name not in grown:
                 yield name, statement, False
@@ -102,6 +104,12 @@ def _direct(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         yield statement
         if isinstance(statement, ast.With):
             yield from _direct(statement.body)
+
+
+def _added_to(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            yield name
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
