@@ -14,7 +14,7 @@ Find and drop the samples; skip steps whose gradients are not finite, and count 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence
+from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
@@ -47,6 +47,13 @@ CAUSE = Cause(
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
         Evidence("steps-without-a-loss", STRONG, "some batches have no loss, and those beside them do"),
         Evidence("loss-spike", WEAK, "single steps stand out"),
+        Evidence("loss-spike", STRONG, "one step carried the loss away", when=_in_one_step),
+        Evidence(
+            "loss-spike",
+            STRONG,
+            "one value is out of all proportion, alone",
+            when=says("one_batch"),
+        ),
         Evidence("divergence", -STRONG, "the loss ran away over many steps", when=_over_many_steps),
     ),
     confirm_by="replay the batch at the onset on an older checkpoint",

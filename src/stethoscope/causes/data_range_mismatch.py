@@ -30,6 +30,12 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("metric-never-moves", -STRONG, "the evaluated weights stay", when=says("learns")),
+        Evidence(
+            "overfit-gap",
+            STRONG,
+            "held-out answers are wrong and sure from the first evaluation on",
+            when=says("apart_at_once"),
+        ),
         Evidence("validation-in-another-range", MODERATE, "validation is in another range"),
         Evidence(
             "validation-in-another-range",

@@ -40,6 +40,12 @@ CAUSE = Cause(
             "fewer answers are right than guesses would be",
             when=says("worse_than_guesses"),
         ),
+        Evidence(
+            "overfit-gap",
+            STRONG,
+            "held-out data lose from the first evaluation on",
+            when=says("apart_at_once"),
+        ),
         Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
         Evidence("held-out-parts-from-training", MODERATE, "training and held-out errors part"),
         Evidence("below-trivial-baseline", WEAK, "the score is no better than doing nothing"),

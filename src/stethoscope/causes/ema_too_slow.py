@@ -23,6 +23,11 @@ CAUSE = Cause(
         Evidence(
             "average-slower-than-run", DECISIVE, "the weights at the start are a good part of it at the end"
         ),
+        Evidence(
+            "validation-trails-far-behind",
+            DECISIVE,
+            "what is evaluated goes the way of training, smoothly and far behind",
+        ),
         Evidence("average-slower-than-run", -STRONG, "its horizon fits the run", outcome=Outcome.CLEAR),
     ),
     confirm_by="evaluate the weights themselves beside their average at the last checkpoint",

@@ -51,6 +51,7 @@ CAUSE = Cause(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
         ),
         Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
+        Evidence("score-stays-at-nothing", MODERATE, "nothing of what is asked for is learned"),
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
         Evidence("episode-ends-ignored", DECISIVE, "targets count on what follows the end of an episode"),
         Evidence("answer-moves-with-network", DECISIVE, "the answers move towards the predictions"),

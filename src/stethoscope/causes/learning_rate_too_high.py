@@ -62,6 +62,8 @@ CAUSE = Cause(
             "loss-stands-above-its-start", DECISIVE, "the loss is above its start for long, and comes back"
         ),
         Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
+        Evidence("loss-starts-over", -DECISIVE, "the network began anew"),
+        Evidence("loss-spike", -DECISIVE, "one batch was out of all proportion", when=says("one_batch")),
         Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),
         Evidence("right-less-often-than-guessing", -STRONG, "the order of the data explains the loss"),
         Evidence("rate-far-above-use", DECISIVE, "no pretrained transformer is tuned at such a rate"),

@@ -36,6 +36,8 @@ CAUSE = Cause(
     evidence=(
         Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
         Evidence("peak-then-decline", STRONG, "far more is lost than looks ever cost", when=_costs_too_much),
+        Evidence("loss-mirrors-validation", DECISIVE, "training lowers the negative of what is measured"),
+        Evidence("score-stays-at-nothing", STRONG, "what is learned is the contrary of what is asked"),
         Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),

@@ -33,6 +33,7 @@ CAUSE = Cause(
             "the training data are not learned either",
             when=says("learns", False),
         ),
+        Evidence("score-stays-at-nothing", MODERATE, "no score at all beside a loss that falls"),
         Evidence("answers-over-batch", DECISIVE, "answers are taken over the samples of a batch"),
         Evidence("answers-one-token-off", DECISIVE, "answers are compared with the token before theirs"),
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),

@@ -13,7 +13,7 @@ The checkpoint at the minimum; then more data, augmentation, regularisation, or 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Overfitting",
@@ -27,11 +27,21 @@ CAUSE = Cause(
             when=says("never_transfers"),
         ),
         Evidence(
+            "overfit-gap",
+            -DECISIVE,
+            "held-out data were worse off than an untrained network before anything was fitted",
+            when=says("apart_at_once"),
+        ),
+        Evidence(
             "validation-gains-nothing",
             -STRONG,
             "fewer answers are right than guesses would be",
             when=says("worse_than_guesses"),
         ),
+        Evidence("loss-mirrors-validation", -STRONG, "training raises the very error that is measured"),
+        Evidence("term-falls-with-its-metric", -STRONG, "a term of the loss lowers the metric"),
+        Evidence("score-stays-at-nothing", -STRONG, "the score never had anything to lose"),
+        Evidence("loss-starts-over", -STRONG, "training itself lost what it had learned"),
         Evidence("held-out-parts-from-training", STRONG, "training and held-out errors part"),
         Evidence(
             "validation-never-follows", -MODERATE, "held-out data gained nothing even before it could turn"

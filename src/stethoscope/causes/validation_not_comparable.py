@@ -26,6 +26,12 @@ CAUSE = Cause(
             "the loss vanishes, and nothing is learned",
             when=says("loss_vanishes"),
         ),
+        Evidence(
+            "overfit-gap",
+            MODERATE,
+            "what is measured is worse than an untrained network from the first evaluation on",
+            when=says("apart_at_once"),
+        ),
         Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")

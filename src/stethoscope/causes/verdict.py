@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from enum import StrEnum
 
-from stethoscope.causes.cause import Explanation, RankedCause
+from stethoscope.causes.cause import STRONG, Explanation, RankedCause
+from stethoscope.causes.weighing import NEARLY, SUPPORTED_FROM
 from stethoscope.findings import Found, Severity
 from stethoscope.run import Run
 
@@ -24,10 +27,15 @@ class Verdict(StrEnum):
 
 
 def judge(run: Run, explanation: Explanation) -> Verdict:
-    """Say how the run is: sick needs a cause that stands and a curve that shows its harm."""
+    """Say how the run is: sick needs a curve that shows harm, and a cause that stands or rivals for it.
+
+    A run that is ruined is sick whatever the cause: a loss that is NaN to the end needs none.
+    """
     standing = [cause for cause in explanation.causes if stands(cause)]
     if standing:
         return Verdict.SICK if shows_harm(explanation) else Verdict.AT_RISK
+    if _is_ruined(explanation) or (shows_harm(explanation) and one_of_several(explanation.causes)):
+        return Verdict.SICK
     if explanation.symptoms or not _was_watched(run):
         return Verdict.UNKNOWN
     return Verdict.HEALTHY
@@ -36,6 +44,22 @@ def judge(run: Run, explanation: Explanation) -> Verdict:
 def stands(cause: RankedCause) -> bool:
     """Whether a cause is at least supported."""
     return cause.stands
+
+
+def one_of_several(causes: Iterable[RankedCause]) -> bool:
+    """Whether rivals, one of them with strong evidence, leave little room for none of them to be there.
+
+    What one curve shows may fit two causes as well; then neither is likely by itself, and one of them is.
+    """
+    rivals = tuple(causes)
+    strong = any(argument.weight >= STRONG * NEARLY for cause in rivals for argument in cause.arguments_for)
+    return strong and 1.0 - math.prod(1.0 - cause.probability for cause in rivals) >= SUPPORTED_FROM
+
+
+def _is_ruined(explanation: Explanation) -> bool:
+    """Whether a curve shows harm that is past doubt: nothing is learned behind it."""
+    curves = (found for found in explanation.symptoms if found.rule.family in HARMED)
+    return any(found.severity is Severity.CRITICAL for found in curves)
 
 
 def shows_harm(explanation: Explanation) -> bool:

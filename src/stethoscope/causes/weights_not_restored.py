@@ -32,6 +32,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("checkpoint-without-buffers", DECISIVE, "the checkpoint has no running statistics"),
+        Evidence("loss-starts-over", DECISIVE, "the loss is learned down from its first level twice"),
         Evidence("weights-left-at-random", STRONG, "a load left more than a head at random"),
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
         Evidence("weights-passed-over", DECISIVE, "the load fits no name of the network, and is lenient"),

@@ -15,6 +15,7 @@ import numpy as np
 from stethoscope.run import Values
 
 LEAST_POINTS = 40  # a long stay: fewer losses may stand anywhere by chance
+LEAST_EVALUATIONS = 5
 LEAST_CLASSES = 3
 EDGE = 0.002  # relative: losses are printed with three or four digits
 LATE = 4  # the last part of the curve, one in so many
@@ -53,6 +54,21 @@ def double_softmax(values: Values, classes: int, accuracy: float) -> Floor | Non
     if not floor - CLOSE <= level <= expected + CLOSE:
         return None
     return Floor(floor, lowest, level, expected)
+
+
+def double_softmax_held_out(train: Values, held: Values, classes: int, accuracy: float) -> Floor | None:
+    """The same floor where finite losses of evaluations stand on it, and no batch was ever below it.
+
+    A mean over all held-out samples has little noise, so that few of them tell as much as many batches.
+    """
+    if len(held) < LEAST_EVALUATIONS or classes < LEAST_CLASSES or not 0.0 <= 1.0 - accuracy <= MOST_WRONG:
+        return None
+    floor, guessing = double_softmax_floor(classes), math.log(classes)
+    lowest = float(min(train.min(), held.min()))
+    if lowest < (1.0 - EDGE) * floor or float(train[:3].max()) > guessing + ABOVE_GUESSING:
+        return None
+    level, expected = float(np.median(held[-3:])), floor + 1.0 - accuracy
+    return Floor(floor, lowest, level, expected) if level <= expected + CLOSE else None
 
 
 def double_softmax_floor(classes: int) -> float:

@@ -54,6 +54,7 @@ from stethoscope.logs._text.roles import (
     without_tag,
 )
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows
+from stethoscope.logs._text.subjects import about, side_by_side
 from stethoscope.run import Aggregation, Log
 from stethoscope.run.names import canonical, known
 
@@ -76,7 +77,8 @@ _SOURCE = re.compile(
     r"\w+ = |[-+]\w)|[;{]\s*$| --[a-z]"
 )
 _ROLES = {"tr": "train", "trn": "train", "va": "val", "vl": "val", "te": "test", "tst": "test"}
-_QUANTITIES = {"l": "loss", "a": "acc"}  # behind a role: trn_l, tst_a
+_SPELLED_ROLES = {role: role for role in ("train", "val", "valid", "eval", "test", "dev")}
+_QUANTITIES = {"l": "loss", "a": "acc"}  # behind a role: trn_l, tst_a, val_L
 _LOSS_LETTERS = ("L", "l", "Ls", "ls", "J")
 _NO_SIGNAL = frozenset(
     [
@@ -157,6 +159,7 @@ class _Learned:
     counter: str
     tag: str = ""  # what every line that counts is headed by
     logger: str = ""  # the name that every message is headed by
+    subjects: frozenset[str] = frozenset()  # what the lines are about that count side by side
 
 
 @dataclass(slots=True)
@@ -168,6 +171,10 @@ class _Kind:
     places: list[int] = field(default_factory=list)
     count: int = 0
 
+    def listed(self) -> Iterator[tuple[int, Parsed, str]]:
+        """Each line with its place and its text."""
+        yield from zip(self.places, self.lines, self.texts, strict=True)
+
 
 def _learned(head: Head) -> _Learned | None:
     """What recurs in both ends of a file; None where that is no training log."""
@@ -176,9 +183,10 @@ def _learned(head: Head) -> _Learned | None:
     kinds = _kinds(head)
     if logger := _logger(kinds):
         kinds = _kinds(head, logger)
-    tag = _only_tag(kinds)
+    subjects = side_by_side(_in_order(kinds))
+    tag = "" if subjects else _only_tag(kinds)
     for kind in kinds.values():
-        kind.lines = [without_tag(line, tag) for line in kind.lines]
+        kind.lines = [without_tag(about(line, subjects), tag) for line in kind.lines]
     telling = {template: kind for template, kind in kinds.items() if _tells(kind)}
     if not telling:
         return None
@@ -198,7 +206,9 @@ def _learned(head: Head) -> _Learned | None:
         spelled = any(_is_spelled(kind) for kind in telling.values())
         if best < 1.0 or not spelled or max(map(len, signals.values())) < PLENTY:
             return None
-        return _Learned(frozenset(telling), stepped, sources, _shown(telling), 0.05, "", tag, logger)
+        return _Learned(
+            frozenset(telling), stepped, sources, _shown(telling), 0.05, "", tag, logger, subjects
+        )
     if (np.diff(counted.steps) >= 0).mean() < 0.6:
         return None
     named = 1.0 if counted.axis == "step" and counted.source else 0.8 if counted.axis == "epoch" else 0.4
@@ -212,7 +222,7 @@ def _learned(head: Head) -> _Learned | None:
     sureness = best * named * min(1.0, 0.3 + 0.7 * lines / PLENTY)
     sureness = min(sureness, 1.0)
     return _Learned(
-        frozenset(telling), stepped, sources, _shown(telling), sureness, counted.source, tag, logger
+        frozenset(telling), stepped, sources, _shown(telling), sureness, counted.source, tag, logger, subjects
     )
 
 
@@ -228,6 +238,12 @@ def _logger(kinds: Mapping[str, _Kind]) -> str:
     name = max(behind, key=lambda word: behind[word].total(), default="")
     is_name = len(behind[name]) > 1 and behind[name].total() >= NEARLY_ALL * every
     return name if is_name and not tells_something(name) else ""
+
+
+def _in_order(kinds: Mapping[str, _Kind]) -> list[tuple[int, Parsed, str]]:
+    """The lines looked at, each with its place and its text, in the order of the file."""
+    lines = ((at, line, text) for kind in kinds.values() for at, line, text in kind.listed())
+    return sorted(lines, key=lambda one: one[0])
 
 
 def _only_tag(kinds: Mapping[str, _Kind]) -> str:
@@ -302,7 +318,7 @@ def _columns_of(
     kept: dict[str, _Kind] = {}
     for template, kind in kinds.items():
         columns: dict[str, list[tuple[int, float]]] = {}
-        for line, text, at in zip(kind.lines, kind.texts, kind.places, strict=True):
+        for at, line, text in kind.listed():
             for name, one in placed(line, text):
                 value = number(text[one.start : one.end])
                 bare, _, factor = name.partition(TIMES)
@@ -396,7 +412,7 @@ def _step_line(line: str, learned: _Learned) -> StepLine | None:
     """All numbers of a line that is of a kind known, or that names a signal."""
     if _SOURCE.search(line) or calls_with_settings(line):
         return None
-    found = without_tag(parsed(line, learned.logger), learned.tag)
+    found = without_tag(about(parsed(line, learned.logger), learned.subjects), learned.tag)
     if not found.fields:
         return None
     fields = placed(found, line)
@@ -468,8 +484,9 @@ def _spoken(points: Points) -> dict[str, str]:
     names = {}
     for name in points.steps:
         short, _, rest = name.replace("_", "-").replace(" ", "-").partition("-")
+        roles = {**_ROLES, **_SPELLED_ROLES} if rest.lower() in _QUANTITIES else _ROLES
         rest = _QUANTITIES.get(rest.lower(), rest)
-        full = canonical(f"{_ROLES[short.lower()]} {rest}") if short.lower() in _ROLES and rest else ""
+        full = canonical(f"{roles[short.lower()]} {rest}") if short.lower() in roles and rest else ""
         if full and full not in taken and known(full):
             names[name] = full
             taken.add(full)

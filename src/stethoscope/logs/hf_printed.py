@@ -14,7 +14,7 @@ counted, and an evaluation stands at the row of training before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,8 +25,8 @@ from stethoscope.logs._reading.numbers import NUMBER
 from stethoscope.logs._reading.points import Points
 from stethoscope.logs._text.counting import EPOCH, STEP
 from stethoscope.logs._text.grammar import Place, StepLine
-from stethoscope.logs._text.pairs import parsed
-from stethoscope.logs._text.roles import placed
+from stethoscope.logs._text.pairs import message_begins, parsed
+from stethoscope.logs._text.roles import HELD_OUT, heading_role, is_of_data, placed, role_in
 from stethoscope.logs._text.rows import (
     NO_ROWS,
     Assembled,
@@ -121,8 +121,18 @@ def _step_line(line: str) -> StepLine | None:
         return None  # the summary at the end announces that training is done
     places = {name: (start, end) for name, start, end in entries}
     counts = {_OF_TOTAL, *_STEPS}
-    values = [(STEP if name in counts else name, *span) for name, span in places.items()]
-    return StepLine((*values, *_before(line[: line.index("{'")], {name for name, _, _ in values})))
+    before = line[: line.index("{'")]
+    named = _of_data(before)
+    values = [(STEP if name in counts else named(name), *span) for name, span in places.items()]
+    return StepLine((*values, *_before(before, {name for name, _, _ in values})))
+
+
+def _of_data(text: str) -> Callable[[str], str]:
+    """How the names of a dict are kept, by the data that the words before it tell: `Validation: {..}`."""
+    held_out = heading_role(text, message_begins(text)) == HELD_OUT
+    return lambda name: (
+        f"val {name}" if held_out and is_of_data(name, HELD_OUT) and not role_in(name) else name
+    )
 
 
 def _before(text: str, told: set[str]) -> Iterator[Place]:
@@ -154,7 +164,7 @@ def _assembled(rows: Mapping[str, Rows]) -> Assembled:
 
 def _trained(signals: Mapping[str, Rows]) -> Rows:
     """The rows of training: those of the name that is printed most often."""
-    own = [held for name, held in signals.items() if not name.startswith("eval_") and name != "epoch"]
+    own = [held for name, held in signals.items() if role_in(name) != HELD_OUT and name != "epoch"]
     return max(own or [*signals.values()], key=len, default=NO_ROWS)
 
 

@@ -41,6 +41,7 @@ LEAST_POINTS = 32
 FALSE_ALARMS = 0.1  # expected number per series, over all its points
 OF_GAIN = 0.02  # a spike smaller than this share of all that was learned does not matter
 STEPS_PER_EPOCH = 100  # at least, where a series counts epochs
+ORDERS = 1000.0  # times its level, and back at the next value: the weights were never that far off
 OFTEN = 5  # outliers that make a habit
 EXPLAINED = ("term", "difficulty", "weight", "stage")
 
@@ -102,6 +103,8 @@ def _finding(
     lasting = worst.grade >= Grade.SLOW
     begun = leap(series.finite(), worst.step)
     at_once = begun if begun is not None and begun.step <= worst.step + 2 * series.cadence() else None
+    alone = worst.grade is Grade.OUTLIER and not near
+    one_batch = alone and worst.peak >= ORDERS * worst.before > 0.0
     explained = excused or any(point.kind in EXPLAINED for point in near)
     last = int(series.steps[-1])
     end = last if worst.steps_to_recover is None else worst.step + worst.steps_to_recover
@@ -123,12 +126,13 @@ def _finding(
             "spikes": len(spikes),
             "heavy_tailed": _heavy_tailed(spikes, series),
             "one_step": at_once is not None and at_once.one_step,
+            "one_batch": one_batch,
             "back_to_start": at_once is not None and at_once.back_to_start,
             "at_restart": any(point.kind == "restart" for point in near),
             "aligned_with": ", ".join(sorted({point.kind for point in near})),
             "explained": explained,
         },
-        strength=(0.3, 0.5, 0.8, 1.0)[worst.grade],
+        strength=1.0 if one_batch else (0.3, 0.5, 0.8, 1.0)[worst.grade],
         onset=worst.step,
         severity=Severity.WARNING if lasting and not explained else Severity.NOTE,
     )

@@ -35,6 +35,7 @@ RULE = Rule(code="VAL104", since="0.2", severity=Severity.CRITICAL)
 SMALL = 0.35  # a loss at which half of the answers at least are right
 MARGIN = 0.15  # of all answers: another split, dropout or smoothing move less
 ACCURACIES = ("accuracy", "acc", "acc1", "top1", "top1_acc")
+MOSTLY = 0.9  # of the training batches with a small loss; dropout moves a few across the bound
 LAST = 3  # evaluations whose median is the level at the end
 
 
@@ -48,8 +49,8 @@ def examine(validation: Validation, every: EverySeries) -> Iterator[Finding]:
     trained = (every.series.get("loss"), every.series.get(f"train/{name}"))
     if trained[0] is None or trained[1] is None:
         raise InsufficientData("the accuracy of the training was not logged beside its loss")
-    shown, right = _level(trained[0]), _level(trained[1])
-    if shown > SMALL or right < _bound(shown) or right > 1.0:
+    right = _kept_in_training(trained[0].finite(), trained[1].finite())
+    if right is None:
         return
     low, measured = _level(loss.series), _level(accuracy)
     if low > SMALL or measured > _bound(low) - MARGIN:
@@ -61,6 +62,17 @@ def examine(validation: Validation, every: EverySeries) -> Iterator[Finding]:
         {"accuracy": measured, "loss": low, "least": _bound(low), "in_training": right},
         proof="a wrong answer costs a cross-entropy of ln 2 at least",
     )
+
+
+def _kept_in_training(loss: Series, accuracy: Series) -> float | None:
+    """The accuracy at the end of training, where small losses keep the bound; None where they do not."""
+    _, ours, theirs = np.intersect1d(loss.steps, accuracy.steps, return_indices=True)
+    losses, shares = loss.values[ours], accuracy.values[theirs]
+    small = losses <= SMALL
+    if np.count_nonzero(small) < LAST or float(shares.max()) > 1.0:
+        return None
+    keeps = shares[small] >= 1.0 - losses[small] / math.log(2.0)
+    return float(np.median(shares[-LAST:])) if float(keeps.mean()) >= MOSTLY else None
 
 
 def _bound(loss: float) -> float:

@@ -12,7 +12,8 @@ gives the same answer to everything, or what is evaluated is not what is trained
 ## When it is harmless
 A metric that counts successes stays at 0 until the first one, however well training goes. A score that has
 reached its limit stays there. What is logged of the data alone, such as the PSNR of the noisy input or the
-score of a baseline, never moves, and stands beside a score that does.
+score of a baseline, never moves, and stands beside a score that does. Where the training loss is NaN at the
+end, the network answers nothing, which is told elsewhere.
 
 ## References
 - Google Research, Deep Learning Tuning Playbook
@@ -43,6 +44,8 @@ def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]
     metrics = [metric for metric in validation.judged.values() if len(metric.series) >= LEAST_EVALUATIONS]
     if not metrics:
         raise InsufficientData("there are too few evaluations to say that none differs", EVALUATE_MORE)
+    if _is_lost(loss):
+        return
     learns = _learns(loss)
     moving = any(_commonest(metric.series.values)[1] < 1.0 for metric in metrics)
     for metric in metrics:
@@ -56,6 +59,11 @@ def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]
         if frozen and values[-1] == value:
             yield _finding(metric.series, value, share, learns)
             return
+
+
+def _is_lost(loss: TrainLoss | None) -> bool:
+    """Whether the training loss ends in NaN: such a network answers the same to everything."""
+    return loss is not None and len(loss.series) > 0 and not bool(np.isfinite(loss.series.values[-1]))
 
 
 def _finding(series: Series, value: float, share: float, learns: bool | None) -> Finding:

@@ -49,6 +49,8 @@ LEAST_EVALUATIONS = 4
 MOST_RISING = 64  # errors that rise are held against the training loss
 STILL_FALLING = 0.02  # of the training loss at the minimum
 FALLS_FAR = 0.3
+WORSE = 1.2  # times the first training loss
+LITTLE_FITTED = 0.3  # of the first training loss is left at the first evaluation
 POOR = 0.5  # a share of right answers below this
 GAIN = 0.05  # of all answers: less is none
 
@@ -157,12 +159,24 @@ def _finding(
             "evaluations": len(series),
             "still_improves": better,
             "never_transfers": seen.best_step == int(series.steps[0]) and _never_transfers(validation),
+            "apart_at_once": series.name == "val/loss" and _apart_at_once(series, seen.best_step, loss),
             "follows_difficulty": curriculum is not None and curriculum.explains(series, seen.best_step),
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
         onset=seen.best_step,
         severity=Severity.WARNING if seen.relative >= (LARGE_RISE if better else SMALL) else Severity.NOTE,
     )
+
+
+def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:
+    """Whether held-out data were worse off than an untrained network when little had been fitted yet."""
+    train = loss.series.finite()
+    untrained = float(train.values[:3].max())
+    if untrained <= 0.0 or best_step > int(held.steps[len(held) // 5]):
+        return False
+    at = int(np.searchsorted(on_axis_of(train, held), held.steps[0]))
+    fitted = float(np.median(train.values[max(0, at - 2) : at + 1]))
+    return float(held.values.min()) >= WORSE * untrained and fitted >= LITTLE_FITTED * untrained
 
 
 def _never_transfers(validation: Validation) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stethoscope.logs._reading.numbers import number
 from stethoscope.logs._reading.points import Points
 from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, FOLD, LEAD, POSITION, RANK, STEP, TIMES
 from stethoscope.logs._text.grammar import Place
@@ -133,7 +134,7 @@ def _counters(found: Parsed) -> dict[str, Field]:
     loose: list[Field] = []  # unnamed numbers that the line begins with
     several = len(found.fields) > 1
     for place, one in enumerate(found.fields):
-        word = _counter_word(one.name) if one.name else ""
+        word = counter_word(one.name) if one.name else ""
         kind = _kind_of(word)
         if kind is not None and one.unit in {"", *_FACTORS} and one.opener in {"", "[", "("}:
             if (word not in _SINGLE or several) and _tells_more(one, counters.get(kind)):
@@ -152,16 +153,22 @@ def _counters(found: Parsed) -> dict[str, Field]:
     return counters
 
 
+def counts_of(found: Parsed, line: str) -> dict[str, float]:
+    """What a line counts, by kind of counter, as numbers."""
+    told = {kind: number(line[one.start : one.end]) for kind, one in _counters(found).items()}
+    return {kind: value for kind, value in told.items() if value is not None}
+
+
 def tag_of(found: Parsed) -> str:
     """What a line is about, said before it counts: `lora` in `lora step 10/300 loss 1.73`.
 
     Only where it says of how many: `best epoch 12` is no place in a run.
     """
     first = found.fields[0] if found.fields else None
-    if first is None or first.total is None or _counter_word(first.name):
+    if first is None or first.total is None or counter_word(first.name):
         return ""
     tag, _, word = first.name.rpartition(" ")
-    return tag if _counter_word(word) else ""
+    return tag if counter_word(word) else ""
 
 
 def without_tag(found: Parsed, tag: str) -> Parsed:
@@ -174,7 +181,7 @@ def without_tag(found: Parsed, tag: str) -> Parsed:
 
 def tells_something(word: str) -> bool:
     """Whether a word counts, names a role or a signal, and is not only the name of whoever speaks."""
-    return bool(_counter_word(word) or _role_in(word) or known(word))
+    return bool(counter_word(word) or role_in(word) or known(word))
 
 
 def _is_position(one: Field, counted: bool) -> bool:
@@ -204,12 +211,12 @@ def _tells_more(one: Field, other: Field | None) -> bool:
     """Whether a counter is to be taken before another of its kind: global_step before step before iter."""
     if other is None:
         return True
-    words = [_counter_word(field.name) for field in (one, other)]
+    words = [counter_word(field.name) for field in (one, other)]
     ranks = [_STEP_WORDS.index(word) if word in _STEP_WORDS else len(_STEP_WORDS) for word in words]
     return ranks[0] < ranks[1]
 
 
-def _counter_word(name: str) -> str:
+def counter_word(name: str) -> str:
     """The one word of a name that counts something; "" for a name that is no counter's."""
     tokens = [token for token in _TOKEN.split(in_english(name).lower()) if token]
     if "_".join(tokens) in _STEP_WORDS:
@@ -239,11 +246,11 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
     for one in fields:
         gap = line[before : one.start]
         before = one.end
-        said = _role_in(one.context) or _role_in(one.name)
+        said = role_in(one.context) or role_in(one.name)
         if said:
             role = said
         elif segmented and _SEGMENT.search(gap):
-            role = _role_in(gap) or opening
+            role = role_in(gap) or opening
         name = _signal_name(one)
         if not name:
             continue
@@ -260,7 +267,7 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
             shared = bool(words and ROLE_ALONE.fullmatch(words[-1]))  # `loss train: 0.3, val: 0.4`
         # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
         told = said or segmented or opening or name in seen or one.name not in bare
-        if told and not _role_in(name) and is_of_data(name, role):
+        if told and not role_in(name) and is_of_data(name, role):
             name = f"{role} {name}"
         seen.add(name)
         yield name, one
@@ -280,11 +287,11 @@ def _governing_role(fields: list[Field]) -> str:
     Not where the line names another role, too, or has the same quantity without one.
     """
     measured = [one for one in fields if one.name and is_of_data(one.name, "val") and not _recalls(one)]
-    roles = {role for one in measured if (role := _role_in(one.context) or _role_in(one.name))}
+    roles = {role for one in measured if (role := role_in(one.context) or role_in(one.name))}
     if len(roles) != 1:
         return ""
     first = measured[0]
-    heads = _role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0])
+    heads = role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0])
     heads = heads or canonical(first.name) == "val/loss"  # `val_loss 0.4951 acc 0.8550`
     spoken = [canonical(f"val {' '.join(_without_roles(one.name))}") for one in measured]
     return roles.pop() if heads and len(set(spoken)) == len(spoken) else ""
@@ -304,18 +311,19 @@ def _opening_role(found: Parsed) -> str:
     if not found.fields:
         return ""
     first = found.fields[0]
-    counts = bool(first.name) and bool(_counter_word(first.name) or ROLE_ALONE.fullmatch(first.name))
-    said = _role_in(first.name) if counts else _role_before_counter(first.name)
-    return _role_in(first.context) or said
+    counts = bool(first.name) and bool(counter_word(first.name) or ROLE_ALONE.fullmatch(first.name))
+    said = role_in(first.name) if counts else _role_before_counter(first.name)
+    return role_in(first.context) or said
 
 
 def _role_before_counter(name: str) -> str:
     """The role that stands directly before what counts, behind any other words: `fold-a valid epoch 3`."""
     words = name.split()[-2:]
-    return _role_in(words[0]) if len(words) == 2 and _counter_word(words[1]) else ""
+    return role_in(words[0]) if len(words) == 2 and counter_word(words[1]) else ""
 
 
-def _role_in(text: str) -> str:
+def role_in(text: str) -> str:
+    """The data that words name, the last of them: "val", "train", or "" for none."""
     spaced = _spaced(text)
     found = [(m.start(), "val") for m in _HELD_OUT.finditer(spaced)]
     found += [(m.start(), "train") for m in _TRAINING.finditer(spaced)]
@@ -355,10 +363,10 @@ _TOLD = re.compile(
 def heading_role(line: str, begins: int = 0) -> str | None:
     """The role that a line announces for the next ones: `Test Error:`, `--- Validation ---`."""
     text = line[begins:].strip()
-    if not text or len(text) > 80 or not (role := _role_in(text)) or _TOLD.search(text):
+    if not text or len(text) > 80 or not (role := role_in(text)) or _TOLD.search(text):
         return None
     words = re.findall(r"[^\W\d_]{2,}", text)
-    opens = bool(words) and _role_in(words[0]) != ""
+    opens = bool(words) and role_in(words[0]) != ""
     announces = text.endswith((":", "...", "\u2026")) or text[0] in _DECORATION
     return role if 0 < len(words) <= _MOST_WORDS and (opens or announces) else None
 
@@ -383,7 +391,7 @@ def _role_verb(word: str) -> bool:
 
 def has_role(found: Parsed) -> bool:
     """Whether a line itself says on which data it measured."""
-    return any(_role_in(one.context) or _role_in(one.name) for one in found.fields)
+    return any(role_in(one.context) or role_in(one.name) for one in found.fields)
 
 
 # --- names that are nothing but a role -------------------------------------------------------------------
@@ -399,11 +407,11 @@ def losses_by_numbers(points: Points) -> dict[str, str]:
     named: dict[str, str] = {}
     loss = spoken.get("loss")
     if loss is None:
-        loss = next((name for name in bare if _role_in(name) == "train"), None)
+        loss = next((name for name in bare if role_in(name) == "train"), None)
         if loss is None or not _falls(_finite(points, loss)[1]):
             return {}
         named[loss] = "loss"
-    held = [name for name in bare if _role_in(name) == "val"]
+    held = [name for name in bare if role_in(name) == "val"]
     for name in sorted(held, key=lambda name: name.lower().startswith("test")):
         if "val/loss" not in spoken and _alike(_finite(points, name), _finite(points, loss)):
             named[name] = spoken["val/loss"] = "val/loss"
@@ -427,7 +435,7 @@ def totals_of_terms(points: Points) -> dict[str, str]:
         own = _without_roles(name)
         if len(own) != 1 or not _TOTAL.fullmatch(own[0]) or len(words) > 2:
             continue
-        loss = "val/loss" if _role_in(name) == HELD_OUT else "loss"
+        loss = "val/loss" if role_in(name) == HELD_OUT else "loss"
         terms = [other for other, said in spoken.items() if said.startswith(f"{loss}/")]
         if loss in {*spoken.values(), *named.values()} or not terms:
             continue

@@ -1,0 +1,80 @@
+"""Whether a curve leaps back to its beginning and goes its way a second time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from stethoscope.run import Values
+
+LEAST_POINTS = 40
+AFTER = 3  # values whose median is the level behind a leap
+BEFORE = 8  # values whose highest is the level that is left
+LEARNED = 0.5  # of the first level is gone before the leap, at least
+CLEAR = 0.75  # of the first level: what the highest value before the leap stays below
+SAME = 0.1  # relative distance of the level behind the leap to the first level
+AT_ONCE = 0.5  # of the way back is made from one value to the next
+APART = 0.25  # of what was learned: the two ways down, at their widest
+LEAST_WAY = 12  # values of the second way down
+BLOCKS = 6  # parts of the way down that are compared
+FALLS = 0.4  # of what was learned is learned again
+
+
+@dataclass(frozen=True, slots=True)
+class StartOver:
+    """The index of the leap, the levels around it, the first level, and how far apart the two ways are."""
+
+    at: int
+    before: float
+    after: float
+    first: float
+    apart: float
+
+
+def starts_over(values: Values) -> StartOver | None:
+    """The leap after which finite values go the way they went at the start; None where there is none."""
+    if len(values) < LEAST_POINTS:
+        return None
+    first = max(float(values[0]), float(np.median(values[:AFTER])))
+    for at in _leaps(values, first):
+        before = float(np.median(values[at - BEFORE : at]))
+        after = float(np.median(values[at : at + AFTER]))
+        apart = _apart(values, at, first - before)
+        if apart is not None and apart <= APART:
+            return StartOver(at, before, after, first, apart)
+    return None
+
+
+def _leaps(values: Values, first: float) -> list[int]:
+    """Where a value is back at the first level and those just before had left it far below."""
+    if not first > 0.0:
+        return []
+    candidates = np.flatnonzero(np.abs(values - first) <= SAME * first)
+    found = []
+    for at in candidates[(candidates >= LEAST_WAY) & (candidates <= len(values) - LEAST_WAY)].tolist():
+        left = values[at - BEFORE : at]
+        after = float(np.median(values[at : at + AFTER]))
+        low = float(np.median(left)) <= LEARNED * first and float(left.max()) <= CLEAR * first
+        back = values[at] - values[at - 1] >= AT_ONCE * (first - values[at - 1])
+        if low and back and after >= CLEAR * first:
+            found.append(at)
+    return found
+
+
+def _apart(values: Values, at: int, learned: float) -> float | None:
+    """The widest distance between the two ways down, as a share of what was learned.
+
+    None where the second way does not go down far enough to be one.
+    """
+    length = min(at, len(values) - at)
+    edges = np.unique(np.geomspace(1, length, BLOCKS + 1).astype(np.int64))
+    ways = [
+        np.array([np.median(values[start + a : start + b]) for a, b in pairwise(edges.tolist())])
+        for start in (0, at)
+    ]
+    fall = float(values[at] - np.median(values[at + length - max(1, length // 5) : at + length]))
+    if learned <= 0.0 or fall < FALLS * learned:
+        return None
+    return float(np.abs(ways[0] - ways[1]).max() / learned)

@@ -1,0 +1,87 @@
+"""The validation loss follows training as if through treacle: the same way, many times more slowly.
+
+## What it checks
+A validation loss with ten evaluations or more that begins where the training loss begins. It fires where
+training has lost half of its loss or more and validation has gone less than half of that way, where it falls
+at nearly every evaluation, is as smooth as no single network is, and falls to the end as it did before.
+
+## Why it matters
+Weights that learn are heard of at the next evaluation. Ones that are still mostly those of the beginning,
+because an average of the weights moves too slowly for the run, creep along behind them, and the checkpoint
+that is kept is far worse than the network that was trained.
+
+## When it is harmless
+Held-out data that are harder have a higher loss from the first evaluations on, and come to rest. A network
+that learns by heart stops gaining on held-out data, or loses again. Both wander from one evaluation to the
+next, as every network does whose last batches moved it.
+
+## References
+- Morales-Brotons et al., "Exponential Moving Average of Weights in Deep Learning", 2024
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stethoscope.detectors.common_axis import on_axis_of
+from stethoscope.detectors.robust_stats import noise_sd
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Values
+from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.validation import EVALUATE_MORE, Validation
+
+RULE = Rule(code="VAL381", since="0.7", severity=Severity.WARNING)
+
+LEAST_EVALUATIONS = 10
+LEAST_POINTS = 20
+BEGINS_ALIKE = (0.75, 1.33)  # times the first training loss: the first validation loss
+LEARNS = 0.5  # of the first training loss
+MOST_OF_THE_WAY = 0.5  # of what training lost
+LEAST_FALL = 0.03  # of the first validation loss
+FALLS = 0.9  # of the evaluations are lower than the one before
+SMOOTH = 0.02  # of the whole fall: the noise of one evaluation
+STILL = 0.1  # of the whole fall is made in the last quarter; a steady one makes a quarter
+EARLY = 0.25  # of the steps: there training had passed the last level of the validation
+
+
+def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
+    """Fire where the validation loss is on its way, smoothly, and far behind."""
+    metric = validation.metrics.get("val/loss")
+    if metric is None:
+        raise InsufficientData("no validation loss was logged", 'log({"val/loss": ...})')
+    held, train = metric.series, loss.series.finite()
+    if len(held) < LEAST_EVALUATIONS or len(train) < LEAST_POINTS:
+        raise InsufficientData(f"cannot tell with {len(held)} evaluations", EVALUATE_MORE)
+    part = max(1, len(train) // 20)
+    begun, ended = float(train.values[:3].max()), float(np.median(train.values[-part:]))
+    first, last = float(held.values[0]), float(held.values[-1])
+    learns = loss.measures_progress and begun > 0.0 and ended <= LEARNS * begun
+    alike = BEGINS_ALIKE[0] * begun <= first <= BEGINS_ALIKE[1] * begun
+    if not learns or not alike or first - last > MOST_OF_THE_WAY * (begun - ended):
+        return
+    if not _creeps(held.values):
+        return
+    steps = on_axis_of(train, held)
+    passed = int(np.argmax(train.values <= last))
+    if train.values[passed] > last or steps[passed] > EARLY * held.steps[-1]:
+        return
+    yield Finding(
+        (held.where(), train.where()),
+        f"{held.name} falls from {first:.4g} to {last:.4g}, smoothly and to the end, where {train.name} was "
+        f"by step {int(train.steps[passed]):,} on its way from {begun:.4g} to {ended:.4g}",
+        {"first": first, "last": last, "train_first": begun, "train_last": ended},
+        onset=int(held.steps[0]),
+    )
+
+
+def _creeps(values: Values) -> bool:
+    """Whether values fall nearly every time, smoothly, and at the end as before."""
+    fall = float(values[0] - values[-1])
+    if fall < LEAST_FALL * abs(float(values[0])):
+        return False
+    quarter = values[-(len(values) // 4 + 1) :]
+    steadily = float(np.mean(np.diff(values) < 0.0)) >= FALLS
+    still = float(quarter[0] - quarter[-1]) >= STILL * fall
+    return steadily and still and noise_sd(values) <= SMOOTH * fall
