@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import StrEnum
 
 from stethoscope.causes.cause import STRONG, Explanation, RankedCause
@@ -13,6 +14,9 @@ from stethoscope.run import Run
 
 # Where harm shows. A learning rate is what was asked for, not what came of it.
 HARMED = frozenset({"numerics", "amp", "loss", "validation"})
+
+# Rules that a run shows as well whose weights were good when it began.
+STANDS_STILL = frozenset({"loss-plateau", "loss-never-falls", "validation-settles-at-once"})
 
 ENOUGH_POINTS = 5  # fewer values of a loss or metric say nothing about health
 
@@ -34,7 +38,7 @@ def judge(run: Run, explanation: Explanation) -> Verdict:
     standing = [cause for cause in explanation.causes if stands(cause)]
     if standing:
         return Verdict.SICK if shows_harm(explanation) else Verdict.AT_RISK
-    if _is_ruined(explanation) or (shows_harm(explanation) and one_of_several(explanation.causes)):
+    if _is_ruined(explanation) or (_shows_change(explanation) and one_of_several(explanation.causes)):
         return Verdict.SICK
     if explanation.symptoms or not _was_watched(run):
         return Verdict.UNKNOWN
@@ -54,6 +58,12 @@ def one_of_several(causes: Iterable[RankedCause]) -> bool:
     rivals = tuple(causes)
     strong = any(argument.weight >= STRONG * NEARLY for cause in rivals for argument in cause.arguments_for)
     return strong and 1.0 - math.prod(1.0 - cause.probability for cause in rivals) >= SUPPORTED_FROM
+
+
+def _shows_change(explanation: Explanation) -> bool:
+    """Whether harm shows in more than that nothing moves: what was learned before does not move either."""
+    symptoms = tuple(found for found in explanation.symptoms if found.rule.name not in STANDS_STILL)
+    return shows_harm(replace(explanation, symptoms=symptoms))
 
 
 def _is_ruined(explanation: Explanation) -> bool:

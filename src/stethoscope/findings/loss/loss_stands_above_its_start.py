@@ -44,6 +44,7 @@ ABOVE = 1.1  # times the first value
 LASTS = 0.15  # of the logged values
 FAR_ABOVE, LASTS_FAR = 3.0, 0.05  # times the first value, and how long such a level lasts at least
 NOISES = 2.5  # by which the first value itself may be too low
+WANDERS = 3.5  # deviations of what has a memory: first value and level both stray by it
 STRAYS, MANY = 0.1, 60  # relative noise of single values, and how many make the first ones dispensable
 RISES_IN_A_ROW = 8  # the first values of an average that begins at zero
 # Scores that cannot come down from nowhere: errors improve after any leap.
@@ -66,6 +67,8 @@ def examine(
     noise = _noise(series.values)
     first, level = _first(series.values, noise), levels(series.values)
     if first <= 0.0 or _averages_from_zero(series.values) or _terms_come_later(loss, series):
+        return
+    if float(level.max()) <= first * math.exp(WANDERS * _wandering(series.values)):
         return
     bar = first * max(ABOVE, math.exp(NOISES * noise))
     above = np.flatnonzero(level > bar)
@@ -107,6 +110,22 @@ def _terms_come_later(loss: TrainLoss, series: Series) -> bool:
 def _noise(values: Values) -> float:
     positive = values[values > 0.0]
     return noise_sd(np.log(positive)) if len(positive) > 2 else math.inf
+
+
+def _wandering(values: Values) -> float:
+    """How far the loss drifts about its own course where it is as calm as usual.
+
+    Noise with a memory moves little from one value to the next, and far over many of them.
+    """
+    thirds = np.array_split(np.log(np.maximum(values, 1e-300)), 3)
+    return float(np.median([_around_a_line(third) for third in thirds]))
+
+
+def _around_a_line(values: Values) -> float:
+    at = np.arange(len(values)) - (len(values) - 1) / 2.0
+    centred = values - values.mean()
+    residuals = centred - at * float(at @ centred) / float(at @ at)
+    return float(np.sqrt(np.mean(residuals**2)))
 
 
 def _first(values: Values, noise: float) -> float:

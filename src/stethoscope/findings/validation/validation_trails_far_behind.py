@@ -41,7 +41,7 @@ LEARNS = 0.5  # of the first training loss
 MOST_OF_THE_WAY = 0.5  # of what training lost
 LEAST_FALL = 0.03  # of the first validation loss
 FALLS = 0.9  # of the evaluations are lower than the one before
-SMOOTH = 0.02  # of the whole fall: the noise of one evaluation
+SMOOTH = 0.004  # of the whole fall: the noise of one evaluation
 STILL = 0.1  # of the whole fall is made in the last quarter; a steady one makes a quarter
 EARLY = 0.25  # of the steps: there training had passed the last level of the validation
 
