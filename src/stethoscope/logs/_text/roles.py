@@ -291,7 +291,7 @@ def _governing_role(fields: list[Field]) -> str:
     if len(roles) != 1:
         return ""
     first = measured[0]
-    heads = role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0])
+    heads = bool(role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0]))
     heads = heads or canonical(first.name) == "val/loss"  # `val_loss 0.4951 acc 0.8550`
     spoken = [canonical(f"val {' '.join(_without_roles(one.name))}") for one in measured]
     return roles.pop() if heads and len(set(spoken)) == len(spoken) else ""
