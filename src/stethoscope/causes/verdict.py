@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import replace
 from enum import StrEnum
 
-from stethoscope.causes.cause import Explanation, RankedCause
+from stethoscope.causes.cause import STRONG, Explanation, RankedCause
+from stethoscope.causes.weighing import NEARLY, SUPPORTED_FROM
 from stethoscope.findings import Found, Severity
 from stethoscope.run import Run
 
 # Where harm shows. A learning rate is what was asked for, not what came of it.
 HARMED = frozenset({"numerics", "amp", "loss", "validation"})
+
+# Rules that a run shows as well whose weights were good when it began.
+STANDS_STILL = frozenset({"loss-plateau", "loss-never-falls", "validation-settles-at-once"})
 
 ENOUGH_POINTS = 5  # fewer values of a loss or metric say nothing about health
 
@@ -24,10 +31,15 @@ class Verdict(StrEnum):
 
 
 def judge(run: Run, explanation: Explanation) -> Verdict:
-    """Say how the run is: sick needs a cause that stands and a curve that shows its harm."""
+    """Say how the run is: sick needs a curve that shows harm, and a cause that stands or rivals for it.
+
+    A run that is ruined is sick whatever the cause: a loss that is NaN to the end needs none.
+    """
     standing = [cause for cause in explanation.causes if stands(cause)]
     if standing:
         return Verdict.SICK if shows_harm(explanation) else Verdict.AT_RISK
+    if _is_ruined(explanation) or (_shows_change(explanation) and one_of_several(explanation.causes)):
+        return Verdict.SICK
     if explanation.symptoms or not _was_watched(run):
         return Verdict.UNKNOWN
     return Verdict.HEALTHY
@@ -36,6 +48,28 @@ def judge(run: Run, explanation: Explanation) -> Verdict:
 def stands(cause: RankedCause) -> bool:
     """Whether a cause is at least supported."""
     return cause.stands
+
+
+def one_of_several(causes: Iterable[RankedCause]) -> bool:
+    """Whether rivals, one of them with strong evidence, leave little room for none of them to be there.
+
+    What one curve shows may fit two causes as well; then neither is likely by itself, and one of them is.
+    """
+    rivals = tuple(causes)
+    strong = any(argument.weight >= STRONG * NEARLY for cause in rivals for argument in cause.arguments_for)
+    return strong and 1.0 - math.prod(1.0 - cause.probability for cause in rivals) >= SUPPORTED_FROM
+
+
+def _shows_change(explanation: Explanation) -> bool:
+    """Whether harm shows in more than that nothing moves: what was learned before does not move either."""
+    symptoms = tuple(found for found in explanation.symptoms if found.rule.name not in STANDS_STILL)
+    return shows_harm(replace(explanation, symptoms=symptoms))
+
+
+def _is_ruined(explanation: Explanation) -> bool:
+    """Whether a curve shows harm that is past doubt: nothing is learned behind it."""
+    curves = (found for found in explanation.symptoms if found.rule.family in HARMED)
+    return any(found.severity is Severity.CRITICAL for found in curves)
 
 
 def shows_harm(explanation: Explanation) -> bool:
