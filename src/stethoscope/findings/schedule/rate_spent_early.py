@@ -10,7 +10,8 @@ moved with every batch, or its length was taken from a shorter run.
 
 ## When it is harmless
 Cycles, which rise again. Drops by a factor of ten at thirds of a run, which leave a hundredth. A run whose
-last part only averages or calibrates.
+last part only averages or calibrates. A schedule that cuts the rate by the same factor after stretches of
+different lengths waits for plateaus: it was spent because nothing got better any more.
 
 ## References
 - torch.optim.lr_scheduler
@@ -31,6 +32,8 @@ SPENT = 1e-3  # of the peak
 EARLY = 0.6  # of the steps
 LEAST_POINTS = 8
 LEAST_LEFT = 4  # logged rates behind the end of the schedule
+FEWEST_CUTS = 5  # that show a factor; nobody writes out as many milestones
+SAME_FACTOR = 0.02  # relative
 
 
 def examine(rates: LearningRate) -> Iterator[Finding]:
@@ -41,6 +44,8 @@ def examine(rates: LearningRate) -> Iterator[Finding]:
     if any(not _is_spent(one.finite().values) for one in rates.groups.values()):
         return
     values, steps = series.values, series.steps
+    if _waits_for_plateaus(values):
+        return
     peak = float(values.max())
     last_alive = int(np.flatnonzero(values > SPENT * peak)[-1])
     left = len(values) - 1 - last_alive
@@ -61,6 +66,17 @@ def examine(rates: LearningRate) -> Iterator[Finding]:
         onset=spent_at,
         proof="a thousandth of the rate moves the weights by a thousandth",
     )
+
+
+def _waits_for_plateaus(values: np.ndarray) -> bool:
+    """Whether a rate is cut by one factor again and again, after stretches of different lengths."""
+    cuts = np.flatnonzero(np.diff(values) != 0.0)
+    if len(cuts) < FEWEST_CUTS or (values <= 0.0).any():
+        return False
+    factors = values[cuts + 1] / values[cuts]
+    held = np.diff(cuts)
+    is_one_factor = bool(np.all(np.abs(factors / np.median(factors) - 1.0) < SAME_FACTOR))
+    return is_one_factor and int(held.min()) > 1 and int(held.max()) > int(held.min())
 
 
 def _is_spent(values: np.ndarray) -> bool:
