@@ -44,6 +44,7 @@ ABOVE = 1.1  # times the first value
 LASTS = 0.15  # of the logged values
 FAR_ABOVE, LASTS_FAR = 3.0, 0.05  # times the first value, and how long such a level lasts at least
 NOISES = 2.5  # by which the first value itself may be too low
+HIGHEST = 50.0  # exponents: what wanders further is taken for wandering that far
 WANDERS = 3.5  # deviations of what has a memory: first value and level both stray by it
 STRAYS, MANY = 0.1, 60  # relative noise of single values, and how many make the first ones dispensable
 RISES_IN_A_ROW = 8  # the first values of an average that begins at zero
@@ -68,7 +69,7 @@ def examine(
     first, level = _first(series.values, noise), levels(series.values)
     if first <= 0.0 or _averages_from_zero(series.values) or _terms_come_later(loss, series):
         return
-    if float(level.max()) <= first * math.exp(WANDERS * _wandering(series.values)):
+    if float(level.max()) <= first * math.exp(min(WANDERS * _wandering(series.values), HIGHEST)):
         return
     bar = first * max(ABOVE, math.exp(NOISES * noise))
     above = np.flatnonzero(level > bar)
