@@ -29,8 +29,13 @@ def dealt_windows(index: Index) -> Iterator[Leak]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for body in bodies(module.source.tree):
-            yield from _in_body(module, body, windowed.keys() | makers.keys())
+        # What a function splits stands in the body of its module, too.
+        found = {
+            leak.held_out: leak
+            for body in bodies(module.source.tree)
+            for leak in _in_body(module, body, windowed.keys() | makers.keys())
+        }
+        yield from found.values()
 
 
 def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> Iterator[Leak]:
