@@ -88,3 +88,14 @@ def test_every_record_is_of_a_case_and_knows_its_changes() -> None:
         assert record is not None
         known = {change.name for change in by_name[record.case].changes}
         assert {finding.change for finding in (*record.findings, *record.again)} <= known
+
+
+def test_every_proposal_of_the_write_ups_ends_in_a_class() -> None:
+    found: dict[str, set[str]] = {}
+    for case in cases():
+        record = records.recorded(case.name)
+        for change in case.changes:
+            for claim in change.claims:
+                found.setdefault(claim, set()).add(record.said(change.name) if record else "")
+    assert len(found) > 60
+    assert [claim for claim, said in found.items() if said <= {"", "undecided"}] == []

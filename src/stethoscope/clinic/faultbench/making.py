@@ -10,6 +10,7 @@ import runpy
 import shutil
 import socket
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Sequence
@@ -31,7 +32,8 @@ LABELS = "labels"
 CONSOLE = "console.log"
 TIMED_OUT = "timed out"
 PATIENCE = 120.0  # seconds of computing for one process of a run; each takes 1 to 10
-STALLED = 90.0  # seconds in which nothing is computed
+STALLED = 90.0  # seconds in which next to nothing is computed
+IDLE = 0.02  # of these, what a process computes that only waits for another one
 LOOK_SECONDS = 0.2
 PRELOADED = [
     *("torch", "numpy", "yaml", "torch.utils.data", "torch.utils.tensorboard"),
@@ -109,7 +111,7 @@ def _ended(every: Sequence[BaseProcess]) -> bool:
     while going := [process for process in every if process.is_alive()]:
         going[0].join(LOOK_SECONDS)
         now = sum(_computed(process, begun) for process in going)
-        if now != computed:
+        if abs(now - computed) > IDLE * STALLED:
             computed, since = now, time.monotonic()
         if now > PATIENCE * len(going) or time.monotonic() - since > STALLED:
             return False
@@ -208,8 +210,16 @@ def _judge(name: str, home: Path, out: Any) -> None:
     out.send(scores)
 
 
+_GIVEN: set[int] = set()  # a port is free until its run listens there: no second run may be told of it
+_GIVING = threading.Lock()
+
+
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    with _GIVING:
+        while True:
+            with socket.socket() as found:
+                found.bind(("127.0.0.1", 0))
+                port: int = found.getsockname()[1]
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port
