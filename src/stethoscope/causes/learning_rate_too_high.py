@@ -67,6 +67,12 @@ CAUSE = Cause(
         Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),
         Evidence("right-less-often-than-guessing", -STRONG, "the order of the data explains the loss"),
         Evidence("rate-far-above-use", DECISIVE, "no pretrained transformer is tuned at such a rate"),
+        Evidence(
+            "decay-outpaces-learning",
+            DECISIVE,
+            "at such a rate a usual weight decay takes the weights away within a few updates",
+            when=says("by_rate"),
+        ),
         Evidence("rate-times-batch", DECISIVE, "the rate is multiplied by the batch and divided by none"),
         Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
         Evidence("loss-never-falls", STRONG, "every update made the loss worse", when=_above_start),

@@ -14,13 +14,24 @@ A decay at which weights are remembered for hundreds of updates: rate times deca
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Weight decay is too strong",
     prior=OCCASIONAL,
     evidence=(
-        Evidence("decay-outpaces-learning", DECISIVE, "weights are forgotten within a few updates"),
+        Evidence(
+            "decay-outpaces-learning",
+            DECISIVE,
+            "weights are forgotten within a few updates",
+            when=says("by_rate", False),
+        ),
+        Evidence(
+            "decay-outpaces-learning",
+            -DECISIVE,
+            "the decay is a usual one; the rate is not",
+            when=says("by_rate"),
+        ),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
         Evidence(
             "decay-outpaces-learning", -DECISIVE, "weights are remembered for long", outcome=Outcome.CLEAR

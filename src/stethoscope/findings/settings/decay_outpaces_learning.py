@@ -4,6 +4,8 @@
 Rate times decay is the share of every weight that one update takes away; with momentum it acts 1 / (1 -
 momentum) times as strongly. Its inverse is how many updates a weight is remembered for. The rule fires where
 that is less than 150. The numbers come from the settings, or from the source where they are written there.
+Where the decay is one that recipes use and the rate is far above what they use, it is the rate that is to
+blame, and the finding says so.
 
 ## Why it matters
 A weight is then only what the last few batches push it to: it cannot grow to the size that the task needs.
@@ -33,6 +35,9 @@ RULE = Rule(code="SET124", since="0.2", severity=Severity.WARNING, subject=Subje
 FEWEST = 150.0  # updates; the fastest recipes remember for 300, most for thousands
 USUAL = 2_000.0  # updates that the fix lets weights be remembered for
 WRITTEN = ("weight decay", "learning rate")
+# What recipes go up to: decoupled decay .3 at rates of 1e-2; with plain steps 5e-3 at 1.
+MOST_DECAY, MOST_RATE = 0.3, 0.01
+MOST_DECAY_PLAIN, MOST_RATE_PLAIN = 5e-3, 1.0
 COUPLED = frozenset({"adam", "adagrad", "rmsprop", "adamax", "nadam", "radam"})
 
 
@@ -54,8 +59,10 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
     yield Finding(
         (decay.setting.where, rate.setting.where),
         _said(decay.name, decay.amount.number, rate.amount.number, remembered),
-        evidence={"decay": decay.amount.number, "rate": rate.amount.number, "remembered": remembered},
-        fix=files.with_value(decay.setting, gentle, "let weights be remembered") if files else None,
+        evidence=_evidence(plan, decay.amount.number, rate.amount.number, remembered),
+        fix=None
+        if files is None or _is_by_rate(plan, decay.amount.number, rate.amount.number)
+        else files.with_value(decay.setting, gentle, "let weights be remembered"),
     )
 
 
@@ -73,8 +80,20 @@ def _as_written(plan: TrainingPlan) -> Iterator[Finding]:
         yield Finding(
             made.where,
             _said("weight decay", decay, rate, 1.0 / (decay * rate)),
-            evidence={"decay": decay, "rate": rate, "remembered": 1.0 / (decay * rate)},
+            evidence=_evidence(plan, decay, rate, 1.0 / (decay * rate)),
         )
+
+
+def _evidence(plan: TrainingPlan, decay: float, rate: float, remembered: float) -> dict[str, float | bool]:
+    by_rate = _is_by_rate(plan, decay, rate)
+    return {"decay": decay, "rate": rate, "remembered": remembered, "by_rate": by_rate}
+
+
+def _is_by_rate(plan: TrainingPlan, decay: float, rate: float) -> bool:
+    """Whether the decay is a usual one and the rate is not."""
+    if _is_plain(plan):
+        return decay <= MOST_DECAY_PLAIN and rate > MOST_RATE_PLAIN
+    return decay <= MOST_DECAY and rate > MOST_RATE
 
 
 def _said(name: str, decay: float, rate: float, remembered: float) -> str:
@@ -98,5 +117,11 @@ def _is_left_out(plan: TrainingPlan) -> bool:
 
 def _momentum(plan: TrainingPlan) -> float:
     given = [one.amount.number or 0.0 for one in plan["betas"].asked if one.amount.part == "momentum"]
-    is_sgd = any("sgd" in str(one.amount.value).lower() for one in plan["optimizer"].asked)
-    return given[0] if len(given) == 1 and is_sgd else 0.0
+    return given[0] if len(given) == 1 and _is_plain(plan) else 0.0
+
+
+def _is_plain(plan: TrainingPlan) -> bool:
+    """Whether the steps are those of gradient descent itself, divided by nothing."""
+    asked = [one.amount.value for one in plan["optimizer"].asked]
+    made = [one.amount.value for one in plan["optimizer"].in_effect]
+    return any("sgd" in str(value).lower() for value in (*asked, *made))
