@@ -25,6 +25,9 @@ CAUSE = Cause(
             when=lambda finding: finding.evidence.get("grade") in {"S2", "S3"},
         ),
         Evidence("clip-after-step", DECISIVE, "the clip comes after the step and does nothing"),
+        Evidence(
+            "clip-before-backward", DECISIVE, "the clip comes before the backward pass and limits nothing"
+        ),
         Evidence("loss-spike", -MODERATE, "no spike has an aftermath", outcome=Outcome.CLEAR),
     ),
     confirm_by="replay the window around the spike with clipping",

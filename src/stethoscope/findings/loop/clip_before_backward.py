@@ -1,0 +1,78 @@
+"""Gradients are clipped before there are any.
+
+## What it checks
+On a path through the loop: the clip, then the only backward pass, then the optimizer's step, with no clip
+between the last two and no backward pass whose gradients the clip could have met.
+
+## Why it matters
+The clip sees empty buffers, or those of the round before, and the gradients that the step uses are never
+limited. The setting is there, the logged norm looks calm, and one bad batch still throws the weights away.
+
+## When it is harmless
+A loop that steps at the start of a round with the gradients of the last one clips them in time. So does one
+with a second backward pass in front of the clip. A clip with an infinite limit only measures.
+
+## References
+- torch.nn.utils.clip_grad_norm_
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.edits.statements import moved
+from stethoscope.program.loop.loop_order import go_together, last_before, only_measures
+from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.training_loop import Path, TrainingLoop
+from stethoscope.program.walk.events import Call
+from stethoscope.run import Fix, Level
+from stethoscope.signals.training_loops import TrainingLoops
+
+RULE = Rule(code="LOP410", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+
+
+def examine(loops: TrainingLoops) -> Iterator[Finding]:
+    """Report each clip that comes too early."""
+    for loop in loops:
+        for clip, backward in dict.fromkeys(_early_clips(loop)):
+            name = clip.event.name if isinstance(clip.event, Call) else clip.event.site.text
+            yield Finding(
+                where=places_of(loop.trace, clip.event, backward.event),
+                message=f"{name} comes before {backward.event.site.text}: the gradients that the step uses "
+                "are not limited",
+                evidence={"backward": backward.event.site.text, "line of backward": backward.event.line},
+                proof="no clip stands between the backward pass and the step",
+                fix=_fix(loop, clip, backward),
+            )
+
+
+def _early_clips(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
+    for path in loop.paths:
+        backwards = path.of(Kind.BACKWARD)
+        if len(backwards) != 1 or backwards[0].by_engine or path.left is not None:
+            continue
+        for clip in path.of(Kind.CLIP):
+            if clip.by_engine or clip.event is backwards[0].event or only_measures(clip):
+                continue
+            if last_before(path, backwards[0], Kind.CLIP) is not clip or not _goes_unlimited(path, clip):
+                continue
+            if go_together(loop, clip, backwards[0]):
+                yield clip, backwards[0]
+
+
+def _goes_unlimited(path: Path, clip: Move) -> bool:
+    """Whether the backward pass and a step follow, in this order, with no clip between them."""
+    later = path.moves[path.moves.index(clip) + 1 :]
+    told = [move for move in later if move.kind in {Kind.BACKWARD, Kind.CLIP} or move.updates]
+    return len(told) > 1 and told[0].kind is Kind.BACKWARD and told[1].updates
+
+
+def _fix(loop: TrainingLoop, clip: Move, backward: Move) -> Fix | None:
+    """The clip moved behind the backward pass, unless a scaler has to unscale in between."""
+    site, other = clip.event.site, backward.event.site
+    if site.source is not other.source or loop.of(Kind.SCALER_STEP) or backward.scaled:
+        return None
+    splices = moved(site.source, site.node, other.node, after=True)
+    return Fix("clip after the backward pass", Level.SAFE, splices) if splices else None
