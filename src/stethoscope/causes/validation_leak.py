@@ -16,7 +16,7 @@ list.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Held-out data are among the training data",
@@ -34,6 +34,10 @@ CAUSE = Cause(
             DECISIVE,
             "what is measured is what is trained on",
             when=lambda finding: "data" in finding.evidence,
+        ),
+        Evidence("statistics-of-all-rows", STRONG, "what is held out has a say in how training data look"),
+        Evidence(
+            "statistics-of-all-rows", STRONG, "and its answers choose the features", when=says("by answers")
         ),
         Evidence("overfit-gap", -MODERATE, "validation turns away from training, as on data not seen"),
         Evidence(

@@ -1,0 +1,182 @@
+"""Statistics that are taken of all rows before some of them are held out.
+
+X = StandardScaler().fit_transform(X); train_test_split(X, y)     by a library
+X = (X - X.mean(0)) / X.std(0); train, val = X[:n], X[n:]         by hand
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stethoscope.program.data.leaks import HELD_OUT, TRAINING
+from stethoscope.program.data.unscaled_siblings import TARGETS
+from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.syntax import bodies, own_below
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.values import Site
+
+SCALERS = ("Scaler", "PowerTransformer", "QuantileTransformer", "PCA", "Imputer")
+CHOOSERS = ("SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV", "TargetEncoder")
+PARTED = TRAINING | HELD_OUT | {"source"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedOnAll:
+    """Where statistics are taken, where the rows are split, and whether the answers had a say."""
+
+    fitted: Site
+    split: Site
+    name: str
+    by_answers: bool
+
+
+def fitted_on_all(index: Index) -> Iterator[FittedOnAll]:
+    """The statistics of rows that are split further down in the same body."""
+    for module in index.modules.values():
+        source = module.source
+        if is_test(source):
+            continue
+        for body in bodies(source.tree):
+            nodes = [node for statement in body for node in own_below(statement)]
+            splits = list(_splits(nodes))
+            for fit, given, kept, by_answers in _fits(nodes) if splits else ():
+                begun = _parted(nodes, given, fit)
+                held = next(
+                    (node for node, name in splits if name == kept and _line(node) > _line(fit)), None
+                )
+                if held is not None and not begun:
+                    yield FittedOnAll(Site(source, fit), Site(source, held), given, by_answers)
+
+
+def _splits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
+    """Where rows are dealt out, each with the name of all of them."""
+    cut: dict[str, set[str]] = {}
+    for node in sorted(nodes, key=_line):
+        match node:
+            case ast.Call(args=[ast.Name(id=name), *_]) if bare_name(node) == "train_test_split":
+                if not any(isinstance(one, ast.Name) and PARTED & set(words(one.id)) for one in node.args):
+                    yield node, name
+            case ast.Assign(targets=[target], value=value):
+                pairs = [(target, value)]
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                    pairs = list(zip(target.elts, value.elts, strict=False))
+                for one, part in pairs:
+                    match one, part:
+                        case ast.Name(id=kept), ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()):
+                            cut.setdefault(name, set()).update(words(kept))
+                            if cut[name] & TRAINING and cut[name] & HELD_OUT:
+                                yield node, name
+
+
+def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
+    """Where statistics are taken: of which rows, which name is split then, and with the answers or not."""
+    made = _made(nodes)
+    means = _means(nodes)
+    for node in nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=kept)],
+                value=ast.Call(
+                    func=ast.Attribute(value=tool, attr="fit_transform"), args=[ast.Name(id=given), *more]
+                ) as call,
+            ):
+                kind = bare_name(tool) if isinstance(tool, ast.Call) else made.get(ast.unparse(tool), "")
+                if _may_leak(kind, given):
+                    yield call, given, kept, bool(more) and kind in CHOOSERS
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[ast.Name(id=given), *more])
+            ):
+                kind = made.get(ast.unparse(tool), "")
+                if _may_leak(kind, given):
+                    yield node, given, given, bool(more) and kind in CHOOSERS
+            case ast.Assign(
+                targets=[ast.Name(id=kept)],
+                value=ast.BinOp(
+                    left=ast.BinOp(left=ast.Name(id=given), op=ast.Sub(), right=middle),
+                    op=ast.Div(),
+                    right=spread,
+                ),
+            ) if _may_leak("Scaler", given):
+                if _is_of(middle, given, means) and _is_of(spread, given, means):
+                    yield node, given, kept, False
+
+
+def _made(nodes: Sequence[ast.AST]) -> dict[str, str]:
+    return {
+        node.targets[0].id: bare_name(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if isinstance(node.targets[0], ast.Name)
+    }
+
+
+def _may_leak(kind: str, given: str) -> bool:
+    spoken = set(words(given))
+    return kind.endswith(SCALERS + CHOOSERS) and not spoken & (PARTED | TARGETS)
+
+
+def _means(nodes: Sequence[ast.AST]) -> dict[str, str]:
+    """The names that hold a statistic over all rows, by the name of the rows."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=False))
+            for one, statistic in pairs:
+                if isinstance(one, ast.Name) and (rows := _statistic(statistic)):
+                    found[one.id] = rows
+    return found
+
+
+def _is_of(node: ast.expr, given: str, means: dict[str, str]) -> bool:
+    """Whether a number is a statistic of all rows; a small number may be added to it."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant()):
+            return _is_of(left, given, means)
+        case ast.Name(id=name):
+            return means.get(name) == given
+    return _statistic(node) == given
+
+
+def _statistic(node: ast.expr) -> str:
+    """The rows that a mean or deviation along the first axis is of: `X.mean(0)`, `np.std(X, axis=0)`."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant()):
+            return _statistic(left)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=holder), attr="mean" | "std"), args=args):
+            is_library = holder in {"np", "numpy", "torch"}
+            rows = args[0].id if is_library and args and isinstance(args[0], ast.Name) else holder
+            axes = [
+                *args[int(is_library) :],
+                *(one.value for one in node.keywords if one.arg in {"axis", "dim"}),
+            ]
+            return rows if all(isinstance(axis, ast.Constant) and axis.value == 0 for axis in axes) else ""
+    return ""
+
+
+def _parted(nodes: Sequence[ast.AST], name: str, fit: ast.AST) -> bool:
+    """Whether rows were made by a split before they are fitted to, or stand in a loop over folds."""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _line(node) < _line(fit):
+            kept = {
+                one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)
+            }
+            said = {word for inner in ast.walk(node.value) for word in _said(inner)}
+            if name in kept and said & PARTED:
+                return True
+    return False
+
+
+def _said(node: ast.AST) -> Sequence[str]:
+    name = getattr(node, "id", getattr(node, "attr", getattr(node, "value", "")))
+    return words(name) if isinstance(name, str) else ()
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
