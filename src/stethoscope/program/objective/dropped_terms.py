@@ -16,14 +16,14 @@ def dropped_sums(index: Index) -> Iterator[tuple[Site, Site]]:
         if "backward" not in source.text:
             continue
         nodes = list(all_nodes(source.tree))
-        backward = {name: node for node in nodes if (name := _minimised(node)) is not None}
+        backward = {name: node for node in nodes if (name := minimised_name(node)) is not None}
         for node in nodes if backward else ():
             match node:
                 case ast.Expr(value=ast.BinOp(left=ast.Name(id=name), op=ast.Add())) if name in backward:
                     yield Site(source, node.value), Site(source, backward[name])
 
 
-def _minimised(node: ast.AST) -> str | None:
+def minimised_name(node: ast.AST) -> str | None:
     """The name whose backward pass this is: `loss.backward()`, `accelerator.backward(loss)`."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return None
