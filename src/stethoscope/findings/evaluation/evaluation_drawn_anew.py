@@ -3,8 +3,9 @@
 ## What it checks
 The evaluations that a training loop makes again and again: whether they draw at random, by no generator and
 no seed of their own, which samples they measure or what is added to them. A loader that shuffles and is
-left after its first batches is such a draw. A handful of draws is reported; where their number is not
-known, it is noted if the logged validation is as noisy as its whole progress.
+left after its first batches is such a draw. A handful of draws is reported, and so is one number that
+settles how strong the noise of a batch is or which part of a picture is measured; where the number of draws
+is not known, it is noted if the logged validation is as noisy as its whole progress.
 
 ## Why it matters
 The score moves with the draw and not with the model. The best of many such scores is the luckiest one, and
@@ -45,7 +46,7 @@ def examine(evaluations: Evaluations, validation: Validation | None) -> Iterator
     noisy = _noisy(validation)
     for walk in evaluations.walks:
         for draw in draws(walk):
-            is_few = draw.count is not None and draw.count <= FEW
+            is_few = bool(draw.decides) or (draw.count is not None and draw.count <= FEW)
             if not is_few and (noisy is None or draw.count is not None):
                 continue
             yield Finding(
@@ -58,6 +59,8 @@ def examine(evaluations: Evaluations, validation: Validation | None) -> Iterator
 
 
 def _how_many(draw: Draw) -> str:
+    if draw.decides:
+        return f", which settles {draw.decides}"
     return f", {draw.count} in all" if draw.count is not None else ""
 
 

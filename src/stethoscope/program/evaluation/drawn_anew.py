@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.program.data.batches import is_loader
 from stethoscope.program.data.training_data import POSITIONAL, sources
@@ -48,12 +48,16 @@ FLOWS = 3  # assignments between a draw and what an evaluation is handed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """A draw that each evaluation makes anew; `count` is how many numbers or samples it gives, if known."""
+    """A draw that each evaluation makes anew; `count` is how many numbers or samples it gives, if known.
+
+    `decides` says what one number settles for all samples of a batch, or for a picture: its noise, its crop.
+    """
 
     source: Source
     node: ast.AST
     name: str
     count: int | None
+    decides: str = ""
 
 
 def draws(walk: Walk) -> Iterator[Draw]:
@@ -84,8 +88,11 @@ def _inside(walk: Walk, evaluation: Evaluation) -> Iterator[Draw]:
     functions = _functions(index, evaluation)
     if any(_seeds(index, function) for function in functions):
         return
+    may_decide = not _is_seeded_around(evaluation)
     for function in functions:
-        yield from _draws_of(index, function.source, list(own_nodes(function.node)), function.node)
+        for draw in _draws_of(index, function.source, list(own_nodes(function.node)), function.node):
+            decides = _decides(draw, function) if may_decide else ""
+            yield replace(draw, decides=decides) if decides else draw
 
 
 def _functions(index: Index, evaluation: Evaluation) -> list[Function]:
@@ -210,6 +217,80 @@ def _times(over: ast.expr) -> int | None:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             return len(elements)
     return None
+
+
+# --- one number for many samples
+
+
+def _decides(draw: Draw, function: Function) -> str:
+    """What one or two numbers settle: how strong the noise is, or which part is measured."""
+    call = draw.node
+    if not isinstance(call, ast.Call) or _is_optional(call, function):
+        return ""
+    size = _size(draw.name, call, function.node)
+    if size == 1 and any(_scales_noise(one, call) for one in own_nodes(function.node, ast.BinOp)):
+        return "how strong the noise of all samples is"
+    if size in {1, 2} and any(_begins_at(function, name) for name in _given(call, function)):
+        return "which part is measured"
+    return ""
+
+
+def _is_optional(call: ast.Call, function: Function) -> bool:
+    """Whether a condition stands around a draw: of training, of a setting."""
+    around = own_nodes(function.node, ast.If, ast.IfExp)
+    return any(any(inner is call for inner in all_nodes(one)) for one in around)
+
+
+def _scales_noise(product: ast.BinOp, call: ast.Call) -> bool:
+    """`torch.rand(1) * torch.randn_like(x)`."""
+    if not isinstance(product.op, ast.Mult):
+        return False
+    for one, other in ((product.left, product.right), (product.right, product.left)):
+        noise = [inner for inner in all_nodes(other, ast.Call) if inner is not call]
+        if any(inner is call for inner in all_nodes(one)) and any(map(_is_noise, noise)):
+            return True
+    return False
+
+
+def _is_noise(call: ast.Call) -> bool:
+    seeded = any(one.arg == "generator" for one in call.keywords)
+    return bare_name(call) in {"randn", "randn_like", "rand_like"} and not seeded
+
+
+def _given(call: ast.Call, function: Function) -> set[str]:
+    """The names that hold a draw and nothing else."""
+    return {
+        name
+        for one in own_nodes(function.node, ast.Assign)
+        if any(inner is call for inner in all_nodes(one.value))
+        for name in _names(one.targets)
+    }
+
+
+def _begins_at(function: Function, name: str) -> bool:
+    """`x[..., top : top + size]`: a part that begins at a name and ends a size behind it."""
+    for one in own_nodes(function.node, ast.Slice, ast.Call):
+        match one:
+            case ast.Slice(lower=ast.Name(id=lower), upper=ast.BinOp(op=ast.Add()) as upper):
+                pass
+            case ast.Call(
+                func=ast.Name(id="slice"), args=[ast.Name(id=lower), ast.BinOp(op=ast.Add()) as upper]
+            ):
+                pass
+            case _:
+                continue
+        if lower == name and name in _names([upper]):
+            return True
+    return False
+
+
+def _is_seeded_around(evaluation: Evaluation) -> bool:
+    """Whether a loop around an evaluation speaks of seeds: `torch.manual_seed(0)` in front of it."""
+    loops = [scope.node for scope in evaluation.forward.event.scopes() if scope.kind == "loop"]
+    calls = (call for loop in loops for call in all_nodes(loop) if isinstance(call, ast.Call))
+    return any(
+        part in (dotted(call.func) or "").lower() for call in calls for part in ("seed", "rng", "determin")
+    )
 
 
 # --- what an evaluation is handed
