@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,13 @@ def test_a_process_that_polls_for_ever_is_given_up(monkeypatch: pytest.MonkeyPat
         assert not making._ended([waiting])
     finally:
         waiting.kill()
+
+
+def test_a_console_names_no_folder_of_the_bench(tmp_path: Path) -> None:
+    console = tmp_path / making.CONSOLE
+    console.write_text(f"{tmp_path}/springs/trainer.py:118: UserWarning\nepoch 1\n", encoding="utf-8")
+    making._without_folder(tmp_path)
+    assert console.read_text(encoding="utf-8") == "springs/trainer.py:118: UserWarning\nepoch 1\n"
 
 
 def _poll() -> None:

@@ -66,10 +66,19 @@ def make(specimen: Specimen, folder: Path) -> Label:
         _judged(label, specimen.task, home), logged=logged_score(specimen.task, home / specimen.task.run)
     )
     shutil.rmtree(home / DATA, ignore_errors=True)
+    _without_folder(home)
     for cache in home.rglob("__pycache__"):
         shutil.rmtree(cache, ignore_errors=True)
     written(label, file)
     return label
+
+
+def _without_folder(home: Path) -> None:
+    """Let warnings in the console name files of the project, not the folder that this bench is made in."""
+    console = home / CONSOLE
+    if console.exists():
+        said = console.read_bytes()
+        console.write_bytes(said.replace(f"{home}/".encode(), b""))
 
 
 def _run(specimen: Specimen, ready: Prepared, home: Path) -> str:
