@@ -29,7 +29,7 @@ CAUSE = Cause(
         Evidence("frequency-loss-grows-with-crop", STRONG, "the frequency term drowns the others"),
         Evidence("sum-beside-mean", DECISIVE, "one term is a sum over the batch, and another a mean"),
         Evidence("loss-term-is-negligible", STRONG, "a term has no say"),
-        Evidence("term-left-out", DECISIVE, "a term is logged and not in the sum"),
+        Evidence("term-left-out", STRONG, "a term is logged and not in the sum"),
         Evidence("divergence-vanishes", DECISIVE, "the code is held to its prior until it says nothing"),
     ),
     confirm_by="log the gradient norm of each term by itself on one batch",
