@@ -21,12 +21,12 @@ def raw_instead_of_measured(walk: Walk) -> Iterator[Choosing]:
     """The saves of the raw weights that only the score of their average decides on."""
     averages = {id(network) for drawing in drawings(walk) for network in networks(drawing.average)}
     for choosing in choosings(walk):
-        measured = list(_measured(walk, choosing.metric))
+        measured = measured_networks(walk, choosing.metric)
         saved = list(_saved(choosing.save))
         if not measured or not saved:
             continue
         are_average = [_is_average(walk, network, averages) for network in measured]
-        is_raw = [_is_trained(walk, network) for network in saved]
+        is_raw = [is_trained(walk, network) for network in saved]
         if all(are_average) and all(is_raw):
             yield choosing
 
@@ -35,14 +35,18 @@ def _is_average(walk: Walk, network: Value, averages: set[int]) -> bool:
     return id(network) in averages or role_of(walk.trace.run, network) is Role.AVERAGE
 
 
-def _is_trained(walk: Walk, network: Value) -> bool:
+def is_trained(walk: Walk, network: Value) -> bool:
     """Whether a backward pass goes through it."""
     runs = (move for move in walk.moves if move.kind is Kind.FORWARD and id(move.event) in walk.trained)
     return any(one is network for move in runs for one in networks(called_network(move)))
 
 
+def measured_networks(walk: Walk, metric: Value) -> tuple[Value, ...]:
+    """The networks whose output a score was made from, each once."""
+    return tuple({id(one): one for one in _measured(walk, metric)}.values())
+
+
 def _measured(walk: Walk, metric: Value) -> Iterator[Value]:
-    """The networks whose output a score was made from."""
     met: dict[int, list[Call]] = {}
     for move in walk.moves:
         if move.kind is Kind.FORWARD and isinstance(move.event, Call):

@@ -17,20 +17,27 @@ def is_written_by_training(walk: Walk, path: Value) -> bool:
     return any(_is_same(path, written, DEPTH) for written in _written(walk))
 
 
+def is_same_path(one: Value, other: Value) -> bool:
+    """Whether two paths are put together alike from the same things."""
+    return _is_same(one, other, DEPTH)
+
+
+def paths_given(event: Call) -> tuple[Value, ...]:
+    """What may be the path of a call that saves; nothing for other calls."""
+    if event.name not in SAVING or len(event.args) + len(event.keywords) < 2:
+        return ()
+    return (*event.args[:2], *event.keywords.values())
+
+
 def _written(walk: Walk) -> Iterator[Value]:
     for event in walk.trace.events:
-        if (
-            not isinstance(event, Call)
-            or event.name not in SAVING
-            or len(event.args) + len(event.keywords) < 2
-        ):
+        if not isinstance(event, Call):
             continue
         if any(scope.kind == "loop" and id(scope) in walk.training_scopes for scope in event.scopes()):
-            yield from (*event.args[:2], *event.keywords.values())
+            yield from paths_given(event)
 
 
 def _is_same(one: Value, other: Value, depth: int) -> bool:
-    """Whether two paths are put together alike from the same things."""
     if one is other:
         return not isinstance(one, Instance)
     if depth == 0:
