@@ -62,7 +62,7 @@ def _is_written_by(walk: Walk, choosing: Choosing, path: Value) -> bool:
         if isinstance(event, Call) and any(is_same_path(path, one) for one in paths_given(event))
     ]
     condition = next((scope for scope in choosing.save.scopes() if scope.kind == "if"), None)
-    return bool(writing) and all(condition in one.scopes() for one in writing)
+    return bool(writing) and condition is not None and all(condition in one.scopes() for one in writing)
 
 
 # The first of many files
