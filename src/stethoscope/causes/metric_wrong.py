@@ -44,6 +44,12 @@ CAUSE = Cause(
             "every prediction is measured against all targets",
             when=says("measured"),
         ),
+        Evidence(
+            "softmax-before-cross-entropy",
+            DECISIVE,
+            "only the cross entropy that is measured gets a softmax",
+            when=says("measured"),
+        ),
         Evidence("metric-wrong-range", DECISIVE, "the metric assumes another range than its pictures have"),
         Evidence("metric-miscomputed", DECISIVE, "the formula of the metric fails a trial on numbers"),
         Evidence("bytes-subtracted", DECISIVE, "pictures are subtracted as bytes, which wrap around"),

@@ -25,7 +25,12 @@ CAUSE = Cause(
     evidence=(
         Evidence("less-certain-than-right", DECISIVE, "the network is kept from saying how sure it is"),
         Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
-        Evidence("softmax-before-cross-entropy", DECISIVE, "the cross entropy gets a softmax"),
+        Evidence(
+            "softmax-before-cross-entropy",
+            DECISIVE,
+            "the cross entropy gets a softmax",
+            when=says("measured", False),
+        ),
         Evidence("logits-as-log-probabilities", DECISIVE, "the likelihood is taken of plain outputs"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
         Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation.only_measured import is_only_measured
 from stethoscope.program.objective.loss_calls import (
     EXPECTED,
     LOG_PROBABILITIES,
@@ -44,7 +45,11 @@ def examine(losses: LossCalls) -> Iterator[Finding]:
         yield Finding(
             where=(activation.where, *(call.site.where for call in calls)),
             message=f"{first.loss} gets a softmax, and expects {first.expects}",
-            evidence={"loss": first.site.text, "activation": activation.text},
+            evidence={
+                "loss": first.site.text,
+                "activation": activation.text,
+                "measured": is_only_measured(activation),
+            },
             proof="a softmax of a softmax is bounded away from certainty, so the loss is too",
             fix=without_call(activation, "give the loss the logits")
             if all(map(_is_entropy, calls))
