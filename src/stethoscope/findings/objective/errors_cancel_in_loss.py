@@ -11,8 +11,9 @@ loss falls, and what is learned is right on average and in no single place.
 
 ## When it is harmless
 Terms that compare sets or totals on purpose: statistics of features, histograms, moments, counts, brightness.
-Names that say so are believed. An average over the places of each sample is reported only where no other term
-compares them one by one, or where the function is named after an error of single places.
+Names that say so are believed. An average over samples or over places is reported only where no other term
+compares them one by one, or where the function is named after an error of single places. What holds for
+amounts but not where targets are one of two classes is not reported.
 
 ## References
 - torch.nn.functional.l1_loss, whose mean is taken of absolute values

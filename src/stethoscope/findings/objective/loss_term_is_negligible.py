@@ -19,7 +19,8 @@ a sum, or a slip in the exponent.
 ## When it is harmless
 A term whose weight grows during training, or which is kept for its log line, may be small on purpose. Terms
 that cannot be computed from their formula (networks, samples) are not judged, nor is anything judged by how
-far features of one network are from those of another: their numbers may be of any size.
+far features of one network are from those of another: their numbers may be of any size. The square of a mean
+error is small as long as errors come and go, and is not reported.
 
 ## References
 - IEEE 754: half precision resolves a share of 5e-4, so a gradient below 1e-4 of its sum is rounded away
@@ -65,7 +66,7 @@ def examine(sizes: TermSizes) -> Iterator[Finding]:
     told: set[int] = set()
     for terms in sizes:
         known = [one for one in terms if not (one.compares and one.is_of_features)]
-        for term in (one for one in known if one.compares):
+        for term in (one for one in known if one.compares and not one.is_of_averages):
             share = _largest_share(term, [other for other in known if other is not term])
             if share is not None and share < (FADED if _fades(term) else NEGLIGIBLE):
                 yield Finding(

@@ -43,6 +43,7 @@ SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 )
 EXACT = 1e-9  # of the size of a term: what is equal but for rounding
 ERROR = 0.1
+CLASSES = ((0.0, 1.0), (-1.0, 1.0))  # how people write down which of two
 MOST_TERMS = 12
 # What compares sets rather than pairs, on purpose.
 OF_SETS = frozenset({
@@ -110,7 +111,11 @@ def _terms(one: Minimised, index: Index, settings: SettingsTree) -> Iterator[Can
         ]
         is_alone = not any(kind is None for known, kind in others)
         site = made_at(one.run, addend.value) or addend.value.site
-        if computed and _is_meant(index, one, addend, site, over, is_alone):
+        is_beside = any(known and kind is None for known, kind in others) or any(
+            _is_spread(one, other) for other in addends if other is not addend
+        )
+        is_free = is_alone if over is Cancels.PLACES else not is_beside
+        if computed and _is_meant(index, one, addend, site, over, is_free):
             yield CancellingTerm(site, one.sink.site, over, is_alone)
 
 
@@ -156,20 +161,31 @@ def _needs_pictures(one: Minimised, addend: Addend) -> bool:
 
 def _over(index: Index, formula: Formula, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
     """What errors cancel over for data of these shapes; "" where the term cannot be computed for them."""
+    kind = _over_amounts(index, formula, shape, wanted)
+    is_cancelled = kind in set(Cancels)
+    return NOTHING if is_cancelled and _counts_for_classes(index, formula, kind, shape, wanted) else kind
+
+
+def _over_amounts(index: Index, formula: Formula, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """The same where targets are amounts, with predictions around them."""
     rng = np.random.default_rng(len(shape))
     target = rng.uniform(0.2, 0.8, shape)
     noise = ERROR * rng.normal(size=shape)
-    inner = (2, 3) if len(shape) == 4 else tuple(range(1, len(shape)))  # as a loss over places is written
-    centred = noise - noise.mean(axis=inner, keepdims=True) if inner else noise
-    tries = (target, target + noise, target - noise, np.roll(target, 1, axis=0), target + centred)
-    known = [_computed(index, formula, shown, target.reshape(wanted)) for shown in tries]
-    scores = [number for number in known if number is not None and np.isfinite(number)]
-    if len(scores) < len(tries):
+    tries = (
+        target,
+        target + noise,
+        target - noise,
+        np.roll(target, 1, axis=0),
+        target + _balanced(noise),
+    )
+    scores = [_computed(index, formula, shown, target.reshape(wanted)) for shown in tries]
+    scores.append(_computed(index, formula, target, (target + noise).reshape(wanted)))
+    if None in scores:
         return ""
-    alike, more, less, others, balanced = scores
+    alike, more, less, others, balanced, moved = (number for number in scores if number is not None)
     size = max(abs(more), abs(less), abs(others), 1e-12)
-    if abs(more - alike) <= EXACT * size:
-        return ""  # the prediction has no say in it
+    if abs(more - alike) <= EXACT * size or abs(moved - alike) <= EXACT * size:
+        return ""  # the prediction has no say in it, or the target has none
     is_difference = abs(alike) <= EXACT * size
     if abs(others - alike) <= EXACT * size:
         if abs(more + less - 2 * alike) > EXACT * size:
@@ -183,13 +199,40 @@ def _over(index: Index, formula: Formula, shape: tuple[int, ...], wanted: tuple[
     return NOTHING
 
 
+def _counts_for_classes(
+    index: Index, formula: Formula, kind: str, shape: tuple[int, ...], wanted: tuple[int, ...]
+) -> bool:
+    """Whether single errors count where targets are one of two classes: no amount is ever `target == 1`."""
+    for low, high in CLASSES:
+        rng = np.random.default_rng(len(shape))
+        target = np.where(rng.uniform(size=shape) < 0.5, low, high)
+        target[0], target[1] = low, high
+        shown = rng.uniform(0.8 * low + 0.2 * high, 0.2 * low + 0.8 * high, shape)
+        changed = (
+            shown + _balanced(ERROR * rng.uniform(-1, 1, shape))
+            if kind == Cancels.PLACES
+            else np.roll(shown, 1, axis=0)
+        )
+        one, other = (_computed(index, formula, given, target.reshape(wanted)) for given in (shown, changed))
+        if one is not None and other is not None and abs(one - other) > EXACT * max(abs(one), abs(other)):
+            return True
+    return False
+
+
+def _balanced(noise: Array) -> Array:
+    """Errors that are zero on average in each sample, over the places that a loss is written for."""
+    inner = (2, 3) if noise.ndim == 4 else tuple(range(1, noise.ndim))
+    return noise - noise.mean(axis=inner, keepdims=True) if inner else noise
+
+
 def _computed(index: Index, formula: Formula, prediction: Array, target: Array) -> float | None:
     given = (
         *(np.ones(target.shape, dtype=bool) for _ in formula.masks),
         *map(np.float64, formula.numbers.values()),
     )
     operands = (*formula.compared, *formula.masks, *formula.numbers)
-    return score(index, formula.value, operands, (prediction, target, *given))
+    found = score(index, formula.value, operands, (prediction, target, *given))
+    return found if found is not None and np.isfinite(found) else None
 
 
 def _is_of_sets(one: Minimised, addend: Addend) -> bool:
@@ -199,18 +242,22 @@ def _is_of_sets(one: Minimised, addend: Addend) -> bool:
     return any(name in OF_SETS for name in names)
 
 
-def _is_meant(
-    index: Index, one: Minimised, addend: Addend, site: Site, over: Cancels, is_alone: bool
-) -> bool:
+def _is_spread(one: Minimised, addend: Addend) -> bool:
+    """`d.var()`: beside it the square of the mean of the same errors is what completes it."""
+    return any(
+        value.callee.rpartition(".")[2] in {"var", "std"} for value in applied_in(one.run, addend.value)
+    )
+
+
+def _is_meant(index: Index, one: Minimised, addend: Addend, site: Site, over: Cancels, is_free: bool) -> bool:
     """Whether a term is meant to compare element by element, as far as names and the other terms tell."""
     about = " ".join(_said(index, one, addend, site))
     if SET_WORDS.search(about):
         return False
-    if over is not Cancels.PLACES:
-        return True
-    if MEAN_WORDS.search(about):
+    if over is Cancels.PLACES and MEAN_WORDS.search(about):
         return False
-    return is_alone or bool(ELEMENTWISE_WORDS.search(about))
+    # Beside a term that compares one by one, averages are often compared on purpose.
+    return is_free or over is Cancels.SIGNS or bool(ELEMENTWISE_WORDS.search(about))
 
 
 def _said(index: Index, one: Minimised, addend: Addend, site: Site) -> Iterator[str]:

@@ -43,11 +43,16 @@ KEEPING = frozenset({
     "flatten", "float", "double", "half", "to", "cuda", "cpu", "type_as", "contiguous", "clone",
     "stack", "cat", "concat", "max", "min", "amax", "amin", "nan_to_num", "permute", "transpose",
     "expand", "abs_", "pos", "item_", "logsigmoid", "softplus", "type", "div_", "mul_", "all_reduce",
-    "gather", "reduce", "where", "masked_select", "nansum", "median", "quantile",
+    "gather", "reduce", "masked_select", "nansum", "median", "quantile",
 })
 # fmt: on
 TURNING = frozenset({"neg", "negative", "reciprocal", "rsqrt"})
 EVEN = frozenset({"abs", "square"})
+# What is true or false lets no gradient through: it picks, and is never what is minimised itself.
+PICKING = frozenset({
+    "<", ">", "<=", ">=", "==", "!=", "lt", "gt", "le", "ge", "eq", "ne", "isclose", "logical_and",
+    "logical_or", "logical_not", "&", "|", "isnan", "isfinite", "bool",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,8 +230,10 @@ class Reader:
 
     def _of_function(self, value: Applied, depth: int) -> list[Contribution]:
         last, args = _last(value.callee), value.args
-        if detaches(value) or not args:
+        if detaches(value) or not args or last in PICKING:
             return []
+        if last == "where":
+            return self._picked(value, depth)
         orientation, kind = outside_orientation(value.callee) if value.callee[0] != "." else (0, "")
         if orientation:
             return [Contribution(value, orientation, kind)]
@@ -254,6 +261,14 @@ class Reader:
         if last in {"pow", "float_power"} and len(args) > 1:
             return self._power(value, args[0], args[1], depth)
         return self._whole(value, "")
+
+    def _picked(self, value: Applied, depth: int) -> list[Contribution]:
+        """`torch.where(condition, a, b)`: as a whole where that can be tried, else one of the two."""
+        if self.trial(value) is not None:
+            return self._whole(value, "")
+        first, *others = value.args
+        branches = [first, *others[1:]] if value.callee[0] == "." else others
+        return _joined([self.contributions(one, depth - 1) for one in branches])
 
     def _is_likelihood(self, value: Applied) -> bool:
         """`normal.log_prob(x)` of data, and `log_probs.gather(1, labels)`."""

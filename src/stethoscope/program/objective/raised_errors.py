@@ -41,6 +41,7 @@ MADE = frozenset(
     {"zeros", "ones", "zeros_like", "ones_like", "full", "full_like", "eye", "new_zeros", "new_ones"}
 )
 COMBINING = frozenset({"cat", "concat", "concatenate", "stack", "+", "-", "%", "repeat", "roll"})
+SIZING = frozenset({"**", "pow", "square", "abs", "*"})
 GAMES = re.compile(
     r"domain|confus|revers|advers|discrim|critic|generator|fake|(?<![a-z])gan(?![a-z])|bias|protect|sensitive|maximi[sz]|ascent|worst|"
     r"inner|robust|explor|novel|curios|surpris|uncertain|polic|reward|advant|(?<![a-z])actor|unlikel|reject|entrop",
@@ -91,7 +92,7 @@ def _is_mistaken(one: Minimised, reader: Reader, contribution: Contribution) -> 
         return False
     if not all(_is_positive(one.run, weight) for weight in contribution.weights):
         return False
-    if not _holds_to_data(reader, contribution):
+    if not _holds_to_data(reader, contribution) or _is_of_mean(one.run, contribution.value):
         return False
     return _leads(one.run, one.sink.value, contribution.value, DEPTH, set())
 
@@ -133,6 +134,15 @@ def _holds_to_data(reader: Reader, contribution: Contribution) -> bool:
         return False
     other = peeled(operands[learning.index(False)])
     return not comes_from_model(reader.run, other) and (_is_of_data(other) or _counts(other))
+
+
+def _is_of_mean(run: Execution, value: Value) -> bool:
+    """`d.mean() ** 2`: less it, the mean of squares is a variance, which is an error as well."""
+    value = run.expand(value) if isinstance(value, Delayed) else value
+    if not isinstance(value, Applied) or value.callee.rpartition(".")[2] not in SIZING or not value.args:
+        return False
+    inner = peeled(value.args[0])
+    return isinstance(inner, Applied) and inner.callee.rpartition(".")[2] in {"mean", "sum", "nanmean"}
 
 
 def _arguments(value: Applied | Delayed) -> tuple[Value, ...]:

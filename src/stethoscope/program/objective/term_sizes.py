@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
@@ -28,11 +29,13 @@ from stethoscope.program.walk.values import Applied, Constant, Delayed, Leaf, Pa
 
 SMALL, LARGE = 32, 64  # sides of the pictures
 ERRORS = (0.02, 0.2)  # standard deviations of a good and of a poor prediction, of values between 0 and 1
+OF_AVERAGES = 20.0  # times as large for an error of one sign: the square of a mean over n places is n times
 SHRINKS = 0.6  # from one side to its double: a half or less where a mean is divided by a size again
 AGREEING = 0.5  # of its size for a poor prediction, that a comparison may have for a perfect one at most
 BATCH = 8
 SAMPLES = 32  # of a sound, for each of a picture's side
 SOUND_DOUBLINGS = 8  # from 64 to 16,384 samples, a second of sound
+Array = npt.NDArray[np.float64]
 Shape = Callable[[int, int], tuple[int, ...]]  # of so many pictures of one side
 MASKS = frozenset({"mask", "masks", "valid", "validity", "weights", "keep"})
 DISTRIBUTIONS = frozenset({"kl_div", "KLDivLoss", "softmax", "log_softmax", "Softmax", "LogSoftmax"})
@@ -62,6 +65,7 @@ class TermSize:
     made_at: Site | None = None  # where its formula is written
     samples: int = 1  # for each unit of the side, where it was computed on sounds
     is_of_features: bool = False  # both sides are what networks gave, whose numbers may be of any size
+    is_of_averages: bool = False  # errors of both signs cancel in it, and those of one sign do not
 
     @property
     def growth(self) -> float:
@@ -182,6 +186,7 @@ def _term(
         made_at=made_at(one.run, addend.value),
         samples=max(shape(1, SMALL)) // SMALL,
         is_of_features=formula.is_of_features,
+        is_of_averages=_is_of_averages(index, formula, shape, sizes),
     )
     if term.growth >= SHRINKS:
         return term
@@ -246,6 +251,16 @@ def _compares(index: Index, formula: Formula, shape: Shape, sizes: Mapping[tuple
     return agreeing is not None and agreeing <= AGREEING * sizes[SMALL, ERRORS[-1]]
 
 
+def _is_of_averages(
+    index: Index, formula: Formula, shape: Shape, sizes: Mapping[tuple[int, float], float]
+) -> bool:
+    """Whether an error that is the same everywhere costs far more than one of as much that comes and goes."""
+    rng = np.random.default_rng(SMALL)
+    target = rng.uniform(0.2, 0.8, shape(1, SMALL))
+    size = _computed(index, formula, target + ERRORS[0], target)
+    return size is not None and size > OF_AVERAGES * sizes[SMALL, ERRORS[0]]
+
+
 def _in_batch(index: Index, formula: Formula, shape: Shape) -> float:
     """The factor by which a term changes from one picture to a batch."""
     one, many = (_size(index, formula, shape(count, SMALL), ERRORS[0]) for count in (1, BATCH))
@@ -255,10 +270,14 @@ def _in_batch(index: Index, formula: Formula, shape: Shape) -> float:
 def _size(index: Index, formula: Formula, shape: tuple[int, ...], error: float) -> float | None:
     rng = np.random.default_rng(shape[-1])
     target = rng.uniform(0.2, 0.8, shape)
-    noise = rng.normal(size=shape)
-    given = (*(np.ones(shape, dtype=bool) for _ in formula.masks), *map(np.float64, formula.numbers.values()))
+    return _computed(index, formula, target + error * rng.normal(size=shape), target)
+
+
+def _computed(index: Index, formula: Formula, shown: Array, target: Array) -> float | None:
+    masks = (np.ones(target.shape, dtype=bool) for _ in formula.masks)
+    given = (shown, target, *masks, *map(np.float64, formula.numbers.values()))
     operands = (*formula.compared, *formula.masks, *formula.numbers)
-    number = score(index, formula.value, operands, (target + error * noise, target, *given))
+    number = score(index, formula.value, operands, given)
     return abs(number) if number is not None and np.isfinite(number) else None
 
 
