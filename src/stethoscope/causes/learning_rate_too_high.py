@@ -78,6 +78,7 @@ CAUSE = Cause(
         Evidence("loss-spike", -DECISIVE, "one batch was out of all proportion", when=says("one_batch")),
         Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),
         Evidence("right-less-often-than-guessing", -STRONG, "the order of the data explains the loss"),
+        Evidence("one-term-takes-over", -DECISIVE, "the total rises by a weight", when=says("driven")),
         Evidence("rate-far-above-use", DECISIVE, "no pretrained transformer is tuned at such a rate"),
         Evidence(
             "decay-outpaces-learning",

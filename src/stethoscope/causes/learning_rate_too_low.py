@@ -48,6 +48,12 @@ CAUSE = Cause(
             "the loss had hardly begun to fall, after steps that lead far",
             when=says("far"),
         ),
+        Evidence(
+            "one-term-takes-over",
+            -DECISIVE,
+            "the total is another term's, which does not fall",
+            when=says("unheard"),
+        ),
         Evidence("rate-moves-nothing", DECISIVE, "all steps together lead nowhere"),
         Evidence("rate-climbs-to-the-end", MODERATE, "the rate never comes to its height"),
         Evidence(
