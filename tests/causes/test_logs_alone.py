@@ -54,6 +54,40 @@ def test_notes_rank_the_causes_of_a_run_and_raise_no_alarm(tmp_path: Path) -> No
     assert not any(cause.stands for cause in slow.explanation.causes)
 
 
+def test_one_answer_while_a_metric_beside_it_moves_speaks_of_the_network(tmp_path: Path) -> None:
+    header = "step,loss,val/nats,val/accuracy"
+    calm = _diagnosed(
+        tmp_path, header, lambda n: (_settles(n), 2.83 + 0.1 / n, 0.09265 - 0.00258 * (n % 3 == 0))
+    )
+    assert calm.explanation.causes[0].name in {"dead-units", "vanishing-gradients"}
+    assert "parameters-not-updated" not in _first_three(calm)
+
+
+def test_one_answer_after_a_leap_of_the_first_losses_speaks_of_the_first_steps(tmp_path: Path) -> None:
+    header = "step,loss,val/nats,val/accuracy"
+    leaps = _diagnosed(
+        tmp_path,
+        header,
+        lambda n: (_settles(n) + 0.8 * (1 < n < 5), 2.83 + 0.1 / n, 0.09265 - 0.00258 * (n % 3 == 0)),
+    )
+    assert leaps.explanation.causes[0].name in {"warmup-too-short", "learning-rate-too-high"}
+
+
+def test_a_loss_lost_before_the_first_line_is_hardly_the_rate(tmp_path: Path) -> None:
+    diagnosis = _diagnosed(tmp_path, "step,loss,val/loss", lambda n: (math.nan, math.nan))
+    assert diagnosis.verdict == "sick"
+    assert diagnosis.explanation.causes[0].name in {"corrupt-batch", "loss-numerically-unsafe"}
+
+
+def test_a_loss_that_is_lost_was_not_learned_too_slowly(tmp_path: Path) -> None:
+    diagnosis = _diagnosed(tmp_path, "step,loss", lambda n: (2.3 - n / 90 if n < 30 else math.nan,))
+    assert diagnosis.explanation.causes[0].name == "corrupt-batch"
+
+
+def _settles(line: int) -> float:
+    return 2.9 + 0.1 / line
+
+
 def _peak(line: int, drop: float) -> float:
     return 20.0 + line / 4 if line <= 12 else 23.0 - drop * min(1.0, (line - 12) / 14)
 

@@ -45,6 +45,12 @@ CAUSE = Cause(
         Evidence("divergence", STRONG, "one step carried the loss away", when=_in_one_step),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
+        Evidence(
+            "non-finite-values",
+            MODERATE,
+            "the loss was lost before the first line of the log, too soon for steps to carry it away",
+            when=says("from_the_start"),
+        ),
         Evidence("steps-without-a-loss", STRONG, "some batches have no loss, and those beside them do"),
         Evidence("loss-spike", WEAK, "single steps stand out"),
         Evidence("loss-spike", STRONG, "one step carried the loss away", when=_in_one_step),

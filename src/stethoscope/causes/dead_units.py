@@ -34,6 +34,12 @@ def _flat(finding: Finding) -> bool:
     return finding.evidence.get("above") is not True
 
 
+def _one_answer(finding: Finding) -> bool:
+    """Whether the weights change and the answer does not, and no first step threw them away."""
+    seen = finding.evidence
+    return seen.get("learns") is False and seen.get("weights_move") is True and not seen.get("thrown")
+
+
 CAUSE = Cause(
     title="Units start alike or dead",
     prior=OCCASIONAL,
@@ -51,6 +57,12 @@ CAUSE = Cause(
             MODERATE,
             "no answer ever changes, and nothing is learned",
             when=says("learns", False),
+        ),
+        Evidence(
+            "metric-never-moves",
+            MODERATE,
+            "though a metric beside it shows that weights change",
+            when=_one_answer,
         ),
         Evidence("units-start-alike", DECISIVE, "the first weights leave the units no way to differ"),
         Evidence("loss-never-falls", WEAK, "the loss stays where it began", when=_flat),

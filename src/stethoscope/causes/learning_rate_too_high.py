@@ -43,6 +43,12 @@ def _out_of_range(finding: Finding) -> bool:
     return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
 
 
+def _thrown_away(finding: Finding) -> bool:
+    """Whether the first steps, at the full rate or leaping, left a network with one answer to everything."""
+    seen = finding.evidence
+    return seen.get("learns") is False and seen.get("weights_move") is True and seen.get("thrown") is True
+
+
 CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
@@ -53,9 +59,15 @@ CAUSE = Cause(
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(
             "below-trivial-baseline",
-            STRONG,
+            STRONG + MODERATE,
             "the network never does better than a constant answer",
             when=says("learns", False),
+        ),
+        Evidence(
+            "metric-never-moves",
+            MODERATE,
+            "one answer to everything, after first steps that were too large",
+            when=_thrown_away,
         ),
         Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
         Evidence(
@@ -66,6 +78,7 @@ CAUSE = Cause(
         Evidence("loss-spike", -DECISIVE, "one batch was out of all proportion", when=says("one_batch")),
         Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),
         Evidence("right-less-often-than-guessing", -STRONG, "the order of the data explains the loss"),
+        Evidence("one-term-takes-over", -DECISIVE, "the total rises by a weight", when=says("driven")),
         Evidence("rate-far-above-use", DECISIVE, "no pretrained transformer is tuned at such a rate"),
         Evidence(
             "decay-outpaces-learning",
@@ -81,12 +94,6 @@ CAUSE = Cause(
         ),
         Evidence("loss-spike", MODERATE, "spikes that do not recover", when=_lasting),
         Evidence("non-finite-values", WEAK, "the run ends in values that are not finite"),
-        Evidence(
-            "non-finite-values",
-            WEAK,
-            "the loss was lost before the first line of the log",
-            when=says("from_the_start"),
-        ),
         Evidence("peak-then-decline", WEAK, "validation goes with it"),
         Evidence("divergence", -MODERATE, "the rise begins at a restart", when=_at_restart),
         Evidence("divergence", -STRONG, "at the level of the very first steps", when=_begins_again),

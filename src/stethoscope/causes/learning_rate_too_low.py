@@ -24,6 +24,10 @@ def _rate_is_tiny(finding: Finding) -> bool:
     return isinstance(rate, float) and 0 < rate < TINY_RATE
 
 
+def _for_good(finding: Finding) -> bool:
+    return finding.evidence.get("pattern") == "permanent"
+
+
 CAUSE = Cause(
     title="The learning rate is too low",
     prior=COMMON,
@@ -44,6 +48,12 @@ CAUSE = Cause(
             "the loss had hardly begun to fall, after steps that lead far",
             when=says("far"),
         ),
+        Evidence(
+            "one-term-takes-over",
+            -DECISIVE,
+            "the total is another term's, which does not fall",
+            when=says("unheard"),
+        ),
         Evidence("rate-moves-nothing", DECISIVE, "all steps together lead nowhere"),
         Evidence("rate-climbs-to-the-end", MODERATE, "the rate never comes to its height"),
         Evidence(
@@ -51,6 +61,12 @@ CAUSE = Cause(
         ),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
         Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence(
+            "non-finite-values",
+            -STRONG,
+            "the loss is lost for good, which small steps cannot do",
+            when=_for_good,
+        ),
         Evidence("divergence", -STRONG, "the loss runs away, which small steps cannot do"),
     ),
     confirm_by="a learning-rate range test of a hundred steps",

@@ -12,7 +12,7 @@ Clamp or use the stable form (log_softmax, logsigmoid, eps inside the root); com
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -37,6 +37,12 @@ CAUSE = Cause(
         Evidence("steps-without-a-loss", MODERATE, "the loss is undefined for some batches"),
         Evidence(
             "non-finite-values", WEAK, "the loss is not finite, and no term says which", when=_no_term_tells
+        ),
+        Evidence(
+            "non-finite-values",
+            WEAK,
+            "the loss was lost before the first line of the log, too soon for steps to carry it away",
+            when=says("from_the_start"),
         ),
         Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
     ),

@@ -14,7 +14,7 @@ Normalise each term so that its size does not depend on the crop (`norm="ortho"`
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The terms of the loss are out of balance",
@@ -29,6 +29,12 @@ CAUSE = Cause(
         Evidence("frequency-loss-grows-with-crop", STRONG, "the frequency term drowns the others"),
         Evidence("sum-beside-mean", DECISIVE, "one term is a sum over the batch, and another a mean"),
         Evidence("loss-term-is-negligible", STRONG, "a term has no say"),
+        Evidence(
+            "one-term-takes-over",
+            MODERATE,
+            "what is measured is a small part of the total",
+            when=says("unheard"),
+        ),
         Evidence("term-left-out", STRONG, "a term is logged and not in the sum"),
         Evidence("divergence-vanishes", DECISIVE, "the code is held to its prior until it says nothing"),
     ),

@@ -12,7 +12,7 @@ Bound the weights, slow the controller, or fix the weights at their values of th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, WEAK, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The loss-weight controller runs away",
@@ -28,6 +28,12 @@ CAUSE = Cause(
             "loss-weights-barely-move",
             -DECISIVE,
             "the logged weights stay so close to their start that they cannot matter",
+        ),
+        Evidence(
+            "one-term-takes-over",
+            MODERATE,
+            "the total rises by a weight and not by its terms",
+            when=says("driven"),
         ),
         Evidence("learned-weight-runs-free", DECISIVE, "nothing holds the learned weight of a loss"),
         Evidence("peak-then-decline", WEAK, "the metric declines while the loss falls"),

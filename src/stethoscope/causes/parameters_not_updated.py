@@ -13,7 +13,7 @@ Build the optimizer after the model is wrapped and moved; check which parameters
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
 from stethoscope.findings import Finding
 
 
@@ -21,6 +21,11 @@ def _training_is_frozen(finding: Finding) -> bool:
     """A validation that repeats itself may be that of other weights than those that are trained."""
     told = finding.evidence.get("frozen") is True
     return told and not str(finding.evidence.get("series", "")).startswith("val/")
+
+
+def _nothing_moves(finding: Finding) -> bool:
+    """No metric beside the one that stays says that the weights change."""
+    return finding.evidence.get("learns") is False and finding.evidence.get("weights_move") is not True
 
 
 CAUSE = Cause(
@@ -34,7 +39,7 @@ CAUSE = Cause(
             "metric-never-moves",
             MODERATE,
             "no answer ever changes, and nothing is learned",
-            when=says("learns", False),
+            when=_nothing_moves,
         ),
         Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),

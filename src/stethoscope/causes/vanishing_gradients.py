@@ -14,6 +14,14 @@ Normalisation, residual paths, another activation; check that the loss depends o
 from __future__ import annotations
 
 from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.findings import Finding
+
+
+def _one_answer(finding: Finding) -> bool:
+    """Whether the weights change and the answer does not, and no first step threw them away."""
+    seen = finding.evidence
+    return seen.get("learns") is False and seen.get("weights_move") is True and not seen.get("thrown")
+
 
 CAUSE = Cause(
     title="Gradients vanish",
@@ -33,6 +41,12 @@ CAUSE = Cause(
             MODERATE,
             "no answer ever changes, and nothing is learned",
             when=says("learns", False),
+        ),
+        Evidence(
+            "metric-never-moves",
+            MODERATE,
+            "though a metric beside it shows that weights change",
+            when=_one_answer,
         ),
         Evidence(
             "loss-scale-high",

@@ -17,11 +17,25 @@ A warm-up of 1 to 5 % of the run, or of 2 / (1 - beta2) steps; norms in front of
 from __future__ import annotations
 
 from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.findings import Finding
+
+
+def _thrown_away(finding: Finding) -> bool:
+    """Whether the first steps, at the full rate or leaping, left a network with one answer to everything."""
+    seen = finding.evidence
+    return seen.get("learns") is False and seen.get("weights_move") is True and seen.get("thrown") is True
+
 
 CAUSE = Cause(
     title="The learning rate starts at its peak",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "metric-never-moves",
+            STRONG,
+            "one answer to everything, after first steps that were too large",
+            when=_thrown_away,
+        ),
         Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
         Evidence(
             "loss-stands-above-its-start", MODERATE, "the loss is above its start for long, and comes back"

@@ -3,11 +3,13 @@
 ## What it checks
 Validation metrics with six evaluations or more: whether four of five have exactly the same value, to the last
 digit, and that value is no good one. For shares such as an accuracy that is below one half; other metrics
-must be the same at all evaluations, with digits enough to tell, and no metric beside them may move.
+must be the same at all evaluations, with digits enough to tell, and no metric beside them may move. Where the
+training loss hardly falls, a share that goes to and fro between two values with digits enough counts as well.
 
 ## Why it matters
 A network that learns anything answers otherwise at the next evaluation. Where not one answer changes, it
-gives the same answer to everything, or what is evaluated is not what is trained.
+gives the same answer to everything, or what is evaluated is not what is trained. A metric beside it that
+moves says which: then the weights do change, and the answer does not.
 
 ## When it is harmless
 A metric that counts successes stays at 0 until the first one, however well training goes. A score that has
@@ -27,6 +29,7 @@ import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
+from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.validation import EVALUATE_MORE, Validation
 
@@ -36,10 +39,15 @@ LEAST_EVALUATIONS = 6
 SHARE = 0.8  # of the evaluations
 POOR = 0.5  # an accuracy above this may have reached its limit
 LEARNS = 0.8  # of the first training loss
+LEAST_LINES = 20
+EARLY = 0.04  # of the run: where a warm-up would be
+LEAP = 1.1  # times the first loss
+FULL = 0.9  # of the highest rate
+MANY = 10  # evaluations that take turns between two values
 DIGITS = 4  # a value with fewer of them is rounded too much to tell
 
 
-def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]:
+def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate | None) -> Iterator[Finding]:
     """Fire on the first metric that stays where it is."""
     metrics = [metric for metric in validation.judged.values() if len(metric.series) >= LEAST_EVALUATIONS]
     if not metrics:
@@ -53,11 +61,14 @@ def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]
         value, share = _commonest(values)
         is_share = metric.better == "higher" and float(values.min()) >= 0.0 and float(values.max()) <= 1.0
         if is_share:
-            frozen = share >= SHARE and 0.0 < value < POOR
+            same = 0.0 < value < POOR and (share >= SHARE or (learns is False and _takes_turns(values)))
+            frozen = same and values[-1] < POOR
         else:
             frozen = share == 1.0 and not moving and _has_digits(value)
-        if frozen and values[-1] == value:
-            yield _finding(metric.series, value, share, learns)
+        if frozen and (values[-1] == value or share < SHARE):
+            beside = any(other is not metric and _moves(other.series.values) for other in metrics)
+            thrown = _leaps_at_first(loss) or _begins_at_full_rate(rates)
+            yield _finding(metric.series, share, {"learns": learns, "weights_move": beside, "thrown": thrown})
             return
 
 
@@ -66,13 +77,14 @@ def _is_lost(loss: TrainLoss | None) -> bool:
     return loss is not None and len(loss.series) > 0 and not bool(np.isfinite(loss.series.values[-1]))
 
 
-def _finding(series: Series, value: float, share: float, learns: bool | None) -> Finding:
+def _finding(series: Series, share: float, told: dict[str, bool | None]) -> Finding:
+    value, learns = _commonest(series.values)[0], told["learns"]
     beside = {True: ", while the training loss falls", False: ", and the training loss hardly falls"}
     return Finding(
         series.where(),
         f"{series.name} is {value:.6g} at {round(share * len(series))} of {len(series)} "
         f"evaluations{beside.get(learns, '') if learns is not None else ''}",
-        {"value": value, "share": share, "learns": learns},
+        {"value": value, "share": share, **told},
         onset=int(series.steps[0]),
     )
 
@@ -81,6 +93,43 @@ def _commonest(values: Values) -> tuple[float, float]:
     distinct, counts = np.unique(values, return_counts=True)
     most = int(np.argmax(counts))
     return float(distinct[most]), float(counts[most]) / len(values)
+
+
+def _leaps_at_first(loss: TrainLoss | None) -> bool:
+    """Whether the first steps carry the loss well above where it began, and above all that follows."""
+    values = loss.series.finite().values if loss is not None else np.empty(0)
+    if len(values) < LEAST_LINES or values[0] <= 0.0:
+        return False
+    highest = float(values[: max(5, round(EARLY * len(values)))].max())
+    return highest > LEAP * float(values[0]) and highest > float(values[len(values) // 4 :].max())
+
+
+def _begins_at_full_rate(rates: LearningRate | None) -> bool:
+    """Whether the rate is at its height from the first steps on, as far as the log shows them."""
+    if rates is None or rates.main.axis != "step" or len(rates.main.finite()) < LEAST_LINES:
+        return False
+    rate = rates.main.finite()
+    at_once = int(rate.steps[0]) <= EARLY * int(rate.steps[-1])
+    return at_once and float(rate.values[0]) >= FULL * float(rate.values.max())
+
+
+def _takes_turns(values: Values) -> bool:
+    """Whether nearly all of many evaluations have one of two values: one answer to everything, or another."""
+    distinct, counts = np.unique(values, return_counts=True)
+    two = np.sort(counts)[-2:]
+    told = all(map(_has_digits, distinct[np.argsort(counts)[-2:]]))
+    return (
+        len(values) >= MANY
+        and len(two) == 2
+        and int(two[0]) >= 2
+        and told
+        and two.sum() >= SHARE * len(values)
+    )
+
+
+def _moves(values: Values) -> bool:
+    """Whether a metric differs from one evaluation to the next, mostly."""
+    return _commonest(values)[1] < 0.5
 
 
 def _has_digits(value: float) -> bool:
