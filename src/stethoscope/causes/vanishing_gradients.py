@@ -13,7 +13,17 @@ Normalisation, residual paths, another activation; check that the loss depends o
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -27,6 +37,9 @@ CAUSE = Cause(
     title="Gradients vanish",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "gradient-fades-on-its-way", DECISIVE, "small factors one behind the other, and no way round"
+        ),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
             "below-trivial-baseline",
