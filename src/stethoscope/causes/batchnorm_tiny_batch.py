@@ -32,6 +32,7 @@ CAUSE = Cause(
     title="Batch norm takes its statistics from too few samples",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("right-only-in-training", MODERATE, "evaluation norms otherwise than training"),
         Evidence("few-samples-a-step", MODERATE, "a handful of samples stand behind each step"),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence(

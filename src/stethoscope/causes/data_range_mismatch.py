@@ -29,6 +29,7 @@ CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("right-only-in-training", MODERATE, "held-out data come in another form"),
         Evidence("metric-never-moves", -STRONG, "the evaluated weights stay", when=says("learns")),
         Evidence(
             "overfit-gap",

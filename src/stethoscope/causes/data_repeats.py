@@ -33,6 +33,10 @@ CAUSE = Cause(
     title="The same data come again and again",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("right-only-in-training", MODERATE, "training is learned, and nothing else is"),
+        Evidence(
+            "right-only-in-training", MODERATE, "from the first evaluation on", when=says("from_the_start")
+        ),
         Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")

@@ -27,6 +27,7 @@ CAUSE = Cause(
     title="Batches without anything to learn from",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("answers-stay-at-guessing", WEAK, "the batches hold nothing to learn from"),
         Evidence(
             "held-out-parts-from-training",
             MODERATE,

@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The network is evaluated in training mode",
     prior=COMMON,
     evidence=(
+        Evidence("right-only-in-training", MODERATE, "evaluation is another network than training"),
         Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")

@@ -43,6 +43,8 @@ CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("answers-stay-at-guessing", MODERATE, "there is nothing to learn"),
+        Evidence("right-only-in-training", MODERATE, "nothing general is learned"),
         Evidence("learning-hardly-begins", MODERATE, "there is little to learn"),
         Evidence(
             "learning-hardly-begins", STRONG, "and steps that lead far find nothing of it", when=says("far")

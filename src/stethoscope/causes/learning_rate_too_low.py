@@ -32,6 +32,13 @@ CAUSE = Cause(
     title="The learning rate is too low",
     prior=COMMON,
     evidence=(
+        Evidence("answers-stay-at-guessing", MODERATE, "nothing is learned"),
+        Evidence(
+            "answers-stay-at-guessing",
+            STRONG,
+            "all steps together are shorter than weights are large",
+            when=says("goes_nowhere"),
+        ),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
             "loss-falls-evenly", MODERATE, "the loss has not begun to level off", when=says("noisy", False)
@@ -60,7 +67,7 @@ CAUSE = Cause(
             "loss-plateau", DECISIVE, "the loss stays where it began, at a tiny rate", when=_rate_is_tiny
         ),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
-        Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence("loss-plateau", -MODERATE, "the loss improves", outcome=Outcome.CLEAR),
         Evidence(
             "non-finite-values",
             -STRONG,

@@ -35,6 +35,7 @@ CAUSE = Cause(
             "what is measured is a small part of the total",
             when=says("unheard"),
         ),
+        Evidence("one-term-takes-over", STRONG, "and is hardly learned", when=says("unlearned")),
         Evidence("term-left-out", STRONG, "a term is logged and not in the sum"),
         Evidence("divergence-vanishes", DECISIVE, "the code is held to its prior until it says nothing"),
     ),

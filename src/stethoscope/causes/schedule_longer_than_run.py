@@ -30,6 +30,5 @@ CAUSE = Cause(
         Evidence("warmup-longer-than-run", -WEAK, "the warm-up ends in time", outcome=Outcome.CLEAR),
     ),
     confirm_by="plot the learning rate over the whole run, or print the last value of the schedule",
-    leads_to=("learning-rate-not-decayed",),
     shows=("loss-plateau",),
 )

@@ -29,6 +29,7 @@ CAUSE = Cause(
     title="The weights that are evaluated are not those meant to be used",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("right-only-in-training", MODERATE, "other weights than the trained ones are asked"),
         Evidence(
             "validation-in-another-range",
             -MODERATE,

@@ -175,7 +175,10 @@ def measure(run: Run) -> TrainingPlan | Missing:
             log_this="copy the settings file into the run's folder, or name it by --config",
         )
     asked = asked_for(recipe)
-    entries = {one.name: Entry(one.name, asked.get(one.name, ())) for one in quantities()}
+    handed = _handed(recipe, trainings)
+    entries = {
+        one.name: Entry(one.name, asked.get(one.name) or handed.get(one.name, ())) for one in quantities()
+    }
     replaced = asked_for(Recipe(_replaced_constants(run, recipe)))
     window, is_coded = _window(entries, trainings, replaced["accumulation"])
     extent = _extent(run, entries)
@@ -215,6 +218,18 @@ def _trainings(run: Run) -> tuple[CodedTraining, ...]:
     if run.program is None or not run.program.sources or not run.is_followed:
         return ()
     return coded_trainings(index(run.program), settings_tree(run.recipe))
+
+
+def _handed(recipe: Recipe, trainings: Iterable[CodedTraining]) -> dict[str, tuple[Asked, ...]]:
+    """What settings of any name ask for, by what the source does with them: `DataLoader(..., cfg["n"])`."""
+    settings = {one.dotted: one for one in (*recipe.defaults, *recipe.settings)}
+    found: dict[str, dict[str, Asked]] = {}
+    for one in (amount for training in trainings for amount in training.amounts if not amount.part):
+        setting = settings.get(one.setting)
+        if setting is not None and setting.known and setting.value == one.value:
+            asked = Asked(Amount(one.value, one.unit), setting, setting.dotted, setting in recipe.defaults)
+            found.setdefault(one.quantity, {}).setdefault(setting.dotted, asked)
+    return {quantity: tuple(of.values()) for quantity, of in found.items()}
 
 
 def _made(run: Run) -> frozenset[str]:

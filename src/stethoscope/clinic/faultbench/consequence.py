@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from stethoscope.clinic.faultbench.label import Label
+from stethoscope.clinic.faultbench.task import tasks
 
 Cell = tuple[str, str, int]  # the task, the operator, the level
 
@@ -18,7 +19,7 @@ LARGE = 0.5  # standard deviations: less is a difference that nobody would see
 
 
 def consequential(labels: Iterable[Label]) -> dict[Cell, bool]:
-    """Every cell with enough runs, and whether these differ from healthy ones in score or in their log."""
+    """Every cell with enough runs, and whether these are worse than healthy ones, or log another score."""
     healthy: dict[str, list[Label]] = defaultdict(list)
     cells: dict[Cell, list[Label]] = defaultdict(list)
     for label in labels:
@@ -28,7 +29,7 @@ def consequential(labels: Iterable[Label]) -> dict[Cell, bool]:
             fault = label.faults[0]
             cells[label.task, fault.operator, fault.level].append(label)
     return {
-        cell: _differs(runs, healthy[cell[0]])
+        cell: _does_harm(runs, healthy[cell[0]], _sign(cell[0]))
         for cell, runs in cells.items()
         if len(runs) >= FEWEST and len(healthy[cell[0]]) >= FEWEST_HEALTHY
     }
@@ -42,17 +43,29 @@ def is_consequential(label: Label, cells: dict[Cell, bool]) -> bool | None:
     return None if None in known else False
 
 
-def _differs(runs: Sequence[Label], healthy: Sequence[Label]) -> bool:
-    for measured in ("score", "logged"):
-        ours = [value for run in runs if (value := getattr(run, measured)) is not None]
-        theirs = [value for run in healthy if (value := getattr(run, measured)) is not None]
-        if len(ours) >= FEWEST and len(theirs) >= FEWEST_HEALTHY and _is_apart(ours, theirs):
-            return True
+def _sign(task: str) -> float:
+    known = tasks().get(task)
+    return -1.0 if known is not None and known.metric.goal == "min" else 1.0
+
+
+def _does_harm(runs: Sequence[Label], healthy: Sequence[Label], sign: float) -> bool:
+    """Whether runs end worse, or log another score than they have: weights that are better are no harm."""
     # A run that ends without a score has come to harm.
-    return sum(run.ended != "finished" for run in runs) > len(runs) / 2
+    if sum(run.ended != "finished" for run in runs) > len(runs) / 2:
+        return True
+    ours, theirs = _measured(runs, "score"), _measured(healthy, "score")
+    if _is_apart(ours, theirs):
+        return sign * (float(np.mean(ours)) - float(np.mean(theirs))) < 0.0
+    return _is_apart(_measured(runs, "logged"), _measured(healthy, "logged"))
+
+
+def _measured(runs: Sequence[Label], what: str) -> list[float]:
+    return [value for run in runs if (value := getattr(run, what)) is not None]
 
 
 def _is_apart(ours: Sequence[float], theirs: Sequence[float]) -> bool:
+    if len(ours) < FEWEST or len(theirs) < FEWEST_HEALTHY:
+        return False
     spread = math.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 2)
     distance = abs(float(np.mean(ours)) - float(np.mean(theirs)))
     return distance > LARGE * spread and rank_sum_p(ours, theirs) < ALPHA

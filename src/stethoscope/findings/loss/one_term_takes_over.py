@@ -4,8 +4,9 @@
 Where two logged terms add up to the total, one as it stands and the other with a weight, that weight is
 known at every step: it is far calmer than its own term. Two things are looked for. *Unheard*: the term that
 validation measures by the same name is never more than a twentieth of the total, and the weight of the other
-is constant. *Driven*: the weight grows tenfold or more, and the total rises well above its lowest level while
-the terms themselves do not rise as much.
+is constant; it is a warning where that term has kept three fifths of its first level. *Driven*: the weight
+grows tenfold or more, and the total rises well above its lowest level while the terms themselves do not rise
+as much.
 
 ## Why it matters
 The optimizer follows the total. A term that is a small part of it is learned by the way, whatever the rate; a
@@ -14,7 +15,8 @@ no divergence.
 
 ## When it is harmless
 A weight that grows by plan, such as that of a divergence from a prior, raises the total as well. A large term
-that hardly has a gradient takes nothing from the others. That is why this is a note.
+that hardly has a gradient takes nothing from the others. That is why this is a note where the small term is
+learned all the same.
 
 ## References
 - Chen et al. 2018, GradNorm: gradient normalization for adaptive loss balancing
@@ -26,15 +28,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.detectors.levels import levels
 from stethoscope.detectors.robust_stats import smoothed
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.run import Values
 from stethoscope.signals.implied_weight import ImpliedWeight
 from stethoscope.signals.validation import Validation
 
-RULE = Rule(code="LOS401", since="0.7", severity=Severity.NOTE)
+RULE = Rule(code="LOS401", since="0.7", severity=Severity.WARNING)
 
 UNHEARD = 0.05  # of the total
+UNLEARNED = 0.6  # of its first level
 CONSTANT = 0.05  # the relative range of a weight that nobody changes
 GROWS = 10.0
 RISES = 1.3  # times its lowest level so far
@@ -47,11 +51,13 @@ def examine(implied: ImpliedWeight, validation: Validation | None) -> Iterator[F
     where = tuple(one.where() for one in (implied.total, implied.main, implied.other))
     told = {"term": implied.other.name, "first": float(weight[0]), "last": float(weight[-1])}
     if _is_unheard(implied, validation):
+        unlearned = _keeps_its_level(implied.main.values)
         yield Finding(
             where,
             f"{implied.main.name} is at most {float(implied.share.max()):.1%} of {implied.total.name}: "
             f"the rest is {implied.other.name}, {float(np.median(weight)):.3g} times",
-            {**told, "unheard": True, "driven": False},
+            {**told, "unheard": True, "driven": False, "unlearned": unlearned},
+            severity=None if unlearned else Severity.NOTE,
         )
     elif _is_driven(implied):
         yield Finding(
@@ -60,6 +66,7 @@ def examine(implied: ImpliedWeight, validation: Validation | None) -> Iterator[F
             f"{implied.total.name} rises by it",
             {**told, "unheard": False, "driven": True},
             onset=int(implied.total.steps[int(np.argmax(weight > GROWS * weight[0]))]),
+            severity=Severity.NOTE,
         )
 
 
@@ -69,6 +76,11 @@ def _is_unheard(implied: ImpliedWeight, validation: Validation | None) -> bool:
     main, other = (one.name.rpartition("/")[2] for one in (implied.main, implied.other))
     constant = float(np.ptp(implied.weight)) <= CONSTANT * float(np.median(implied.weight))
     return main in measured and other not in measured and constant and float(implied.share.max()) < UNHEARD
+
+
+def _keeps_its_level(values: Values) -> bool:
+    level = levels(values)
+    return float(level[-1]) > UNLEARNED * float(level[0])
 
 
 def _is_driven(implied: ImpliedWeight) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.data.training_data import TrainingLoader, training_loaders
 from stethoscope.program.index import Index
 from stethoscope.program.loop.accumulation import accumulation, cleared_every_batch
 from stethoscope.program.loop.loop_order import questions
@@ -71,15 +72,18 @@ class CodedTraining:
 def coded_trainings(index: Index, settings: SettingsTree) -> tuple[CodedTraining, ...]:
     """The numbers of every training loop of a program that was seen to update weights."""
     precisions = {id(one.loop): one for one in loop_precisions(index, settings)}
+    loaders = training_loaders(index, settings)
     return tuple(
-        _training(loop, precisions.get(id(loop)))
+        _training(loop, precisions.get(id(loop)), [one for one in loaders if one.loop is loop])
         for loop in training_loops(index, settings)
         if any(move.updates for move in loop.moves)
     )
 
 
-def _training(loop: TrainingLoop, precision: LoopPrecision | None) -> CodedTraining:
-    found = [*_optimizers(loop), *_clips(loop), *_schedules(loop)]
+def _training(
+    loop: TrainingLoop, precision: LoopPrecision | None, loaders: Sequence[TrainingLoader]
+) -> CodedTraining:
+    found = [*_optimizers(loop), *_clips(loop), *_schedules(loop), *_batches(loop, loaders)]
     if precision is not None:
         found += _precision(precision)
     window = _window(loop)
@@ -217,6 +221,17 @@ def _sets_rate(event: Event) -> bool:
         and isinstance(target.slice, ast.Constant)
         and target.slice.value == "lr"
     )
+
+
+def _batches(loop: TrainingLoop, loaders: Iterable[TrainingLoader]) -> Iterator[CodedAmount]:
+    """How many samples each loader gives at once."""
+    for loader in loaders:
+        size = loader.options.get("batch_size")
+        known = constant_of(loop, size)
+        if known is not None and isinstance(known.value, int):
+            yield CodedAmount("batch per device", known.value, loader.site.where, setting=known.setting)
+        elif taken := _taken(loop, size):
+            yield CodedAmount("batch per device", TAKEN, loader.site.where, setting=taken)
 
 
 def _precision(precision: LoopPrecision) -> Iterator[CodedAmount]:
