@@ -11,7 +11,6 @@ MISSED = {
     "ga-swift-10084": "a small bias of the last window, by code that is in use everywhere without harm",
     "data-nnunet-1480": "a class without a score may be one that the held-out data does not have",
     "fw-mps-addcmul": "two sizes of updates in one line of text are read as one series",
-    "hw-bloom-slow": "no rule looks at the speed of a run",
     "ns-kohya-673": "the weight at the last time step is inside the trainer, and the curve shows nothing",
     "ns-sd3-9056": "how often a time step is drawn is not compared with how often it is asked for",
     "amp-torch-120376": "a backward pass inside of autocast is allowed, and no second run is there",

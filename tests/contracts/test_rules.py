@@ -29,6 +29,7 @@ PREFIX_OF_FAMILY = {
     "evaluation": "EVA",
     "data": "DAT",
     "resume": "RES",
+    "hardware": "HRD",
     "ranks": "RNK",
     "ending": "END",
     "warned": "WRN",

@@ -1,0 +1,1 @@
+"""Rules about the machine that a run is made on."""
