@@ -1,8 +1,9 @@
 """The weights that should be measured are read and dropped, or never read.
 
 ## What it checks
-Calls that read weights from a file (`torch.load`) whose result nothing uses, and networks that are made
-behind a training, of the class that was trained, and measured without ever getting weights.
+Calls that read weights from a file (`torch.load`) whose result nothing uses, networks that are made behind a
+training, of the class that was trained, and measured without ever getting weights, and loads with
+`strict=False` of names that all begin with a part that the network does not have.
 
 ## Why it matters
 The numbers at the end are of other weights than they are said to be of: those of the last step in the place
@@ -21,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation.misnamed_states import misnamed_states
 from stethoscope.program.evaluation.unread_checkpoints import unread_checkpoints, untrained_networks
 from stethoscope.program.index import index
 from stethoscope.signals.sources import Sources
@@ -43,4 +45,11 @@ def examine(sources: Sources) -> Iterator[Finding]:
             (one.source.where(one.measured), one.source.where(one.made)),
             f"`{one.name}` is measured with the weights that it was made with; `{one.trained}` was trained",
             evidence={"kind": "untrained", "measured": one.name, "trained": one.trained},
+        )
+    for misnamed in misnamed_states(known):
+        yield Finding(
+            misnamed.source.where(misnamed.load),
+            f"every name begins with {misnamed.prefix!r}, which {misnamed.cls.name} does not have: with "
+            "strict=False no weight is loaded",
+            evidence={"kind": "misnamed", "prefix": misnamed.prefix},
         )

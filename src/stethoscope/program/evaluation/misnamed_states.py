@@ -1,0 +1,113 @@
+"""Weights that are loaded under names which the network does not have, and nothing is said of it.
+
+weights = {f"net.{name}": one for name, one in trained.state_dict().items()}
+copy = Net()                                 a class without anything called `net`
+copy.load_state_dict(weights, strict=False)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.walk.entries import is_test
+from stethoscope.run import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Misnamed:
+    """A lenient load of names that all begin with a part that the network's class does not have."""
+
+    source: Source
+    load: ast.Call
+    prefix: str
+    cls: Class
+
+
+def misnamed_states(index: Index) -> Iterator[Misnamed]:
+    """Every such load of a network that is made in the same function or by the same class."""
+    for function in index.bodies:
+        if is_test(function.source) or "load_state_dict" not in function.source.text:
+            continue
+        for call in own_nodes(function.node, ast.Call):
+            if not _is_lenient_load(call) or not call.args:
+                continue
+            prefix = _prefix(function, call.args[0])
+            cls = _class_of(index, function, call.func.value)  # type: ignore[attr-defined]
+            if prefix and cls is not None and not _may_have(index, cls, prefix):
+                yield Misnamed(function.source, call, prefix, cls)
+
+
+def _is_lenient_load(call: ast.Call) -> bool:
+    strict = [word.value for word in call.keywords if word.arg == "strict"] or call.args[1:2]
+    is_load = isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict"
+    return is_load and any(isinstance(one, ast.Constant) and one.value is False for one in strict)
+
+
+def _prefix(function: Function, state: ast.expr) -> str:
+    """What all names of a state begin with, up to the first dot; "" where that is not known."""
+    if isinstance(state, ast.Name):
+        made = [value for name, value in _assigned(function) if name == state.id]
+        if len(made) != 1:
+            return ""
+        state = made[0]
+    match state:
+        case ast.DictComp(key=ast.JoinedStr(values=[ast.Constant(value=str(first)), *_])):
+            pass
+        case ast.DictComp(key=ast.BinOp(left=ast.Constant(value=str(first)), op=ast.Add())):
+            pass
+        case _:
+            return ""
+    head, dot, _ = first.partition(".")
+    return head if dot else ""
+
+
+def _assigned(function: Function) -> Iterator[tuple[str, ast.expr]]:
+    for node in own_nodes(function.node, ast.Assign):
+        for target in node.targets:
+            name = dotted(target)
+            if name is not None:
+                yield name, node.value
+
+
+def _class_of(index: Index, function: Function, network: ast.expr) -> Class | None:
+    """The class of a network that one call of it makes, here or in the object that keeps it."""
+    name = dotted(network)
+    if name is None:
+        return None
+    homes = [function]
+    if function.owner is not None and name.startswith("self."):
+        homes = [*function.owner.methods.values()]
+    made = [value for home in homes for told, value in _assigned(home) if told == name]
+    call = made[0] if len(made) == 1 else None
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        inner = call.func.value
+        if not isinstance(inner, ast.Call):
+            break
+        call = inner  # Net().to(device)
+    if not isinstance(call, ast.Call):
+        return None
+    target = index.resolve(index.module_of(function.source), dotted(call.func) or "")
+    return target if isinstance(target, Class) else None
+
+
+def _may_have(index: Index, cls: Class, part: str) -> bool:
+    """Whether something of the class may be called so; one with bases that are not here may have anything."""
+    if any(not base.endswith("Module") for base in index.outside_bases(cls)):
+        return True
+    for owner in index.lineage(cls):
+        for method in owner.node.body:
+            if not isinstance(method, FunctionNode):
+                continue
+            for node in all_nodes(method):
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self"), attr=name) if name == part:
+                        return True
+                    case ast.Call(func=ast.Name(id="setattr")):
+                        return True
+                    case ast.Call(func=ast.Attribute(attr="add_module" | "register_module")):
+                        return True
+    return False
