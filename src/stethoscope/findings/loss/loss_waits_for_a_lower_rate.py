@@ -15,7 +15,8 @@ with what is left of the rate.
 A stable stretch with a decay at its end lowers the loss once more, after it has come far down. A task that
 becomes harder, a game or a reward follow something else. Some tasks stay on a plateau and are then learned
 at once, whatever the rate does: a single fall is not counted. A network that finds its way late, and then
-learns faster under a high rate than it does behind, was not held up by the rate.
+learns faster under a high rate than it does behind, was not held up by the rate. Losses of few batches that
+leap leave it open where the level was, and nothing is said of them.
 
 ## References
 - Smith et al., "Don't decay the learning rate, increase the batch size", 2018
@@ -29,7 +30,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stethoscope.detectors.levels import levels
+from stethoscope.detectors.levels import SHORTEST, STRETCH, levels
+from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Values
 from stethoscope.signals.curriculum import Curriculum
@@ -46,6 +48,7 @@ HALVED = 0.5  # of the peak
 LATE = 0.42  # of the fall, in the logarithm
 FALLS = 0.7  # of the first value: a loss that ends above has hardly fallen at all
 STILL_HIGH = 0.25  # of the first value, where the rate has halved
+NOISES = 2.5  # deviations of a level, by which it may be too high
 FEW = 5  # samples of a batch
 BEFORE = 0.2  # of the run, up to where the rate has halved
 FEWEST_BEFORE = 3  # values in that stretch
@@ -76,6 +79,8 @@ def examine(
     late = math.log(then / last) / math.log(first / last)
     if late < LATE or then < STILL_HIGH * first or _falls_at_once(level, half):
         return
+    if _is_within_noise(series.values, then, first, last):
+        return
     if _fell_faster_before(np.asarray(series.steps, dtype=float), np.log(level), half):
         return
     yield Finding(
@@ -92,6 +97,13 @@ def examine(
         strength=min(1.0, 0.4 + late),
         onset=int(series.steps[0]),
     )
+
+
+def _is_within_noise(values: Values, then: float, first: float, last: float) -> bool:
+    """Whether so little of the fall would be late if the level at half of the rate were a little lower."""
+    doubt = NOISES * noise_sd(values) / math.sqrt(max(SHORTEST, STRETCH * len(values)))
+    least = then - doubt
+    return least <= last or math.log(least / last) < LATE * math.log(first / last)
 
 
 def _halved(under: Values) -> int | None:

@@ -14,7 +14,8 @@ noise each time. A best checkpoint is then the luckiest draw, and small gains ca
 ## When it is harmless
 Under a high rate the weights themselves jump, and batch norms exaggerate it; that part is only compared with.
 A handful of validation samples makes a coarse score, but the same one again for the same weights. Where
-nearly every answer is right, the loss is that of the last few samples, and they change places.
+nearly every answer is right, or a fiftieth of the first error is left, the loss is that of the last few
+samples, and they change places.
 
 ## References
 - Bouthillier et al., "Accounting for Variance in Machine Learning Benchmarks", 2021
@@ -42,8 +43,9 @@ FEWEST = 4  # evaluations under the low rate
 STRAYS = 0.1  # relative: half a decibel of noise is usual for a small set of pictures
 TIMES_BATCHES = 1.5  # what losses of single batches stray
 OF_BEFORE = 0.5  # of what the evaluations strayed under the high rate
+REST = 0.02  # of its first value: an error below is that of the last few samples
 SOLVED = 0.97  # of the answers are right: the loss hangs on the few that are not
-ACCURACY = frozenset({"acc", "accuracy"})
+ACCURACY = frozenset({"acc", "accuracy", "r2"})
 DECIBELS = math.log(10.0) / 20.0  # a decibel in units of the logarithm of an error
 
 
@@ -67,6 +69,8 @@ def examine(validation: Validation, rates: LearningRate, loss: TrainLoss) -> Ite
         if int(low.sum()) < FEWEST:
             continue
         enough = True
+        if _is_next_to_nothing(errors, low):
+            return
         found = _judged(metric.series, errors, low, loss)
         if found is not None:
             yield found
@@ -75,8 +79,12 @@ def examine(validation: Validation, rates: LearningRate, loss: TrainLoss) -> Ite
         raise InsufficientData("too few evaluations lie under a low learning rate", EVALUATE_MORE)
 
 
+def _is_next_to_nothing(errors: Values, low: npt.NDArray[np.bool_]) -> bool:
+    return float(np.median(errors[low]) - errors[0]) < math.log(REST)
+
+
 def _is_solved(validation: Validation) -> bool:
-    """Whether an accuracy says that nearly every answer is right, as a share or in percent."""
+    """Whether an accuracy says that nearly everything is right, as a share or in percent."""
     accuracies = (one for one in validation.judged.values() if words(one.series.name) & ACCURACY)
     ends = (one.series.finite().values[-FEWEST:] for one in accuracies)
     return any(
