@@ -4,9 +4,9 @@
 The state of a network that is kept during training without a copy and loaded behind it; lists that hold one
 learning layer several times (`[layer] * n`); a target, teacher or average that is given the network itself
 (`target = net`) and then loaded from it or mixed with it; averages that take the network's own tensors for
-theirs and mix into them in place; buffers that a loop puts into a list and writes to again (`states.append(s)`
-beside `s[i] = ...`), and lists of one object (`[[]] * n`, `dict.fromkeys(keys, [])`) that are filled place by
-place.
+theirs and mix into them in place; buffers that a loop puts into a list and writes to again
+(`states.append(s)` beside `s[i] = ...`), and lists of one object (`[[]] * n`, `dict.fromkeys(keys, [])`)
+that are filled place by place.
 
 ## Why it matters
 `state_dict()` hands out the live tensors: the best weights that are kept so are the last ones, and loading
@@ -16,8 +16,8 @@ source moves the weights that are trained. A list of one buffer holds the last b
 batches, and what is learnt from it belongs to no other step.
 
 ## When it is harmless
-Layers that are shared on purpose, and said to be. A state that is written to a file at once needs no copy, and
-neither does a buffer that is made anew in every round.
+Layers that are shared on purpose, and said to be. A state that is written to a file at once needs no copy,
+and neither does a buffer that is made anew in every round.
 
 ## References
 - torch.nn.Module.state_dict
@@ -90,5 +90,5 @@ def _said_of(buffer: SharedBuffer) -> str:
     if buffer.repeated:
         return f"every place of `{buffer.name}` is one object: what is written to one is written to all"
     return (
-        f"`{buffer.name}` is put into the list without a copy and written to again: every entry is its last state"
+        f"`{buffer.name}` is put into the list without a copy and written to again: every entry is the last"
     )

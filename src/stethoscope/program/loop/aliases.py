@@ -59,7 +59,7 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
     for place, statement in enumerate(body):
         for loop in (node for node in own_below(statement) if isinstance(node, ast.For | ast.While)):
             inside = [one for inner in loop.body for one in own_below(inner)]
-            for node, name in ((node, name) for node in inside for name in _kept_states(node)):
+            for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):
                     continue
                 after = (one for later in body[place + 1 :] for one in own_below(later))
@@ -78,7 +78,9 @@ def _taken_back(kept: ast.AST, name: str, loop: ast.AST, inside: Sequence[ast.AS
             continue
         first, last = sorted((getattr(kept, "lineno", 0), getattr(used, "lineno", 0)))
         between = (
-            one for one in inside if isinstance(one, ast.stmt) and first < one.lineno < last and _trains_on(one)
+            one
+            for one in inside
+            if isinstance(one, ast.stmt) and first < one.lineno < last and _trains_on(one)
         )
         is_filled = any(_is_item_of(one, name) for one in inside)
         if not is_filled and (getattr(used, "lineno", 0) < getattr(kept, "lineno", 0) or any(between)):
@@ -111,7 +113,11 @@ def _kept_by_object(cls: Class) -> Iterator[Alias]:
             names = [name for name in _kept_states(node) if name.startswith("self.")]
             for name in names:
                 kept.setdefault(name, node)
-            if not names and isinstance(node, ast.Assign) and method.name not in {"__init__", "__post_init__"}:
+            if (
+                not names
+                and isinstance(node, ast.Assign)
+                and method.name not in {"__init__", "__post_init__"}
+            ):
                 copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
     for name, made in kept.items():
         if name in copied:
@@ -127,7 +133,7 @@ BEST = frozenset({"best", "snapshot", "backup", "saved", "kept"})
 
 
 def uncopied_networks(index: Index) -> Iterator[Alias]:
-    """`if score > best: best_model = model` in a loop that trains `model` on, and the name is used behind it."""
+    """`if score > best: best_model = model` in a loop that trains `model` on, with a use behind it."""
     for module in index.modules.values():
         if is_test(module.source):
             continue
@@ -184,8 +190,9 @@ def _kept_states(node: ast.AST) -> Iterator[str]:
         case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
             pairs = zip(names, values, strict=False)
             yield from (ast.unparse(name) for name, value in pairs if _is_live_state(value))
-        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(
-            target=target, value=ast.expr() as value
+        case (
+            ast.Assign(targets=[target], value=value)
+            | ast.AnnAssign(target=target, value=ast.expr() as value)
         ) if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
             named = ast.unparse(target)
             if _is_live_state(value):

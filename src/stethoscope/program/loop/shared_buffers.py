@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Class, Index, dotted
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, bodies, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -220,9 +220,7 @@ def _leaves_after(loop: ast.For | ast.While, node: ast.AST) -> bool:
 # --- one object for every place of a list
 
 
-def _repeated(
-    source: Source, nodes: Sequence[ast.AST], uses: Sequence[ast.AST]
-) -> Iterator[SharedBuffer]:
+def _repeated(source: Source, nodes: Sequence[ast.AST], uses: Sequence[ast.AST]) -> Iterator[SharedBuffer]:
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):

@@ -35,7 +35,12 @@ from stethoscope.program.walk.values import (
     inputs,
 )
 
-CUTTING = frozenset({".detach", ".detach_", "torch.detach"})  # said on purpose; a rounding or argmax is not
+# What gives a value without its history; a comparison or a rounding is left to what it computes.
+CUTTING = frozenset({
+    *(".detach", ".detach_", "torch.detach", ".numpy", ".item", ".tolist", ".argmax", "torch.argmax"),
+    *("torch.tensor", "torch.Tensor", "torch.FloatTensor", "torch.from_numpy", "float"),
+    *("numpy.asarray", "numpy.array"),
+})  # fmt: skip
 # Networks that follow others and get no gradients by design.
 FOLLOWING = frozenset(
     {"teacher", "target", "momentum", "ema", "shadow", "average", "avg", "key", "slow", "old"}
