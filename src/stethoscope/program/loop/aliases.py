@@ -57,6 +57,8 @@ def uncopied_weights(index: Index) -> Iterator[Alias]:
 def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alias]:
     seen: set[ast.AST] = set()
     for place, statement in enumerate(body):
+        if isinstance(statement, FunctionNode | ast.ClassDef):
+            continue  # its body is one of its own
         for loop in (node for node in own_below(statement) if isinstance(node, ast.For | ast.While)):
             inside = [one for inner in loop.body for one in own_below(inner)]
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
@@ -74,7 +76,7 @@ def _taken_back(kept: ast.AST, name: str, loop: ast.AST, inside: Sequence[ast.AS
     """Where a loop itself gives a network back what it kept of it, with steps in between."""
     holder = _holder_of(kept)
     for used in inside:
-        if not _takes_up(used, name) or ast.unparse(used.func.value) != holder:  # type: ignore[attr-defined]
+        if not _gives_back(used, name, holder):
             continue
         first, last = sorted((getattr(kept, "lineno", 0), getattr(used, "lineno", 0)))
         between = (
@@ -86,6 +88,19 @@ def _taken_back(kept: ast.AST, name: str, loop: ast.AST, inside: Sequence[ast.AS
         if not is_filled and (getattr(used, "lineno", 0) < getattr(kept, "lineno", 0) or any(between)):
             return used
     return None
+
+
+def _gives_back(node: ast.AST, name: str, holder: str) -> bool:
+    """`net.load_state_dict(before)`, and a mixture of it: `{n: before[n] + ... for n in before}`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=into, attr="load_state_dict"), args=[given, *_]):
+            is_mixed = isinstance(given, ast.DictComp | ast.Dict) and name in _texts_in(given)
+            return ast.unparse(into) == holder and (is_mixed or ast.unparse(given) == name)
+    return False
+
+
+def _texts_in(node: ast.AST) -> set[str]:
+    return {ast.unparse(one) for one in all_nodes(node) if isinstance(one, ast.Name | ast.Attribute)}
 
 
 def _holder_of(kept: ast.AST) -> str:
@@ -129,6 +144,7 @@ def _kept_by_object(cls: Class) -> Iterator[Alias]:
                 break
 
 
+TRAINING = frozenset({"train", "fit", "training", "adapt", "finetune"})
 BEST = frozenset({"best", "snapshot", "backup", "saved", "kept"})
 
 
@@ -254,7 +270,7 @@ def _trains_on(loop: ast.AST) -> bool:
     """Whether a loop goes on changing the weights: it steps an optimizer or calls what trains."""
     for call in (node for node in all_nodes(loop) if isinstance(node, ast.Call)):
         named = set(words(bare_name(call)))
-        if bare_name(call) in {"backward", "step"} or named & {"train", "fit", "training"}:
+        if bare_name(call) in {"backward", "step"} or named & TRAINING:
             return True
     return False
 
