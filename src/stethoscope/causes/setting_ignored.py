@@ -13,7 +13,7 @@ Correct the name or the type, or make the code use it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, says
 
 CAUSE = Cause(
     title="A setting has no effect",
@@ -26,6 +26,13 @@ CAUSE = Cause(
         Evidence("rate-written-over", DECISIVE, "every round replaces the rate by a number of the code"),
         Evidence("setting-only-switches", DECISIVE, "the source takes another number for it"),
         Evidence("decay-left-out", DECISIVE, "the optimizer in use is made without it"),
+        Evidence(
+            "optimizer-of-another-kind",
+            DECISIVE,
+            "another optimizer is made under its name",
+            when=says("decay", False),
+        ),
+        Evidence("update-thrown-away", -STRONG, "what takes the value gives its result to nobody"),
         Evidence("unknown-setting", DECISIVE, "the framework does not know the key"),
         Evidence("unknown-argument", MODERATE, "the class does not take the keyword"),
         Evidence("number-is-a-string", STRONG, "the number is read as a string"),

@@ -2,7 +2,9 @@
 
 ## How it works
 Every update takes a share of each weight away. Where that share is large, a weight is only what the last
-batches push it to, and the network stays near guessing.
+batches push it to, and the network stays near guessing. Adam divides a decay that it is told together with
+the gradient, so that a decay for AdamW outweighs the data; and a condition that is turned round lets norms
+and biases shrink, and the matrices grow.
 
 ## How to tell it from its look-alikes
 A rate that is too low moves nothing; here the weights shrink, and without decay the same rate learns. Labels
@@ -14,7 +16,7 @@ A decay at which weights are remembered for hundreds of updates: rate times deca
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Weight decay is too strong",
@@ -32,9 +34,16 @@ CAUSE = Cause(
             "the decay is a usual one; the rate is not",
             when=says("by_rate"),
         ),
+        Evidence(
+            "optimizer-of-another-kind",
+            DECISIVE,
+            "Adam divides the decay with the gradient",
+            when=says("decay"),
+        ),
+        Evidence("decay-on-the-wrong-group", DECISIVE, "norms and biases decay, and matrices do not"),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
         Evidence(
-            "decay-outpaces-learning", -DECISIVE, "weights are remembered for long", outcome=Outcome.CLEAR
+            "decay-outpaces-learning", -MODERATE, "weights are remembered for long", outcome=Outcome.CLEAR
         ),
     ),
     confirm_by="log the norm of the weights, or train some hundred steps without weight decay",

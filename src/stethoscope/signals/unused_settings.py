@@ -290,11 +290,17 @@ def _judged(name: str, places: list[Wanted], uses: SettingUses) -> UnusedSetting
     is_dropped = isinstance(first.value, float) and _is_handed_on(name, mentions, uses)
     if not speaks_of_training(name) and mentions and not is_dropped:
         return None  # a value that is printed on purpose
-    is_set = bool(in_file) or asks_for_something(name, first.value)
     where = tuple(dict.fromkeys(place.where for place in (*in_file, *places)))
     left_at_default = _is_number(first.value) and _has_a_default(name, uses)
+    asks = asks_for_something(name, first.value)
+    is_set = asks or (bool(in_file) and (left_at_default or not _asks_for_nothing(first.value)))
     matters = speaks_of_training(name) or is_dropped or left_at_default or _is_of_optimizer(first)
     return UnusedSetting(name, where, first.value, mentions, matters, is_set)
+
+
+def _asks_for_nothing(value: object) -> bool:
+    """Whether a value switches nothing on: what nothing acts on and asks for nothing is as it should be."""
+    return value is None or (isinstance(value, bool | int | float) and not value)
 
 
 def _is_of_optimizer(place: Wanted) -> bool:

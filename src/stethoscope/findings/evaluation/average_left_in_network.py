@@ -3,11 +3,13 @@
 ## What it checks
 Training loops that put an average into the network they train (`ema.copy_to(model.parameters())`,
 `model.load_state_dict(ema.state_dict())`): whether the weights that were there come back before training
-goes on. An average that goes in without being measured is taken for a choice, and only noted.
+goes on. An average that goes in without being measured is taken for a choice, and only noted, unless it goes
+in more often than it forgets: every 10 steps where it remembers 500.
 
 ## Why it matters
 Training goes on from the average, and so does the average itself. The optimizer's state belongs to other
-weights; every evaluation throws the run back, and the loss has a tooth at each of them.
+weights; every evaluation throws the run back, and the loss has a tooth at each of them. Where it comes often,
+the weights never get further from their start than the average does, and training crawls.
 
 ## When it is harmless
 Copies that are only measured, contexts that put the weights back, and networks that follow their average on
@@ -46,6 +48,6 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 (left.put_in.site.where, *measured),
                 f"the average is put into the trained network {why}",
                 evidence={"put_in": left.put_in.site.text, "measured": bool(measured)},
-                severity=None if measured else Severity.NOTE,
-                strength=1.0 if measured else 0.5,
+                severity=None if measured or left.often else Severity.NOTE,
+                strength=1.0 if measured or left.often else 0.5,
             )

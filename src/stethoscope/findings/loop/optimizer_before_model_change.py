@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.edits.statements import moved_whole, name_of_result
+from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.meeting_places import meeting_point, places_of
 from stethoscope.program.loop.parameter_owners import (
@@ -98,7 +99,11 @@ def _is_used_further(trace: Trace, holder: Holder, change: Event, steps: list[in
     if any(isinstance(event, Call) and event.name == "add_param_group" for event in trace.events[place:]):
         return False
     heirs = [o.position for o in holders(trace) if o.position > place and _have_in_common(o, holder)]
-    return any(place < step < min(heirs, default=len(trace.events)) for step in steps)
+    around = {id(scope) for scope in change.scopes() if scope.kind == "loop"}
+    comes_again = not heirs and any(
+        id(scope) in around for step in steps for scope in trace.events[step].scopes()
+    )
+    return comes_again or any(place < step < min(heirs, default=len(trace.events)) for step in steps)
 
 
 def _have_in_common(one: Holder, other: Holder) -> bool:
@@ -116,7 +121,8 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
         if isinstance(event, Assignment) and not event.operator:
             is_layer = _is_layer_of(holder, event.target) if is_here else False
             is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
-            if (is_layer and _is_new_layer(trace, event.value)) or _is_made_anew(trace, holder, event):
+            is_new = _is_new_layer(trace, event.value) or _is_new_parameter(event)
+            if (is_layer and is_new) or _is_made_anew(trace, holder, event):
                 yield event, f"{ast.unparse(event.target)} is replaced"
         elif isinstance(event, Call):
             what = _replaced(holder, event) if is_here else ""
@@ -189,6 +195,13 @@ def _is_layer_of(holder: Holder, target: ast.expr) -> bool:
     if _is_kept(target):
         return False
     return isinstance(target, ast.Attribute) and any(text.startswith(f"{owner}.") for owner in holder.texts)
+
+
+def _is_new_parameter(event: Assignment) -> bool:
+    """`layer.weight = nn.Parameter(...)`: the tensor that the optimizer has is no longer used."""
+    node = event.site.node
+    is_made = isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] == "Parameter"
+    return is_made and isinstance(event.target, ast.Attribute)
 
 
 def _is_new_layer(trace: Trace, value: Value) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.index import Index, dotted
+from stethoscope.program.index import Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.alternatives import is_one_of
 from stethoscope.program.loop.loop_order import clears, questions
@@ -159,11 +159,15 @@ def _is_one(value: Value) -> bool:
 
 
 def _stays_one(loop: TrainingLoop, written: ast.expr | None, value: Value) -> bool:
-    """Whether a window holds one batch: a parameter that is 1 by default is there to be given more."""
+    """Whether a window holds one batch: a parameter that is 1 by default is there to be given more.
+
+    A script that was walked from its first line has given all that it gives.
+    """
     if not isinstance(value, Constant) or value.value != 1:
         return False
     is_default = not value.setting and written is not None and not isinstance(written, ast.Constant)
-    return not (is_default and _is_offered(loop.run.index))
+    is_script = isinstance(loop.trace.start, Module) and loop.trace.complete
+    return not (is_default and _is_offered(loop.run.index)) or is_script
 
 
 @remembered

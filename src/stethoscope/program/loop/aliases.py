@@ -55,16 +55,69 @@ def uncopied_weights(index: Index) -> Iterator[Alias]:
 
 
 def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alias]:
+    seen: set[ast.AST] = set()
     for place, statement in enumerate(body):
+        if isinstance(statement, FunctionNode | ast.ClassDef):
+            continue  # its body is one of its own
         for loop in (node for node in own_below(statement) if isinstance(node, ast.For | ast.While)):
-            for node in (one for inner in loop.body for one in own_below(inner)):
-                name = _keeps_state(node)
-                if not name or "." in name or not _trains_on(loop):
+            inside = [one for inner in loop.body for one in own_below(inner)]
+            for node, name in ((one, name) for one in inside for name in _kept_states(one)):
+                if node in seen or "self." in name or not _trains_on(loop):
                     continue
                 after = (one for later in body[place + 1 :] for one in own_below(later))
                 used = next((one for one in after if _takes_up(one, name)), None)
+                used = used or _taken_back(node, name, loop, inside)
                 if used is not None:
+                    seen.add(node)
                     yield Alias(source, node, used, name)
+
+
+def _taken_back(kept: ast.AST, name: str, loop: ast.AST, inside: Sequence[ast.AST]) -> ast.AST | None:
+    """Where a loop itself gives a network back what it kept of it, with steps in between."""
+    holder = _holder_of(kept)
+    for used in inside:
+        if not _gives_back(used, name, holder):
+            continue
+        first, last = sorted((getattr(kept, "lineno", 0), getattr(used, "lineno", 0)))
+        between = (
+            one
+            for one in inside
+            if isinstance(one, ast.stmt) and first < one.lineno < last and _trains_on(one)
+        )
+        is_filled = any(_is_item_of(one, name) for one in inside)
+        if not is_filled and (getattr(used, "lineno", 0) < getattr(kept, "lineno", 0) or any(between)):
+            return used
+    return None
+
+
+def _gives_back(node: ast.AST, name: str, holder: str) -> bool:
+    """`net.load_state_dict(before)`, and a mixture of it: `{n: before[n] + ... for n in before}`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=into, attr="load_state_dict"), args=[given, *_]):
+            is_mixed = isinstance(given, ast.DictComp | ast.Dict) and name in _texts_in(given)
+            return ast.unparse(into) == holder and (is_mixed or ast.unparse(given) == name)
+    return False
+
+
+def _texts_in(node: ast.AST) -> set[str]:
+    return {ast.unparse(one) for one in all_nodes(node) if isinstance(one, ast.Name | ast.Attribute)}
+
+
+def _holder_of(kept: ast.AST) -> str:
+    """The network whose state an assignment keeps."""
+    for node in all_nodes(kept):
+        match node:
+            case ast.Call(func=ast.Attribute(value=holder, attr="state_dict")):
+                return ast.unparse(holder)
+    return ""
+
+
+def _is_item_of(node: ast.AST, name: str) -> bool:
+    """Whether a node writes an item of a table: what is loaded then are other tensors."""
+    match node:
+        case ast.Subscript(value=table, ctx=ast.Store()):
+            return ast.unparse(table) == name
+    return False
 
 
 def _kept_by_object(cls: Class) -> Iterator[Alias]:
@@ -72,10 +125,14 @@ def _kept_by_object(cls: Class) -> Iterator[Alias]:
     copied: set[str] = set()
     for method in cls.methods.values():
         for node in own_nodes(method.node):
-            name = _keeps_state(node)
-            if name.startswith("self."):
+            names = [name for name in _kept_states(node) if name.startswith("self.")]
+            for name in names:
                 kept.setdefault(name, node)
-            elif isinstance(node, ast.Assign) and method.name not in {"__init__", "__post_init__"}:
+            if (
+                not names
+                and isinstance(node, ast.Assign)
+                and method.name not in {"__init__", "__post_init__"}
+            ):
                 copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
     for name, made in kept.items():
         if name in copied:
@@ -87,16 +144,85 @@ def _kept_by_object(cls: Class) -> Iterator[Alias]:
                 break
 
 
+TRAINING = frozenset({"train", "fit", "training", "adapt", "finetune"})
+BEST = frozenset({"best", "snapshot", "backup", "saved", "kept"})
+
+
+def uncopied_networks(index: Index) -> Iterator[Alias]:
+    """`if score > best: best_model = model` in a loop that trains `model` on, with a use behind it."""
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in bodies(module.source.tree):
+            for place, statement in enumerate(body):
+                if isinstance(statement, ast.For | ast.While) and _trains_on(statement):
+                    yield from _kept_networks(module.source, statement, body[place + 1 :])
+
+
+def _kept_networks(source: Source, loop: ast.For | ast.While, later: Sequence[ast.stmt]) -> Iterator[Alias]:
+    inside = [one for part in loop.body for one in own_below(part)]
+    bound = {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    bound |= {one.id for one in all_nodes(getattr(loop, "target", loop.body[0])) if isinstance(one, ast.Name)}
+    switched = {_switched(one) for one in inside}
+    for node in inside:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if BEST & set(words(name)):
+                held = _shallow(value)
+                if not held or held in bound or held not in switched:
+                    continue
+                after = (one for part in later for one in own_below(part))
+                used = next((one for one in after if isinstance(one, ast.Name) and one.id == name), None)
+                if used is not None:
+                    yield Alias(source, node, used, name)
+
+
+def _shallow(value: ast.expr) -> str:
+    """The name of a network that is given on as it is, or copied without its weights."""
+    match value:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="copy"), attr="copy"), args=[ast.Name(id=name)]):
+            return name
+    return ""
+
+
+def _switched(node: ast.AST) -> str:
+    """The network that a call puts into a mode, or whose parameters it asks for."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=name), attr="train" | "eval" | "parameters" | "state_dict")
+        ):
+            return name
+    return ""
+
+
 def _is_none(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
 
 
-def _keeps_state(node: ast.AST) -> str:
-    """The name that a network's own state is given, "" for a copy and for anything else."""
+def _kept_states(node: ast.AST) -> Iterator[str]:
+    """The names under which an assignment keeps a network's own state: `best`, `best["model"]`, `best[1]`."""
     match node:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
-            return ast.unparse(target) if _is_live_state(value) else ""
-    return ""
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+            pairs = zip(names, values, strict=False)
+            yield from (ast.unparse(name) for name, value in pairs if _is_live_state(value))
+        case (
+            ast.Assign(targets=[target], value=value)
+            | ast.AnnAssign(target=target, value=ast.expr() as value)
+        ) if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+            named = ast.unparse(target)
+            if _is_live_state(value):
+                yield named
+            elif isinstance(value, ast.Dict):
+                entries = zip(value.keys, value.values, strict=True)
+                yield from (
+                    f"{named}[{ast.unparse(key)}]" for key, one in entries if key and _is_live_state(one)
+                )
+            elif isinstance(value, ast.Call) and bare_name(value) == "dict":
+                given = ((word.arg, word.value) for word in value.keywords)
+                yield from (f"{named}[{key!r}]" for key, one in given if _is_live_state(one))
+            elif isinstance(value, ast.Tuple | ast.List):
+                yield from (f"{named}[{at}]" for at, one in enumerate(value.elts) if _is_live_state(one))
 
 
 def _is_live_state(value: ast.expr) -> bool:
@@ -108,10 +234,28 @@ def _is_live_state(value: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
             return _is_live_state(inner)
         case ast.Call(
-            func=ast.Name(id="dict") | ast.Attribute(value=ast.Name(id="copy"), attr="copy"), args=[inner]
+            func=ast.Name(id="dict" | "OrderedDict" | "copy")
+            | ast.Attribute(value=ast.Name(id="copy" | "collections"), attr="copy" | "OrderedDict"),
+            args=[inner],
         ):
             return _is_live_state(inner)
+        case ast.Dict(keys=[None], values=[inner]):
+            return _is_live_state(inner)
+        case ast.DictComp(
+            value=held,
+            generators=[
+                ast.comprehension(
+                    target=ast.Tuple(elts=[_, ast.Name(id=name)]),
+                    iter=ast.Call(func=ast.Attribute(value=inner, attr="items"), args=[]),
+                )
+            ],
+        ):
+            return _is_live_state(inner) and _is_live(held) and name in {n.id for n in _names_in(held)}
     return False
+
+
+def _names_in(node: ast.AST) -> Iterator[ast.Name]:
+    return (one for one in all_nodes(node) if isinstance(one, ast.Name))
 
 
 def _takes_up(node: ast.AST, name: str) -> bool:
@@ -126,7 +270,7 @@ def _trains_on(loop: ast.AST) -> bool:
     """Whether a loop goes on changing the weights: it steps an optimizer or calls what trains."""
     for call in (node for node in all_nodes(loop) if isinstance(node, ast.Call)):
         named = set(words(bare_name(call)))
-        if bare_name(call) in {"backward", "step"} or named & {"train", "fit", "training"}:
+        if bare_name(call) in {"backward", "step"} or named & TRAINING:
             return True
     return False
 

@@ -35,7 +35,12 @@ from stethoscope.program.walk.values import (
     inputs,
 )
 
-CUTTING = frozenset({".detach", ".detach_", "torch.detach"})  # said on purpose; a rounding or argmax is not
+# What gives a value without its history; a comparison or a rounding is left to what it computes.
+CUTTING = frozenset({
+    *(".detach", ".detach_", "torch.detach", ".numpy", ".item", ".tolist", ".argmax", "torch.argmax"),
+    *("torch.tensor", "torch.Tensor", "torch.FloatTensor", "torch.from_numpy", "float"),
+    *("numpy.asarray", "numpy.array"),
+})  # fmt: skip
 # Networks that follow others and get no gradients by design.
 FOLLOWING = frozenset(
     {"teacher", "target", "momentum", "ema", "shadow", "average", "avg", "key", "slow", "old"}
@@ -67,6 +72,7 @@ def cut_off_parts(loop: TrainingLoop) -> Iterator[CutOffPart]:
     for part, cut in reach.cut_off():
         holder = next((one for one in holders if one.holds(loop.run, part)), None)
         named = _place_of(loop.run, holder, part) if holder is not None else None
+        named = named or (_as_whole(part) if holder is not None else None)
         if holder is not None and named is not None and _should_learn(loop, *named, part):
             yield CutOffPart(*named, cut, holder)
 
@@ -192,6 +198,11 @@ def _place_of(run: Execution, holder: Holder, part: Value) -> tuple[Instance, st
                 return one, name
         waiting.extend(one.attributes.values())
     return None
+
+
+def _as_whole(part: Value) -> tuple[Instance, str] | None:
+    """A whole network that an optimizer was given beside others, by the name of its class."""
+    return (part, part.cls.name) if isinstance(part, Instance) else None
 
 
 def _should_learn(loop: TrainingLoop, network: Instance, name: str, part: Value) -> bool:

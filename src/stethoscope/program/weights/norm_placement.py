@@ -16,6 +16,7 @@ from stethoscope.run import Program, Source, Where
 _NORM = re.compile(r"norm|(?:^|_)ln(?:_?\d|_|$)", re.IGNORECASE)
 _BRANCH = re.compile(r"att|mlp|ffn?|feed|dropout|drop|sublayer|linear|branch|block|resid", re.IGNORECASE)
 _LAYERS = frozenset({"TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"})
+_STACKS = frozenset({"TransformerEncoder", "TransformerDecoder", "deepcopy", "_get_clones", "clones"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +75,22 @@ def _is_branch(node: ast.expr) -> bool:
 
 
 def _torch_layers(source: Source) -> Iterator[tuple[ast.Call, bool | None]]:
-    """torch's own layers, with whether they norm first; None where an expression says."""
-    for call in all_nodes(source.tree, ast.Call):
+    """torch's own layers, with whether they norm first; None where an expression says.
+
+    One layer by itself, in no stack and no list, starts as well as one that norms first, and counts as such.
+    """
+    listed = {
+        id(one)
+        for holder in all_nodes(source.tree, ast.ListComp, ast.GeneratorExp, ast.For, ast.List)
+        for one in all_nodes(holder, ast.Call)
+    }
+    calls = all_nodes(source.tree, ast.Call)
+    is_stacked = any(kind_of(one) in _STACKS for one in calls)
+    for call in calls:
         if kind_of(call) in _LAYERS and (dotted(call.func) or "").startswith(("nn.", "torch.nn.")):
+            is_alone = kind_of(call) != "Transformer" and not is_stacked and id(call) not in listed
             given = next((one.value for one in call.keywords if one.arg == "norm_first"), None)
             if given is None:
-                yield call, False
+                yield call, is_alone
             else:
                 yield call, bool(given.value) if isinstance(given, ast.Constant) else None
