@@ -120,7 +120,9 @@ def _is_of_queries(product: ast.expr, axis: int) -> bool:
 def _is_of_left(left: ast.expr, right: ast.expr, axis: int) -> bool:
     texts = ast.unparse(left), ast.unparse(right)
     is_attention = _QUERY.search(texts[0]) and _KEY.search(texts[1]) and not _KEY.search(texts[0])
-    return bool(is_attention and _TURNED.search(texts[1]) and axis == -2)
+    turned = re.fullmatch(r"[\w.]+\.transpose\((\d), (\d)\)", texts[1])
+    first = int(min(turned.groups())) if turned else 0  # the last two axes, so this one counts the queries
+    return bool(is_attention and _TURNED.search(texts[1]) and axis in ({-2, first} if first else {-2}))
 
 
 def _is_of_letters(formula: str, left: ast.expr, right: ast.expr, axis: int) -> bool:
