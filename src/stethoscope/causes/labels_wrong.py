@@ -39,6 +39,10 @@ def _nothing_is_labelled(finding: Finding) -> bool:
     return finding.evidence.get("disguised") is True and finding.evidence.get("from_the_start") is True
 
 
+def _is_of_the_labels(finding: Finding) -> bool:
+    return finding.evidence.get("kind") == "labels"
+
+
 CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
@@ -56,6 +60,14 @@ CAUSE = Cause(
         Evidence("score-stays-at-nothing", MODERATE, "nothing of what is asked for is learned"),
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
         Evidence("episode-ends-ignored", DECISIVE, "targets count on what follows the end of an episode"),
+        Evidence("labels-smoothed-away", DECISIVE, "little of the labels is left"),
+        Evidence("returns-from-first-step", DECISIVE, "actions are credited with what came before them"),
+        Evidence(
+            "contrast-misread",
+            DECISIVE,
+            "the matching pair is looked for in the wrong column",
+            when=_is_of_the_labels,
+        ),
         Evidence("answer-moves-with-network", DECISIVE, "the answers move towards the predictions"),
         Evidence("labels-mixed-apart", DECISIVE, "inputs and labels are put into two different orders"),
         Evidence("targets-moved-apart", DECISIVE, "inputs and targets are cropped or turned apart"),

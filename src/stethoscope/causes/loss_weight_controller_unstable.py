@@ -35,6 +35,9 @@ CAUSE = Cause(
             "the total rises by a weight and not by its terms",
             when=says("driven"),
         ),
+        Evidence(
+            "weight-from-bare-gradients", DECISIVE, "a weight is a division by a gradient that may vanish"
+        ),
         Evidence("learned-weight-runs-free", DECISIVE, "nothing holds the learned weight of a loss"),
         Evidence("peak-then-decline", WEAK, "the metric declines while the loss falls"),
     ),

@@ -24,6 +24,7 @@ CAUSE = Cause(
         Evidence(
             "target-of-another-parameterisation", DECISIVE, "a denoised output is held to a noisy target"
         ),
+        Evidence("scalings-do-not-fit", DECISIVE, "one scaling of the denoiser is not what the others need"),
         Evidence("output-in-another-form", DECISIVE, "a spread or a box is taken for another form of it"),
     ),
     confirm_by="compute the loss per noise level: at small noise it exceeds that of predicting zeros",

@@ -18,6 +18,12 @@ value or the square of every single error, and average then. Give output and tar
 from __future__ import annotations
 
 from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, says
+from stethoscope.findings import Finding
+
+
+def _is_of_the_table(finding: Finding) -> bool:
+    return finding.evidence.get("kind") != "labels"
+
 
 CAUSE = Cause(
     title="The loss gets probabilities for logits, averages errors too early, or compares all with all",
@@ -43,6 +49,15 @@ CAUSE = Cause(
             "shapes broadcast, and all are held against all",
             when=says("measured", answer=False),
         ),
+        Evidence("attention-along-queries", DECISIVE, "attention is normalised along the wrong axis"),
+        Evidence(
+            "contrast-misread",
+            DECISIVE,
+            "the table of likenesses is not what the cross entropy expects",
+            when=_is_of_the_table,
+        ),
+        Evidence("overlap-of-raw-outputs", DECISIVE, "an overlap is taken of raw outputs"),
+        Evidence("easy-samples-weigh-most", DECISIVE, "what is already right weighs most in the loss"),
         Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",

@@ -3,7 +3,8 @@
 ## What it checks
 Losses that hold a log-probability, or a ratio of probabilities, times an advantage, a return or a reward:
 whether that product is minimised as it is, and whether the entropy beside it is. Terms are followed through
-names, lists, means and the functions of the program.
+names, lists, means and the functions of the program. Beside that, ratios of probabilities that are turned
+round (`exp(old - new)`), and losses that take the better of a ratio and the same ratio within bounds.
 
 ## Why it matters
 An optimizer lowers what it is given. What should be raised has to come with a minus; without it the policy
@@ -33,6 +34,8 @@ RULE = Rule(code="OBJ225", since="0.4", severity=Severity.CRITICAL, subject=Subj
 
 WHY = {
     "policy": "is minimised as it is: the more an action was worth, the rarer it becomes",
+    "ratio": "is the older policy over the one that learns: good actions are made rarer",
+    "bounds": "takes the better of the two: nothing keeps the policy near the older one",
     "entropy": "is minimised beside a policy gradient: exploration is taken away",
 }
 

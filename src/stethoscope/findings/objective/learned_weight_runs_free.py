@@ -2,7 +2,8 @@
 
 ## What it checks
 Parameters that weigh a loss so that it falls as they grow (`exp(-s) * loss`, `loss / sigma ** 2`): whether
-they are in anything else that is minimised, such as the `+ s` or `+ log(sigma)` that belongs to them.
+they are in anything else that is minimised, such as the `+ s` or `+ log(sigma)` that belongs to them, and
+whether that has a minus instead.
 
 ## Why it matters
 The optimizer gets a lower loss for free by making the weight small. The total falls towards zero, steadily
@@ -31,9 +32,13 @@ RULE = Rule(code="OBJ340", since="0.5", severity=Severity.CRITICAL, subject=Subj
 def examine(sources: Sources) -> Iterator[Finding]:
     """Report each weight that can be lowered for nothing."""
     for weight in free_weights(index(sources.program)):
+        why = (
+            f"the term that should hold `{weight.name}` has a minus in `{weight.product.text}`: "
+            if weight.is_paid
+            else f"`{weight.name}` is learned and only weighs a loss in `{weight.product.text}`: "
+        )
         yield Finding(
             (weight.product.where, weight.made.where),
-            f"`{weight.name}` is learned and only weighs a loss in `{weight.product.text}`: "
-            "making the weight small is the easiest way to a small loss",
+            f"{why}making the weight small is the easiest way to a small loss",
             evidence={"parameter": weight.name, "product": weight.product.text},
         )

@@ -5,7 +5,9 @@ Logarithms, roots and divisions in everything that is minimised, where nothing k
 zero: a logarithm or a root of what a linear or convolutional layer gave; a logarithm of what a rectifier
 gave; a logarithm of pictures that were divided by 255, or a division by them; the root of a square that a
 mask makes zero; the root of a variance taken as a difference of means; a division, for each sample, by how
-many places a random mask took.
+many places a random mask took; a broken power of a raw output; the angle of a cosine that nothing keeps
+inside of one; and the root of the squared distances of all samples of a batch to each other, each to itself
+among them.
 
 ## Why it matters
 The logarithm of zero and a division by zero are infinite, the root at zero has an infinite gradient, and
@@ -30,7 +32,11 @@ from stethoscope.signals.unsafe_steps import UnsafeSteps
 
 RULE = Rule(code="OBJ176", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
-WHOLE = frozenset({Unsafe.DIVISION, Unsafe.MASKED_ROOT, Unsafe.VARIANCE, Unsafe.NOTHING_DRAWN})
+WHOLE = frozenset({Unsafe.DIVISION, Unsafe.MASKED_ROOT, Unsafe.VARIANCE, Unsafe.NOTHING_DRAWN}) | {
+    Unsafe.POWER,
+    Unsafe.ANGLE,
+    Unsafe.SELF_DISTANCE,
+}
 
 
 def examine(steps: UnsafeSteps) -> Iterator[Finding]:

@@ -172,8 +172,20 @@ def _held_to(one: Minimised) -> Iterator[HeldTo]:
         for prediction, target in ((left, right), (right, left)):
             joined = _joined_output(one.run, peeled(prediction))
             if joined is not None and not _learns(one.run, target):
-                is_clean = _is_made_data(one.run, peeled(target)) or not _is_noisy(one.run, target)
+                is_clean = (
+                    _is_made_data(one.run, peeled(target))
+                    or not _is_noisy(one.run, target)
+                    or _is_corrupted_later(one.run, peeled(prediction), peeled(target))
+                )
                 yield HeldTo(_name(peeled(prediction)), joined, site, _text(target), is_clean)
+
+
+def _is_corrupted_later(run: Execution, prediction: Value, target: Value) -> bool:
+    """Whether the target went whole into the input: data that were made by chance, with noise put on them."""
+    if is_drawn(target) or not isinstance(prediction, Applied | Delayed):
+        return False
+    given = _given(prediction)
+    return bool(given) and any(peeled(one) is target for one in ingredients(run, given[0]))
 
 
 def _comparisons(one: Minimised) -> Iterator[tuple[Value, Value, Site]]:

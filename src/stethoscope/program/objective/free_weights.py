@@ -1,7 +1,8 @@
 """Learned weights of losses that nothing holds: `exp(-s) * loss` without the `+ s` that pays for it.
 
 A weight that is a parameter is lowered by the optimizer as far as it goes, and the loss with it. What keeps
-it is a term of its own, the logarithm of the variance that the weight stands for.
+it is a term of its own, the logarithm of the variance that the weight stands for. With a minus before it,
+that term pays for letting go.
 """
 
 from __future__ import annotations
@@ -28,22 +29,55 @@ TELLING = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeWeight:
-    """A parameter that weighs a loss and is in nothing else that is minimised."""
+    """A parameter that weighs a loss and is in nothing else that is minimised, or is there with a minus."""
 
     name: str
     product: Site
     made: Site
+    is_paid: bool = False
 
 
 @remembered
 def free_weights(index: Index) -> tuple[FreeWeight, ...]:
     """Every learned weight of a loss without a term of its own."""
     return tuple(
-        FreeWeight(name, product, made)
+        FreeWeight(name, paid or product, made, is_paid=paid is not None)
         for cls in index.classes
         for name, made in _parameters(cls)
-        if (product := _weighed(cls, name)) is not None and not _is_held(index, name)
+        if (product := _weighed(cls, name)) is not None
+        and ((paid := _paid(cls, name)) is not None or not _is_held(index, name))
     )
+
+
+def _paid(cls: Class, name: str) -> Site | None:
+    """`exp(-s) * loss - s`: where the term that should hold the weight has a minus."""
+    for method in cls.methods.values():
+        meant = _names(method.node, name)
+        for node in all_nodes(method.node, ast.BinOp):
+            if isinstance(node.op, ast.Sub) and _is_itself(node.right, name, meant):
+                products = [one for one in all_nodes(node.left) if isinstance(one, ast.BinOp)]
+                if any(_is_weighed(one, name, meant) for one in products):
+                    return Site(method.source, node)
+    return None
+
+
+def _is_weighed(node: ast.BinOp, name: str, meant: frozenset[str]) -> bool:
+    sides = ((node.left, node.right), (node.right, node.left))
+    return isinstance(node.op, ast.Mult) and any(_falls(weight, name, meant) for weight, _ in sides)
+
+
+def _is_itself(node: ast.expr, name: str, meant: frozenset[str]) -> bool:
+    """The parameter, one of its entries, its sum, or a positive number times that."""
+    match node:
+        case ast.BinOp(op=ast.Mult(), left=ast.Constant(value=int() | float() as factor), right=inner):
+            return factor > 0 and _is_itself(inner, name, meant)
+        case ast.Call(func=ast.Attribute(value=inner, attr="sum" | "mean")) | ast.Subscript(value=inner):
+            return _is_itself(inner, name, meant)
+        case ast.Attribute(attr=attr):
+            return attr == name
+        case ast.Name(id=called):
+            return called in meant
+    return False
 
 
 def _parameters(cls: Class) -> Iterator[tuple[str, Site]]:
@@ -59,13 +93,24 @@ def _weighed(cls: Class, name: str) -> Site | None:
     """Where a method multiplies a loss with a weight that falls as the parameter grows."""
     for method in cls.methods.values():
         meant = _names(method.node, name)
+        listed = _listed(method.node)
         for node in all_nodes(method.node, ast.BinOp):
             for weight, other in ((node.left, node.right), (node.right, node.left)):
-                if isinstance(node.op, ast.Mult) and _falls(weight, name, meant) and _is_loss(other):
+                if isinstance(node.op, ast.Mult) and _falls(weight, name, meant) and _is_loss(other, listed):
                     return Site(method.source, node)
-            if isinstance(node.op, ast.Div) and _is_loss(node.left) and _mentions(node.right, name, meant):
+            is_loss = isinstance(node.op, ast.Div) and _is_loss(node.left, listed)
+            if is_loss and _mentions(node.right, name, meant):
                 return Site(method.source, node)
     return None
+
+
+def _listed(function: ast.AST) -> frozenset[str]:
+    """The names that a function gives to single losses as it goes through all of them."""
+    loops = [one for one in all_nodes(function) if isinstance(one, ast.For | ast.comprehension)]
+    targets = [one.target for one in loops if _is_loss(one.iter)]
+    return frozenset(
+        name.id for target in targets for name in all_nodes(target) if isinstance(name, ast.Name)
+    )
 
 
 def _names(function: ast.AST, name: str) -> frozenset[str]:
@@ -107,7 +152,9 @@ def _falls(weight: ast.expr, name: str, meant: frozenset[str]) -> bool:
     return False
 
 
-def _is_loss(node: ast.expr) -> bool:
+def _is_loss(node: ast.expr, listed: frozenset[str] = frozenset()) -> bool:
+    if isinstance(node, ast.Name) and node.id in listed:
+        return True
     names = (getattr(one, "id", getattr(one, "attr", "")) for one in all_nodes(node))
     return any(LOSS_WORDS.intersection(words(name)) for name in names if name)
 

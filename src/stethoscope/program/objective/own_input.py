@@ -30,6 +30,8 @@ ENTROPIES = frozenset(
 _MEANT = re.compile(
     r"(?i)shift|:\s*-1\b|-1\s*:|\broll\(|vae|auto_?enc|latent|bottleneck|quanti[sz]|codebook|recon|corrupt|noise|mask_token"
     r"|random_mask|mask_ratio|mlm|dropout_?token|diffusion|denois"
+    # Heads that take a margin off the right answer have to know it.
+    r"|one_hot|scatter_?\(|margin|\ba(?:rc)?cos\("
 )
 # Methods that only write text: where they take the last token, nothing is moved for the loss.
 WRITING = frozenset(

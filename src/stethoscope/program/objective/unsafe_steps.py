@@ -29,6 +29,16 @@ RECTIFIERS = frozenset({"relu", "relu_"})
 SQUARES = frozenset({"square", "pow", "**"})
 MASK_WORDS = frozenset({"mask", "masks", "masked", "valid", "keep", "real", "padding"})
 BYTES = (255, 255.0)
+POWERS = frozenset({"pow", "**", "float_power"})
+ANGLES = frozenset({"acos", "arccos", "asin", "arcsin", "atanh", "arctanh"})
+# What keeps a value inside an interval, or picks those that are.
+BOUNDING = frozenset({
+    "clamp", "clip", "clamp_", "clip_", "tanh", "sigmoid", "where", "minimum", "maximum", "min", "max",
+    "hardtanh", "softsign", "clamp_min", "clamp_max", "softmax", "nan_to_num", "sin", "cos",
+})  # fmt: skip
+CLAMPS = frozenset({"clamp", "clip", "clamp_", "clamp_min", "clamp_min_", "relu"})
+PRODUCTS = frozenset({"@", "matmul", "mm", "bmm"})
+SHORT_OF_ONE = 0.9  # a factor from here to one keeps a cosine off its ends
 
 
 class Unsafe(StrEnum):
@@ -40,6 +50,9 @@ class Unsafe(StrEnum):
     DIVISION = "a division by pictures between 0 and 1, in which black is zero"
     MASKED_ROOT = "the root of a square that a mask makes zero, where its gradient is infinite"
     VARIANCE = "the root of a variance taken as a difference, which is zero or below where a picture is flat"
+    POWER = "a broken power of a network's output that nothing keeps above zero"
+    ANGLE = "the angle of a cosine that rounding takes past one, and whose gradient is infinite at one"
+    SELF_DISTANCE = "the root of the distances of samples to themselves, where its gradient is infinite"
     NOTHING_DRAWN = "a division by how many were drawn, which is zero for a sample with none"
 
 
@@ -74,6 +87,10 @@ def _why(run: Execution, value: Applied) -> Unsafe | None:
         return _of_logarithm(run, value.args[0])
     if name in ROOTS and value.args:
         return _of_root(run, value.args[0])
+    if name in ANGLES and value.args:
+        return Unsafe.ANGLE if _is_unguarded_cosine(run, value.args[0]) else None
+    if name in POWERS and len(value.args) > 1 and _is_broken(value.args[1]):
+        return Unsafe.POWER if _is_unbounded(run, value.args[0], DEPTH) else None
     if value.callee == "/" or name == "div":
         return _of_quotient(run, *value.args[:2]) if len(value.args) > 1 else None
     return None
@@ -91,6 +108,8 @@ def _of_root(run: Execution, inner: Value) -> Unsafe | None:
     if _is_unbounded(run, inner, DEPTH):
         return Unsafe.OUTPUT
     inner = _forced(run, inner)
+    if _is_distance_to_itself(run, inner):
+        return Unsafe.SELF_DISTANCE
     match inner:
         case Applied(args=[squared, *_]) if _is_square(inner) and _is_masked(run, squared):
             return Unsafe.MASKED_ROOT
@@ -180,6 +199,75 @@ def _is_picture(run: Execution, value: Value, depth: int) -> bool:
             given = _item(_forced(run, base), key)
             return given is not None and _is_picture(run, given, depth - 1)
     return False
+
+
+def _is_broken(exponent: Value) -> bool:
+    """Whether a power is no whole number: 0.5, 2.2."""
+    number = exponent.value if isinstance(exponent, Constant) else None
+    return isinstance(number, float) and not number.is_integer()
+
+
+def _is_unguarded_cosine(run: Execution, value: Value) -> bool:
+    """Whether nothing on the way from the network to an angle keeps its cosine inside of one."""
+    if not comes_from_model(run, value):
+        return False
+    for one in applied_in(run, value):
+        if _name(one) in BOUNDING or (one.callee == "*" and any(map(_is_short_of_one, one.args))):
+            return False
+    return True
+
+
+def _is_short_of_one(value: Value) -> bool:
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, float) and SHORT_OF_ONE < number < 1
+
+
+def _is_distance_to_itself(run: Execution, value: Value) -> bool:
+    """`(a[:, None] - a[None]) ** 2` summed, or the table `|a|^2 + |a|^2 - 2 a a^T` cut at zero."""
+    if not isinstance(value, Applied) or not value.args:
+        return False
+    if _name(value) in CLAMPS:
+        floors = [*value.args[1:], *(value.keywords[key] for key in ("min",) if key in value.keywords)]
+        is_at_zero = not floors or (isinstance(floors[0], Constant) and floors[0].value in (0, 0.0))
+        inner = _forced(run, value.args[0])
+        return is_at_zero and isinstance(inner, Applied) and inner.callee in {"-", "+"} and _pairs(run, inner)
+    if _name(value) == "sum":
+        squared = _forced(run, value.args[0])
+        if isinstance(squared, Applied) and _is_square(squared):
+            apart = _forced(run, squared.args[0])
+            return isinstance(apart, Applied) and apart.callee == "-" and _is_same_twice(run, apart)
+    return False
+
+
+def _pairs(run: Execution, value: Value) -> bool:
+    """Whether the products of all samples of one batch with each other are in a value."""
+    return any(
+        _name(one) in PRODUCTS and len(one.args) > 1 and _is_same_twice(run, one)
+        for one in applied_in(run, value)
+    )
+
+
+def _is_same_twice(run: Execution, value: Applied) -> bool:
+    """Whether both sides are one batch of the network's outputs, laid out differently."""
+    left, right = (_laid_out(run, arg) for arg in value.args[:2])
+    return left is right and comes_from_model(run, left)
+
+
+def _laid_out(run: Execution, value: Value) -> Value:
+    while True:
+        value = _forced(run, value)
+        if isinstance(value, Applied) and _name(value) in TURNS | {"[]", "*"} and value.args:
+            if value.callee == "*":
+                factors = [arg for arg in value.args if not isinstance(arg, Constant)]
+                if len(factors) != 1:
+                    return value
+                value = factors[0]
+            else:
+                value = value.args[0]
+        elif isinstance(value, Part) and value.key in {"T", "mT", "H"}:
+            value = value.base
+        else:
+            return value
 
 
 def _item(value: Value, key: int) -> Value | None:

@@ -1,7 +1,8 @@
 """Networks that are trained to say the next token and whose attention may look at it.
 
 Training moves the target one token on (`tokens[:, :-1]` goes in, `tokens[:, 1:]` is asked for). Some network
-of the program attends to its own input, and nothing in the program makes a mask that hides what comes later.
+of the program attends to its own input, and nothing in the program makes a mask that hides what comes later,
+or every triangle that is made for it leaves one more place in sight.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from stethoscope.run import Source
 _HIDING = re.compile(
     r"(?i)tril|triu|causal|subsequent|look_?ahead|future|autoregressive_mask|prefix_?lm|slot_mask|LSTM|\bGRU|RNN"
     r"|block_?mask|alibi|retention|mamba|AutoModel|from_pretrained|import_module|x_transformers"
+    r"|q_idx|None[^\]\n]*\]\s*[<>]=?|unsqueeze\([^)\n]*\)\s*[<>]=?"
 )
+# Text that says what a part is called, and not what it does.
+_SAID = re.compile(r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|#[^\n]*|\bis_causal\s*=\s*False")
 _UNUSED = re.compile(r"register_buffer\(\s*['\"](\w+)['\"]")
 ENTROPIES = ("cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss")
 SOFTMAX = frozenset({"softmax", "Softmax"})
@@ -40,10 +44,16 @@ def futures_in_sight(index: Index) -> Iterator[FutureInSight]:
     """The attention of a program that predicts next tokens and hides none."""
     sources = [source for source in index.program if not is_test(source)]
     text = "\n".join(source.text for source in sources)
-    if not any(name in text for name in ENTROPIES) or _hides(text):
+    if not any(name in text for name in ENTROPIES):
+        return
+    shifted = _shifted_triangle(sources) if _TRIANGLE.search(text) else None
+    if shifted is None and _hides(_unnamed(index, text)):
         return
     asked = next((found for function in index.bodies if (found := _next_token(function))), None)
     if asked is None:
+        return
+    if shifted is not None:
+        yield FutureInSight(*shifted, asked, "the mask leaves each token the one behind it in sight")
         return
     for cls in index.classes:
         if is_test(cls.source) or not _is_module(index, cls):
@@ -52,6 +62,52 @@ def futures_in_sight(index: Index) -> Iterator[FutureInSight]:
         if attention is not None:
             yield FutureInSight(cls.source, attention[0], asked, attention[1])
             return
+
+
+def _unnamed(index: Index, text: str) -> str:
+    """The text without what only talks: comments, long texts and the names of the program's own classes."""
+    text = _SAID.sub("", text)
+    named = [cls.name for cls in index.classes if _HIDING.search(cls.name) and _is_attending(cls)]
+    return re.sub(rf"\b(?:{'|'.join(map(re.escape, named))})\b", "", text) if named else text
+
+
+def _is_attending(cls: Class) -> bool:
+    """Whether a class attends by itself, so that its name says what it ought to hide."""
+    text = ast.unparse(cls.node)
+    return "scaled_dot_product_attention" in text or "softmax" in text or "MultiheadAttention" in text
+
+
+_TRIANGLE = re.compile(r"\btri[lu]\b")
+
+
+def _shifted_triangle(sources: list[Source]) -> tuple[Source, ast.AST] | None:
+    """A triangle that is one place too wide, where every triangle of the program is."""
+    found: tuple[Source, ast.AST] | None = None
+    for source in sources:
+        for call in all_nodes(source.tree, ast.Call) if _TRIANGLE.search(source.text) else ():
+            last = _last(call.func)
+            if last not in {"tril", "triu"}:
+                continue
+            diagonal = _diagonal(call)
+            if diagonal is None or diagonal != (1 if last == "tril" else 2):
+                return None
+            found = found or (source, call)
+    return found
+
+
+def _diagonal(call: ast.Call) -> int | None:
+    """The diagonal that a triangle begins at; None where it is no plain number."""
+    is_function = isinstance(call.func, ast.Attribute) and dotted(call.func.value) in {"torch", "np", "jnp"}
+    is_function = is_function or isinstance(call.func, ast.Name)
+    given = call.args[1:] if is_function else call.args
+    given += [word.value for word in call.keywords if word.arg in {"diagonal", "k"}]
+    if not given:
+        return 0
+    try:
+        value = ast.literal_eval(given[0])
+    except ValueError:
+        return None
+    return value if isinstance(value, int) else None
 
 
 def _hides(text: str) -> bool:

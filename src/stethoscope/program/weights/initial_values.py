@@ -15,13 +15,18 @@ from dataclasses import dataclass
 from stethoscope.program.index import dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import FunctionNode, all_nodes, children
-from stethoscope.program.weights.layers import Layer, attribute_of, kind_of, layers_of
+from stethoscope.program.weights.layers import DENSE, Layer, attribute_of, kind_of, layers_of
 from stethoscope.program.weights.numbers import number
 from stethoscope.run import Program, Source, Where
 
 _WRITES = re.compile(r"(?:zeros|ones|constant|normal|uniform|trunc_normal|zero|fill)_?\(")
 _FITTED = re.compile(r"^(?:xavier|kaiming|glorot|he|orthogonal|lecun|dirac|eye|sparse|variance_scaling)")
 _PER_MODULE = frozenset({"_init_weights", "init_weights", "weights_init", "weight_init", "init_weight"})
+# Conditions that leave the matrices of a network.
+_ABOUT_MATRICES = re.compile(
+    r"^\w+\.(?:dim\(\)|ndim|ndimension\(\)) (?:> 1|>= 2)$|^len\(\w+\.(?:shape|size\(\))\) (?:> 1|>= 2)$"
+    r"|^'weight' in \w+$|^\w+\.endswith\('\.?weight'\)$|^\w+\.requires_grad$"
+)
 _NEUTRAL = re.compile(r"^(?:[\w.]+ is not None|hasattr\(.*\)|[\w.]+\.requires_grad)$")
 
 
@@ -146,6 +151,8 @@ def _into(
 ) -> Iterator[InitialValue]:
     if isinstance(target, ast.Attribute) and target.attr == "data":
         target = target.value
+    if isinstance(target, ast.Name):
+        yield from _into_every(source, call, target, amounts, parents)
     if not isinstance(target, ast.Attribute) or target.attr not in {"weight", "bias"}:
         return
     base = target.value
@@ -174,6 +181,40 @@ def _into(
         mean,
         ast.unparse(base),
     )
+
+
+def _into_every(
+    source: Source,
+    call: ast.Call,
+    target: ast.Name,
+    amounts: tuple[float | None, float | None, float],
+    parents: dict[ast.AST, ast.AST],
+) -> Iterator[InitialValue]:
+    """Random numbers for every matrix among the parameters: `for p in net.parameters(): normal_(p)`."""
+    value, std, mean = amounts
+    around = list(_around(call, parents))
+    loop = next((node for node in around if isinstance(node, ast.For | FunctionNode)), None)
+    if value is not None or not isinstance(loop, ast.For) or not _goes_through_parameters(loop, target.id):
+        return
+    inside = around[: around.index(loop)]
+    tests = [node.test for node in inside if isinstance(node, ast.If)]
+    if not all(_ABOUT_MATRICES.search(ast.unparse(test)) for test in tests):
+        return
+    owner = next((node for node in around if isinstance(node, ast.ClassDef)), None)
+    function = next((node for node in around if isinstance(node, FunctionNode)), None)
+    made = {kind_of(node) for node in all_nodes(owner or source.tree, ast.Call)} & DENSE
+    if made:
+        kinds = frozenset(made)
+        yield InitialValue(
+            source, call, "weight", kinds, True, (), owner, function, value, std, mean, target.id
+        )
+
+
+def _goes_through_parameters(loop: ast.For, name: str) -> bool:
+    match loop.iter:
+        case ast.Call(func=ast.Attribute(attr="parameters" | "named_parameters"), args=[]):
+            return name in _names(loop.target)
+    return False
 
 
 def _around(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:

@@ -2,7 +2,8 @@
 
 `tril` and `ids != pad` mark what may be looked at; `triu` and `ids == pad` what may not. Comparing with zero,
 negating and transposing turn that round. `masked_fill(mask, -inf)` and torch's padding masks leave out what
-is marked; boolean masks of `scaled_dot_product_attention` look at it.
+is marked, and so does a mask times a large negative number that is added to the scores; boolean masks of
+`scaled_dot_product_attention` look at it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class TurnedMask:
 
     source: Source
     mask: ast.expr
-    used: ast.Call
+    used: ast.expr
     is_padding: bool
 
 
@@ -61,6 +62,21 @@ def turned_masks(index: Index) -> Iterator[TurnedMask]:
                 marks = _marks(index, function, mask, DEPTH)
                 if marks is not None and marks[0] != wanted:
                     yield TurnedMask(source, mask, call, marks[1])
+        for product in own_nodes(function.node, ast.BinOp):
+            added = _added_mask(product)
+            marks = _marks(index, function, added, DEPTH) if added is not None else None
+            if added is not None and marks is not None and marks[0] == LOOK:
+                yield TurnedMask(source, added, product, marks[1])
+
+
+def _added_mask(product: ast.BinOp) -> ast.expr | None:
+    """`mask` of `mask * -1e9`: what it marks is as good as left out of a softmax."""
+    if not isinstance(product.op, ast.Mult):
+        return None
+    for mask, lowest in ((product.left, product.right), (product.right, product.left)):
+        if _is_lowest(lowest):
+            return mask
+    return None
 
 
 def _uses(index: Index, function: Function, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
@@ -168,10 +184,21 @@ def _marks(index: Index, function: Function, node: ast.expr, depth: int) -> tupl
             return _of_call(index, function, node, depth)
         case ast.Attribute(value=inner, attr=name) if name in TRANSPOSING:
             return _transposed(_marks(index, function, inner, depth - 1))
+        case ast.Name(id="attention_mask") if _is_tokenizers(function):
+            return LOOK, True
         case ast.Name() | ast.Attribute():
             made = _made(index, function, node)
             return _marks(index, function, made, depth - 1) if made is not None else None
     return None
+
+
+def _is_tokenizers(function: Function) -> bool:
+    """Whether a function is handed a tokenizer's mask beside its tokens, and never changes it.
+
+    Inner layers are left alone: libraries hand them masks of the same name that mark the opposite.
+    """
+    stored = {one.id for one in own_nodes(function.node, ast.Name) if isinstance(one.ctx, ast.Store)}
+    return {"attention_mask", "input_ids"} <= set(function.parameters) and "attention_mask" not in stored
 
 
 def _turned(marks: tuple[str, bool] | None) -> tuple[str, bool] | None:
