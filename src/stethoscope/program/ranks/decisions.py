@@ -20,7 +20,7 @@ from stethoscope.program.loop.moves import Kind, full_name, receiver_role
 from stethoscope.program.loop.roles import Role, role_of
 from stethoscope.program.ranks.rank_numbers import compares_with_rank
 from stethoscope.program.ranks.signalled_names import signalled_names
-from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import MOST_VALUES, ancestry
 from stethoscope.program.walk.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.walk.values import (
@@ -426,8 +426,8 @@ class Decisions:
     def _stored(self, event: Assignment) -> set[str]:
         """The names that an assignment stores; a variable of a function is that function's alone."""
         around = self._functions_around(event.site.source, event.site.node)
-        declared = [n for f in around[:1] for n in own_nodes(f.node, ast.Global | ast.Nonlocal)]
-        shared = {name for node in declared for name in node.names}
+        nodes = [node for function in around[:1] for node in all_nodes(function.node)]
+        shared = {n for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
         own = {n.id for n in all_nodes(event.target) if isinstance(n, ast.Name)} - shared
         return {_inside(name, *around[:1]) if name in own else name for name in _stored_names(event.target)}
 
