@@ -12,9 +12,10 @@ There is no graph to go back through. torch raises where nothing else needs a gr
 does (a weight penalty, a learned temperature), training goes on and the network never learns.
 
 ## When it is harmless
-A teacher or frozen backbone under `no_grad` whose output feeds a network outside of it. `backward()` itself
-under `no_grad` with the loss computed outside works. `torch.enable_grad()` inside switches recording on
-again.
+A teacher or frozen backbone under `no_grad` whose output feeds a network outside of it. The same where the
+update behind the backward pass is of other tensors: a temperature that is learned from what a policy gives.
+`backward()` itself under `no_grad` with the loss computed outside works. `torch.enable_grad()` inside
+switches recording on again.
 
 ## References
 - torch.no_grad
@@ -36,11 +37,12 @@ from stethoscope.program.edits.statements import (
 from stethoscope.program.index import Function, dotted
 from stethoscope.program.loop.gradient_switches import left_off
 from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.parameter_owners import holder_of, unwrapped
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.objective.idle_terms import made_anew
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Call, Event
-from stethoscope.program.walk.graphs import asks_unknown_objects, passes, records
+from stethoscope.program.walk.graphs import asks_unknown_objects, network_run, passes, records
 from stethoscope.program.walk.values import Instance
 from stethoscope.run import Fix, Level
 from stethoscope.signals.training_loops import TrainingLoops
@@ -59,6 +61,8 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 break
             met = passes(loop.trace, backward.subject)
             if not met or any(records(loop.trace, call) for call in met):
+                continue
+            if _is_for_others(loop, backward, met):
                 continue
             if not asks_unknown_objects(loop.trace, backward.subject):
                 yield Finding(
@@ -81,6 +85,33 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 evidence={"switch": switch.site.text, "backward": backward.event.site.text},
                 fix=_switched_inside(loop, switch, backward.event),
             )
+
+
+def _is_for_others(loop: TrainingLoop, backward: Move, met: Sequence[Call]) -> bool:
+    """Whether the update behind a backward pass is of tensors that belong to none of the networks it met.
+
+    A temperature is learned from what a policy gives, and the policy is not to learn from it.
+    """
+    updates = {
+        step.subject: step
+        for path in loop.paths
+        if backward in path.moves and (step := next(_updates_after(path.moves, backward), None)) is not None
+    }
+    made = [one for subject in updates for one in holder_of(loop.trace, subject) or (None,)]
+    ran = [network_run(call) for call in met]
+    networks = [made for network in ran if network is not None for made in unwrapped(network)]
+    return (
+        bool(made)
+        and None not in ran
+        and all(
+            one is not None and one.is_known and not any(one.holds(loop.run, network) for network in networks)
+            for one in made
+        )
+    )
+
+
+def _updates_after(moves: Sequence[Move], backward: Move) -> Iterator[Move]:
+    return (move for move in moves[moves.index(backward) + 1 :] if move.updates)
 
 
 def _number_alone(loop: TrainingLoop, backward: Move) -> Finding | None:
@@ -143,9 +174,7 @@ def _recorded(loop: TrainingLoop, met: Sequence[Call], backward: Event) -> Fix |
 
 def _forward(loop: TrainingLoop, run: Call) -> Iterator[Function]:
     """The method that a network of the repository runs by."""
-    network = run.callee if run.receiver is None else None
-    if isinstance(run.receiver, Instance):
-        network = run.receiver.attributes.get(run.name)
+    network = network_run(run)
     method = loop.run.index.method(network.cls, "forward") if isinstance(network, Instance) else None
     yield from (method,) if method is not None else ()
 

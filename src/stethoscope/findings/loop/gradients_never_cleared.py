@@ -17,7 +17,8 @@ Clearing after the step, before the next batch, once per accumulation window, by
 own step is all the same. A loop that never updates weights needs no clearing: gradients may be what it is
 for. Frameworks that clear by themselves (Lightning's automatic optimization, the Hugging Face Trainer,
 deepspeed) are left alone, and so is a loop whose optimizer is handed to something that could not be followed.
-A tensor that each round makes anew has no gradient to clear.
+A tensor that each round makes anew has no gradient to clear, and neither has one whose gradient each round
+writes from another's (`master.grad = p.grad.float() / scale`).
 
 ## References
 - torch.optim.Optimizer.zero_grad
@@ -31,6 +32,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.statements import blocks_around, put_after
 from stethoscope.program.index import index
+from stethoscope.program.loop.hand_moved_weights import gradients_are_replaced
 from stethoscope.program.loop.hand_updates import HandUpdate, uncleared_updates
 from stethoscope.program.loop.loop_order import may_clear
 from stethoscope.program.loop.moves import Kind, Move, same_object
@@ -59,7 +61,7 @@ def examine(loops: TrainingLoops, sources: Sources) -> Iterator[Finding]:
                 yield _cleared_when_skipped(step, clearing[0])
                 continue
             asked = [asked_once(loop, zero.event, step.event) for zero in clearing]
-            if not all(asked) or _is_fresh(loop, step):
+            if not all(asked) or _is_fresh(loop, step) or gradients_are_replaced(loop, step):
                 continue
             yield _cleared_once(step, clearing[0], asked[0]) if clearing else _never_cleared(loop, step)
 

@@ -14,7 +14,8 @@ a second encoder. The rest learns around it, so the loss falls, only never as fa
 
 ## When it is harmless
 Networks that are frozen (`requires_grad_(False)`, `eval()`, under `no_grad`), teachers, averages,
-pretrained feature extractors and perceptual losses. What is part of a network that an optimizer has. Where
+pretrained feature extractors and perceptual losses. What is part of a network that an optimizer has. A
+half copy that the loop fills from the network that is updated. Where
 an optimizer's parameters, or what is done to the network, could not be followed, nothing is said.
 
 ## References
@@ -34,6 +35,7 @@ from stethoscope.program.evaluation.evaluations import Walk
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
 from stethoscope.program.loop.gradient_modes import without_gradients
+from stethoscope.program.loop.hand_moved_weights import moved_by_hand
 from stethoscope.program.loop.left_out_beside import left_out_beside
 from stethoscope.program.loop.left_out_parts import left_out_behind
 from stethoscope.program.loop.loop_holders import known_holders, losses_of
@@ -120,6 +122,8 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
                 yield from _left_out(loop, held, module, extra)
                 continue
             if _is_kept(loop, module) or _is_handed_on(loop, module) or _is_idle(loop, met, module):
+                continue
+            if moved_by_hand(loop, module):
                 continue
             used = _place(loop, module)
             if used is None or without_gradients(used) or _is_for_evaluation(used):

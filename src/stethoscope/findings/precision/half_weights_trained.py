@@ -31,7 +31,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.program.edits.call_edits import replaced, with_keyword
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
 from stethoscope.program.loop.moves import Move, full_name, same_object
-from stethoscope.program.loop.parameter_owners import owners_of
+from stethoscope.program.loop.parameter_owners import owners_of, unwrapped
 from stethoscope.program.loop.roles import Role, role_of
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.precision.autocast import HALVES, DType, named_dtype
@@ -362,7 +362,7 @@ def _is_undone(loop: TrainingLoop, cast: Call) -> bool:
             frozen = place
         if not isinstance(event, Call) or event.receiver is None:
             continue
-        if event.name in {"float", "double"} and place > at and same_object(event.receiver, cast.receiver):
+        if place > at and _widens(event, loop) and same_object(event.receiver, cast.receiver):
             return True
         if event.name == "requires_grad_" and same_object(event.receiver, cast.receiver):
             frozen = place if _is_off(event.argument(0, "requires_grad")) else None
@@ -420,8 +420,17 @@ def _freezes(event: Assignment, cast: Call) -> bool:
 
 
 def _is_cast_back(loop: TrainingLoop, value: Value) -> bool:
-    casts = (event for event in loop.trace.events if isinstance(event, Call) and event.name == "float")
-    return any(event.receiver is value for event in casts)
+    """Whether a network that was loaded in half is cast to float32 later, also behind `.to(device)`."""
+    return any(
+        event.receiver is not None and any(one is value for one in unwrapped(event.receiver))
+        for event in loop.trace.events
+        if isinstance(event, Call) and _widens(event, loop)
+    )
+
+
+def _widens(event: Call, loop: TrainingLoop) -> bool:
+    """`net.float()`, `net.to(torch.float32)`."""
+    return event.name in {"float", "double"} or may_stay_single(event, loop.run)
 
 
 def _keeps_copies(loop: TrainingLoop) -> bool:

@@ -18,7 +18,8 @@ from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
-LOADING = frozenset({"torch.load", "safetensors.torch.load_file", "safetensors.torch.load_model"})
+# What gives weights back; safetensors' load_model puts them into the network that it gets.
+LOADING = frozenset({"torch.load", "safetensors.torch.load_file", "safetensors.torch.load"})
 MEASURING = frozenset({
     "evaluate", "eval", "evaluation", "test", "validate", "validation", "accuracy", "score", "predict",
     "inference", "metrics", "benchmark", "acc", "report",

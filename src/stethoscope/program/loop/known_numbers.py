@@ -75,14 +75,14 @@ def is_parsed(run: Execution, value: Value) -> bool:
 @remembered
 def option_defaults(index: Index) -> dict[str, float]:
     """The numbers that flags have where nobody types them; of a flag with several, none is known."""
-    found: dict[str, set[object]] = {}
+    found: dict[str, list[object]] = {}
     for option in declared_options(index):
         if option.kind == "flag":
-            found.setdefault(option.name.replace("-", "_"), set()).add(option.default)
+            found.setdefault(option.name.replace("-", "_"), []).append(option.default)
     return {
         name: float(known)
-        for name, defaults in found.items()
-        if len(defaults) == 1
-        and isinstance(known := next(iter(defaults)), int | float)
+        for name, (known, *others) in found.items()
+        if isinstance(known, int | float)
         and not isinstance(known, bool)
+        and all(other == known for other in others)
     }

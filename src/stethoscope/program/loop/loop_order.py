@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from stethoscope.program.index import dotted
 from stethoscope.program.loop.moves import Kind, Move, receiver_role, same_object
-from stethoscope.program.loop.parameter_owners import holder_of, is_inside, unwrapped
+from stethoscope.program.loop.parameter_owners import (
+    Holder,
+    holder_of,
+    is_inside,
+    network_given,
+    unwrapped,
+)
 from stethoscope.program.loop.roles import Role, role_of
 from stethoscope.program.loop.training_loop import Path, TrainingLoop, condition
 from stethoscope.program.remembered import remembered
-from stethoscope.program.walk.events import Assignment, Call, Event, Jump
+from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.events import Assignment, Call, Event, Jump, Scope
 from stethoscope.program.walk.values import Applied, Choice, Constant, Outside, Value
 
 
@@ -105,7 +113,37 @@ def clears(loop: TrainingLoop, zero: Move, update: Move) -> bool:
     made = holder_of(loop.trace, update.subject)
     if made and zero.subject is not None:
         return all(cleared in one.owners for one in made for cleared in unwrapped(zero.subject))
-    return len(optimizers_of(loop)) == 1
+    return len(optimizers_of(loop)) == 1 and (zero.subject is not None or _clears_every_one(loop, zero, made))
+
+
+def _clears_every_one(loop: TrainingLoop, zero: Move, made: tuple[Holder, ...]) -> bool:
+    """Whether clearing by hand, one parameter after the other, leaves none of an optimizer's out.
+
+    `for p in frozen: p.grad = None` and `if "head" in name: p.grad = None` clear a part on purpose.
+    """
+    asked = list(itertools.takewhile(lambda scope: scope.kind not in {"loop", "call"}, zero.event.scopes()))
+    if any(scope.kind == "if" and not _asks_for_gradient(scope.node) for scope in asked):
+        return False
+    around = list(itertools.islice(zero.event.scopes(), len(asked), None))
+    if not around or around[0].kind != "loop" or around[0] is loop.body:
+        return True  # one tensor, which is all there is
+    owners = network_given(loop.run, around[0].value)
+    if owners is None:
+        return _is_of_groups(around[0])
+    return all(
+        any(is_inside(loop.run, held, owner) for owner in owners) for one in made for held in one.owners
+    )
+
+
+def _asks_for_gradient(test: ast.AST) -> bool:
+    """`p.grad is not None`, `p.requires_grad`: what has no gradient has none to clear."""
+    return any(isinstance(node, ast.Attribute) and "grad" in node.attr for node in all_nodes(test))
+
+
+def _is_of_groups(scope: Scope) -> bool:
+    """`for p in group["params"]`, of an optimizer's groups."""
+    over = getattr(scope.node, "iter", scope.node)
+    return any(isinstance(node, ast.Constant) and node.value == "params" for node in all_nodes(over))
 
 
 def may_clear(loop: TrainingLoop, zero: Move, update: Move) -> bool:

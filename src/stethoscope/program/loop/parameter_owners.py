@@ -157,6 +157,15 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
     return tuple(owners), is_known
 
 
+def network_given(run: Execution, params: Value | None) -> tuple[Value, ...] | None:
+    """The network whose parameters a value is, every one of them; None where it may be a part or others."""
+    value = quietly(run, params) if params is not None else None
+    while isinstance(value, Applied) and value.callee in {"list", "tuple"} and len(value.args) == 1:
+        value = quietly(run, value.args[0])
+    owner = _owner(value) if value is not None else None
+    return tuple(made for one in unwrapped(owner) for made in unwrapped(quietly(run, one))) if owner else None
+
+
 def _owner(value: Value) -> Value | None:
     """The network of `network.parameters()`."""
     if not isinstance(value, Applied) or not value.args:

@@ -15,7 +15,10 @@ from stethoscope.program.objective.loss_masks import (
     names_mask,
     option_of,
 )
-from stethoscope.program.walk.values import Applied, Value
+from stethoscope.program.walk.values import Applied, Value, inputs
+
+DEEPEST = 8  # from a mask back to the probabilities that it asks about
+MOST = 40  # values looked behind at each depth
 
 
 def diluted(mean: Applied) -> Applied | None:
@@ -38,4 +41,17 @@ def _is_of_each_label(value: Value) -> TypeGuard[Applied]:
 
 
 def _is_mask(value: Value) -> bool:
+    if _asks_how_sure(value):
+        return False
     return names_mask(value) or (isinstance(value, Applied) and is_comparison(value))
+
+
+def _asks_how_sure(value: Value) -> bool:
+    """`confidence >= threshold`: samples are weighed by what a network says, and none of them is a pad."""
+    met = [value]
+    for _ in range(DEEPEST):
+        met.extend(given for one in met[-MOST:] for given in inputs(one))
+    asked = any(isinstance(one, Applied) and one.callee in {">", ">=", "<", "<="} for one in met)
+    return asked and any(
+        isinstance(one, Applied) and one.callee.rpartition(".")[2] in {"softmax", "sigmoid"} for one in met
+    )

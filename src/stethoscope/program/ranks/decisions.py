@@ -34,6 +34,7 @@ from stethoscope.program.walk.values import (
     Value,
     inputs,
 )
+from stethoscope.run import Source
 
 # fmt: off
 COLLECTIVES = frozenset({
@@ -360,7 +361,7 @@ class Decisions:
             if not any(local.get(id(scope)) for scope in event.scopes()):
                 continue
             if isinstance(event, Assignment):
-                found |= set(_stored_names(event.target))
+                found |= self._stored(event)
             elif isinstance(event, Jump) and event.kind == "return" and event.within:
                 found.add(event.within[-1].name)
         found |= {name for event in self._flags if found & event.asked for name in event.names}
@@ -371,7 +372,7 @@ class Decisions:
     def _flags(self) -> tuple[_Flag, ...]:
         """`self.done = self.bad >= self.patience`: what is asked of a mark is one."""
         return tuple(
-            _Flag(frozenset(_stored_names(event.target)), frozenset(names_in(event.site.node)))
+            _Flag(frozenset(self._stored(event)), self._asked_names(event.site.source, event.site.node))
             for event in self.ranks.walk.trace.events
             if isinstance(event, Assignment)
             and isinstance(event.site.node, ast.Compare | ast.BoolOp | ast.UnaryOp)
@@ -418,9 +419,37 @@ class Decisions:
     def _asks_for(self, scope: Scope, marked: set[str]) -> bool:
         node = scope.node
         test = node.test if isinstance(node, ast.While) else node if scope.kind == "if" else None
-        if test is None or not marked & set(names_in(test)):
+        if test is None or not marked & self._asked_names(scope.source, test):
             return False
         return not self.ranks.is_shared(scope.value)
+
+    def _stored(self, event: Assignment) -> set[str]:
+        """The names that an assignment stores; a variable of a function is that function's alone."""
+        around = self._functions_around(event.site.source, event.site.node)
+        nodes = [node for function in around[:1] for node in all_nodes(function.node)]
+        shared = {n for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+        own = {n.id for n in all_nodes(event.target) if isinstance(n, ast.Name)} - shared
+        return {_inside(name, *around[:1]) if name in own else name for name in _stored_names(event.target)}
+
+    def _asked_names(self, source: Source, node: ast.AST) -> frozenset[str]:
+        """The names in an expression, each also as the variable of a function around it."""
+        around = self._functions_around(source, node)
+        names = set(names_in(node))
+        return frozenset(names | {_inside(name, one) for name in names for one in around})
+
+    def _functions_around(self, source: Source, node: ast.AST) -> list[Function]:
+        """The functions that a place lies in, innermost first."""
+        line = getattr(node, "lineno", 0)
+        known = self._functions_by_source.get(id(source), ())
+        found = [one for one in known if one.node.lineno <= line <= (one.node.end_lineno or 0)]
+        return sorted(found, key=lambda one: -one.node.lineno)
+
+    @cached_property
+    def _functions_by_source(self) -> dict[int, list[Function]]:
+        found: dict[int, list[Function]] = {}
+        for function in self.ranks.walk.trace.run.index.functions:
+            found.setdefault(id(function.source), []).append(function)
+        return found
 
 
 def is_clock(value: Value) -> bool:
@@ -429,6 +458,11 @@ def is_clock(value: Value) -> bool:
 
 
 ROUNDS = 3  # of a mark handed on from name to name
+
+
+def _inside(name: str, function: Function | None = None) -> str:
+    """A variable by the function that it belongs to, or by its name alone."""
+    return name if function is None else f"{name} of {function.name}:{function.node.lineno}"
 
 
 def _stored_names(target: ast.AST) -> Iterator[str]:

@@ -97,13 +97,19 @@ def records(trace: Trace, call: Call) -> bool:
     """Whether gradients are recorded where a network runs, and in its own forward."""
     if without_gradients(call):
         return False
-    network = call.callee if call.receiver is None else None
-    if isinstance(call.receiver, Instance):
-        network = call.receiver.attributes.get(call.name)
+    network = network_run(call)
     if not isinstance(network, Instance):
         return True
     forward = trace.run.index.method(network.cls, "forward")
     return forward is None or not is_switched_off(forward)
+
+
+def network_run(call: Call) -> Value | None:
+    """The network that a call runs: `net(x)`, or `self.net(x)` of an object whose parts are known."""
+    network = call.callee if call.receiver is None else None
+    if isinstance(call.receiver, Instance):
+        network = call.receiver.attributes.get(call.name)
+    return network
 
 
 @remembered
