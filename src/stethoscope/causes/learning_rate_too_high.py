@@ -115,6 +115,7 @@ CAUSE = Cause(
         Evidence("non-finite-values", -STRONG, "the loss fell, without end", when=says("downwards")),
         Evidence("held-out-falls-back", -MODERATE, "held-out scores fall between two evaluations"),
         Evidence("answers-are-guesses", STRONG, "the first steps threw the weights away"),
+        Evidence("loss-falls-little", WEAK, "and the first steps raised it", when=says("leaps_at_first")),
     ),
     confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",
     leads_to=("gradient-growth", "forward-overflow"),

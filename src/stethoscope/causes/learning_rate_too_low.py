@@ -118,6 +118,9 @@ CAUSE = Cause(
             "large first steps, which such a rate cannot make",
             when=_thrown_away,
         ),
+        Evidence(
+            "loss-falls-little", -MODERATE, "small steps do not raise a loss", when=says("leaps_at_first")
+        ),
     ),
     confirm_by="a learning-rate range test of a hundred steps",
 )
