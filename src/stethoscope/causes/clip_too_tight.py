@@ -37,6 +37,24 @@ CAUSE = Cause(
         Evidence("divergence", -MODERATE, "weights that are held back do not run away"),
         Evidence("every-step-is-clipped", -STRONG, "gradients pass the clip", outcome=Outcome.CLEAR),
         Evidence("clip-leaves-nothing", -WEAK, "the limit lets the weights move", outcome=Outcome.CLEAR),
+        Evidence(
+            "steps-and-what-they-gain",
+            MODERATE,
+            "the steps are far shorter than their gradients",
+            when=says("much"),
+        ),
+        Evidence(
+            "steps-and-what-they-gain", -MODERATE, "gradients are small without a clip", when=says("little")
+        ),
+        Evidence("validation-settles-at-once", WEAK, "held-out data do not move either"),
+        Evidence("loss-falls-evenly", MODERATE, "though the rate is a usual one", when=says("usual_rate")),
+        Evidence("loss-falls-little", WEAK, "though the rate is a usual one", when=says("usual_rate")),
+        Evidence(
+            "steps-and-what-they-gain",
+            -MODERATE,
+            "no clip slows steps of such a size",
+            when=says("high_rate"),
+        ),
     ),
     confirm_by="go on from a checkpoint with ten times the limit: with SGD the loss falls at another pace",
 )

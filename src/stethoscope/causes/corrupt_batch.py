@@ -47,7 +47,7 @@ CAUSE = Cause(
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
         Evidence(
             "non-finite-values",
-            MODERATE,
+            WEAK,
             "the loss was lost before the first line of the log, too soon for steps to carry it away",
             when=says("from_the_start"),
         ),
@@ -61,6 +61,7 @@ CAUSE = Cause(
             when=says("one_batch"),
         ),
         Evidence("divergence", -STRONG, "the loss ran away over many steps", when=_over_many_steps),
+        Evidence("non-finite-values", -STRONG, "the loss had grown before it was lost", when=says("grew")),
     ),
     confirm_by="replay the batch at the onset on an older checkpoint",
 )

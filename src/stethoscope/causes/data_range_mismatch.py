@@ -24,6 +24,12 @@ from stethoscope.causes.cause import (
     Outcome,
     says,
 )
+from stethoscope.findings import Finding
+
+
+def _learned_but_far_off(finding: Finding) -> bool:
+    return finding.evidence.get("far_below") is True and finding.evidence.get("learns") is True
+
 
 CAUSE = Cause(
     title="Input and target ranges do not match",
@@ -69,6 +75,18 @@ CAUSE = Cause(
             "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
         ),
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
+        Evidence(
+            "overfit-gap",
+            MODERATE,
+            "held-out data never were better off than before training",
+            when=says("never_gained"),
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            MODERATE,
+            "held-out answers are further off than any constant one",
+            when=_learned_but_far_off,
+        ),
     ),
     confirm_by="print the range of one batch of inputs, targets and outputs",
     shows=("peak-then-decline", "overfit-gap", "loss-plateau"),

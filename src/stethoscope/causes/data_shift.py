@@ -54,8 +54,36 @@ CAUSE = Cause(
         Evidence("evaluation-normalised-differently", -MODERATE, "the two sets are normalised differently"),
         Evidence("raw-weights-instead-of-ema", -WEAK, "other weights are evaluated than those that learn"),
         Evidence("divergence", -MODERATE, "the training loss itself runs away"),
+        Evidence("validation-gains-nothing", -WEAK, "held-out data gain by training", outcome=Outcome.CLEAR),
         Evidence(
-            "validation-gains-nothing", -MODERATE, "held-out data gain by training", outcome=Outcome.CLEAR
+            "what-was-learned-is-lost",
+            STRONG + MODERATE,
+            "what was learned is of no use from one step on",
+            when=says("elsewhere"),
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            MODERATE,
+            "what was learned is of no use from one step on",
+            when=says("to_the_start"),
+        ),
+        Evidence(
+            "overfit-gap",
+            WEAK,
+            "held-out data never were better off than before training",
+            when=says("never_gained"),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            STRONG,
+            "what is learned from one step on is of no use elsewhere",
+            when=says("stays"),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            MODERATE,
+            "what is learned from one step on is of less use",
+            when=says("learns_again"),
         ),
     ),
     confirm_by="hold part of the training data out and validate on it: the gap is gone",

@@ -52,7 +52,9 @@ CAUSE = Cause(
             "the network never does better than a constant answer",
             when=says("learns", False),
         ),
-        Evidence("validation-settles-at-once", STRONG, "the network gives one answer from the start"),
+        Evidence(
+            "validation-settles-at-once", MODERATE + WEAK, "the network gives one answer from the start"
+        ),
         Evidence(
             "metric-never-moves",
             MODERATE,
@@ -70,6 +72,16 @@ CAUSE = Cause(
         Evidence("loss-plateau", WEAK, "the loss comes to rest early"),
         Evidence("units-start-alike", -STRONG, "the first weights are random", outcome=Outcome.CLEAR),
         Evidence("divergence", -MODERATE, "dead units do not run away"),
+        Evidence("steps-and-what-they-gain", -MODERATE, "gradients of a good size arrive", when=says("much")),
+        Evidence(
+            "steps-and-what-they-gain",
+            WEAK,
+            "hardly any gradient arrives",
+            when=lambda f: f.evidence.get("little") is True and f.evidence.get("tiny_rate") is not True,
+        ),
+        Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
+        Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
+        Evidence("loss-falls-little", MODERATE, "though the rate is a usual one", when=says("usual_rate")),
     ),
     confirm_by="look at the gradients of the first batch: rows that are equal, or all zero",
 )

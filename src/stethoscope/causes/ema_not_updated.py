@@ -72,6 +72,12 @@ CAUSE = Cause(
             "update-thrown-away", DECISIVE, "what should move the average is thrown away", when=_of_average
         ),
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "an untrained network is not as far off",
+            when=says("far_below"),
+        ),
     ),
     confirm_by="compare the average with the weights that the run began with, or evaluate the raw weights",
     leads_to=("wrong-weights-evaluated",),

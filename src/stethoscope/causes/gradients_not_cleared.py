@@ -14,7 +14,7 @@ purpose clears once per window.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Gradients are not cleared between updates",
@@ -33,6 +33,8 @@ CAUSE = Cause(
         Evidence(
             "gradients-never-cleared", -DECISIVE, "every loop clears its gradients", outcome=Outcome.CLEAR
         ),
+        Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
+        Evidence("gradients-pile-up", MODERATE, "the gradient norm grows with the number of steps"),
     ),
     confirm_by="print the gradient norm before each backward pass: it should be zero or None",
     shows=(

@@ -13,7 +13,17 @@ Take the network out of `no_grad`; cut off only targets.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -39,6 +49,9 @@ CAUSE = Cause(
             -MODERATE,
             "every loss has a graph to go back through",
             outcome=Outcome.CLEAR,
+        ),
+        Evidence(
+            "loss-settles-high", MODERATE, "what is behind the cut learns what it can", when=says("no_gap")
         ),
     ),
     confirm_by="after one backward pass, list the parameters whose .grad is None",

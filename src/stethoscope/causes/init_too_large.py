@@ -56,6 +56,7 @@ CAUSE = Cause(
         Evidence(
             "first-loss-above-chance", -STRONG, "the first loss is that of a guess", outcome=Outcome.CLEAR
         ),
+        Evidence("non-finite-values", MODERATE, "before any update", when=says("from_the_start")),
     ),
     confirm_by="send one batch through the untrained network: outputs ten times larger than inputs",
     leads_to=("gradient-growth", "forward-overflow"),

@@ -99,6 +99,23 @@ CAUSE = Cause(
             when=_nothing_is_labelled,
         ),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
+        Evidence("validation-below-training", MODERATE, "only the training data are hard to predict"),
+        Evidence(
+            "validation-below-training",
+            MODERATE,
+            "and hardly anything of them is learned",
+            when=says("falls_little"),
+        ),
+        Evidence("steps-and-what-they-gain", WEAK, "the gradients hold nothing but noise", when=says("much")),
+        Evidence("loss-settles-high", WEAK, "there is little to learn"),
+        Evidence(
+            "overfit-gap",
+            MODERATE,
+            "held-out data never were better off than before training",
+            when=says("never_gained"),
+        ),
+        Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
+        Evidence("loss-falls-little", MODERATE, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="look at a few samples with their labels as the model receives them",
 )

@@ -14,7 +14,7 @@ Save and load the scheduler's state, or rebuild it with `last_epoch`.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="The learning rate jumps up",
@@ -37,6 +37,7 @@ CAUSE = Cause(
         Evidence(
             "learning-rate-jump", -DECISIVE, "the logged rate has no upward jump", outcome=Outcome.CLEAR
         ),
+        Evidence("held-out-falls-back", WEAK, "held-out scores fall back at once"),
     ),
     confirm_by="replay from the last checkpoint with the rate continued where it was",
     leads_to=("learning-rate-too-high",),

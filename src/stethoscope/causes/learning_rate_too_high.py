@@ -100,6 +100,23 @@ CAUSE = Cause(
         Evidence("divergence", -STRONG, "at the level of the very first steps", when=_begins_again),
         Evidence("learning-rate-jump", -MODERATE, "the rate itself jumps where nobody meant it to"),
         Evidence("divergence", -MODERATE, "the training loss does not run away", outcome=Outcome.CLEAR),
+        Evidence(
+            "what-was-learned-is-lost", MODERATE, "the loss climbs out of where it was", when=says("slowly")
+        ),
+        Evidence(
+            "what-was-learned-is-lost", -STRONG, "what was learned is lost at once", when=says("at_once")
+        ),
+        Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
+        Evidence(
+            "steps-and-what-they-gain",
+            MODERATE,
+            "steps of such a size throw the weights about",
+            when=says("high_rate"),
+        ),
+        Evidence("non-finite-values", -STRONG, "the loss fell, without end", when=says("downwards")),
+        Evidence("held-out-falls-back", -MODERATE, "held-out scores fall between two evaluations"),
+        Evidence("answers-are-guesses", STRONG, "the first steps threw the weights away"),
+        Evidence("loss-falls-little", WEAK, "and the first steps raised it", when=says("leaps_at_first")),
     ),
     confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",
     leads_to=("gradient-growth", "forward-overflow"),

@@ -28,6 +28,28 @@ def _for_good(finding: Finding) -> bool:
     return finding.evidence.get("pattern") == "permanent"
 
 
+USUAL_RATE = 1e-3  # with this no optimizer is slow
+
+
+def _slow(finding: Finding) -> bool:
+    return finding.evidence.get("far") is False and _peak(finding) < USUAL_RATE
+
+
+def _usual(finding: Finding) -> bool:
+    return finding.evidence.get("far") is False and _peak(finding) >= USUAL_RATE
+
+
+def _peak(finding: Finding) -> float:
+    peak = finding.evidence.get("peak")
+    return peak if isinstance(peak, float) else 0.0
+
+
+def _thrown_away(finding: Finding) -> bool:
+    """Whether the first steps, at the full rate or leaping, left a network with one answer to everything."""
+    seen = finding.evidence
+    return seen.get("learns") is False and seen.get("weights_move") is True and seen.get("thrown") is True
+
+
 CAUSE = Cause(
     title="The learning rate is too low",
     prior=COMMON,
@@ -41,13 +63,26 @@ CAUSE = Cause(
         ),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
+            "loss-falls-little", MODERATE, "at a rate that few optimizers get far with", when=says("low_rate")
+        ),
+        Evidence(
+            "loss-falls-evenly", WEAK, "at a rate that few optimizers get far with", when=says("low_rate")
+        ),
+        Evidence("loss-falls-evenly", -WEAK, "though the rate is a usual one", when=says("usual_rate")),
+        Evidence(
             "loss-falls-evenly", MODERATE, "the loss has not begun to level off", when=says("noisy", False)
         ),
         Evidence(
             "learning-hardly-begins",
             DECISIVE,
             "the rate is spent, and the loss had hardly begun to fall",
-            when=says("far", False),
+            when=_slow,
+        ),
+        Evidence(
+            "learning-hardly-begins",
+            MODERATE,
+            "the rate is spent, and the loss had hardly begun to fall",
+            when=_usual,
         ),
         Evidence(
             "learning-hardly-begins",
@@ -67,7 +102,7 @@ CAUSE = Cause(
             "loss-plateau", DECISIVE, "the loss stays where it began, at a tiny rate", when=_rate_is_tiny
         ),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
-        Evidence("loss-plateau", -MODERATE, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence("loss-plateau", -WEAK, "the loss improves", outcome=Outcome.CLEAR),
         Evidence(
             "non-finite-values",
             -STRONG,
@@ -75,6 +110,24 @@ CAUSE = Cause(
             when=_for_good,
         ),
         Evidence("divergence", -STRONG, "the loss runs away, which small steps cannot do"),
+        Evidence(
+            "steps-and-what-they-gain",
+            STRONG,
+            "steps at this rate cannot gain anything",
+            when=says("tiny_rate"),
+        ),
+        Evidence("steps-and-what-they-gain", WEAK, "such steps cannot gain anything", when=says("little")),
+        Evidence("steps-and-what-they-gain", -MODERATE, "the steps should have led far", when=says("much")),
+        Evidence("validation-settles-at-once", WEAK, "held-out data do not move either"),
+        Evidence(
+            "metric-never-moves",
+            -STRONG,
+            "large first steps, which such a rate cannot make",
+            when=_thrown_away,
+        ),
+        Evidence(
+            "loss-falls-little", -MODERATE, "small steps do not raise a loss", when=says("leaps_at_first")
+        ),
     ),
     confirm_by="a learning-rate range test of a hundred steps",
 )

@@ -45,6 +45,7 @@ CAUSE = Cause(
             when=says("from_the_start"),
         ),
         Evidence("non-finite-values", -MODERATE, "every logged value is finite", outcome=Outcome.CLEAR),
+        Evidence("non-finite-values", -WEAK, "the loss had grown before it was lost", when=says("grew")),
     ),
     confirm_by="evaluate the term alone on the batch of that step, in fp64",
 )

@@ -15,7 +15,17 @@ Return `1 - similarity` (or negate it) where the term is computed.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -62,6 +72,18 @@ CAUSE = Cause(
             -MODERATE,
             "the logged terms move the right way against their metrics",
             outcome=Outcome.CLEAR,
+        ),
+        Evidence(
+            "non-finite-values",
+            STRONG + MODERATE,
+            "the loss fell without end, far below zero",
+            when=says("downwards"),
+        ),
+        Evidence(
+            "overfit-gap",
+            WEAK,
+            "held-out data never were better off than before training",
+            when=says("never_gained"),
         ),
     ),
     confirm_by="evaluate the term on (x, x) and on (x, noise): a loss must be smaller on (x, x)",

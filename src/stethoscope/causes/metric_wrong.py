@@ -14,7 +14,7 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The metric is computed wrongly",
@@ -59,6 +59,18 @@ CAUSE = Cause(
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
         Evidence(
             "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
+        ),
+        Evidence(
+            "overfit-gap",
+            MODERATE,
+            "held-out data never were better off than before training",
+            when=says("never_gained"),
+        ),
+        Evidence(
+            "below-trivial-baseline",
+            WEAK,
+            "held-out answers are further off than any constant one",
+            when=says("far_below"),
         ),
     ),
     confirm_by="give the metric the target itself, then the trivial baseline",

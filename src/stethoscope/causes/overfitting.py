@@ -56,6 +56,14 @@ CAUSE = Cause(
         ),
         Evidence("validation-resizes", -STRONG, "the validation that declines does not measure the task"),
         Evidence("similarity-minimised", -STRONG, "a term of the loss works against the metric"),
+        Evidence("what-was-learned-is-lost", -STRONG, "training itself lost what it had learned"),
+        Evidence(
+            "overfit-gap",
+            -MODERATE,
+            "held-out data never were better off than before training",
+            when=says("never_gained"),
+        ),
+        Evidence("held-out-falls-back", -DECISIVE, "held-out scores fall between two evaluations"),
     ),
     confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",
 )

@@ -13,7 +13,7 @@ Build the optimizer after the model is wrapped and moved; check which parameters
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -64,7 +64,28 @@ CAUSE = Cause(
         Evidence("gradients-cleared-before-step", STRONG, "every update finds its gradients cleared"),
         Evidence("loss-scale-at-zero", MODERATE, "every step is skipped"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
-        Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence("loss-plateau", -WEAK, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence(
+            "gradients-pile-up",
+            MODERATE,
+            "gradients pile up in parameters that no optimizer clears",
+            when=says("loss_rises", False),
+        ),
+        Evidence(
+            "gradients-pile-up",
+            MODERATE,
+            "while the others learn what they can",
+            when=says("loss_rises", False),
+        ),
+        Evidence("loss-settles-high", WEAK, "a part of the network learns what it can"),
+        Evidence("loss-settles-high", MODERATE, "and held-out data show the same level", when=says("no_gap")),
+        Evidence(
+            "steps-and-what-they-gain", MODERATE, "the steps do not arrive at the weights", when=says("much")
+        ),
+        Evidence("validation-settles-at-once", WEAK, "held-out data do not move either"),
+        Evidence("answers-are-guesses", -WEAK, "even a part of a network learns more than that"),
+        Evidence("learning-hardly-begins", MODERATE, "most of the network does not take part"),
+        Evidence("loss-falls-little", WEAK, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="compare the parameters before and after one step",
     shows=("loss-never-falls", "below-trivial-baseline", "validation-left-behind"),

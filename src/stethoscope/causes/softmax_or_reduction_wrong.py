@@ -17,7 +17,7 @@ value or the square of every single error, and average then. Give output and tar
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
@@ -59,6 +59,12 @@ CAUSE = Cause(
         Evidence("overlap-of-raw-outputs", DECISIVE, "an overlap is taken of raw outputs"),
         Evidence("easy-samples-weigh-most", DECISIVE, "what is already right weighs most in the loss"),
         Evidence("loss-on-double-softmax-floor", DECISIVE, "the loss stands on a double softmax's floor"),
+        Evidence(
+            "validation-below-training",
+            MODERATE,
+            "the training loss cannot fall as far as the measured one",
+            when=says("falls_little"),
+        ),
     ),
     confirm_by="print the range of the loss's input: logits leave the interval from 0 to 1",
     shows=("loss-plateau", "loss-never-falls", "below-trivial-baseline", "divergence"),

@@ -48,7 +48,9 @@ CAUSE = Cause(
             "the network never does better than a constant answer",
             when=says("learns", False),
         ),
-        Evidence("validation-settles-at-once", STRONG, "the network gives one answer from the start"),
+        Evidence(
+            "validation-settles-at-once", MODERATE + WEAK, "the network gives one answer from the start"
+        ),
         Evidence("learning-hardly-begins", MODERATE, "little arrives at the weights"),
         Evidence(
             "metric-never-moves",
@@ -69,7 +71,17 @@ CAUSE = Cause(
             when=lambda finding: finding.evidence.get("gradients_vanish") is True,
         ),
         Evidence("loss-plateau", MODERATE, "the loss does not move"),
-        Evidence("loss-plateau", -STRONG, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence("loss-plateau", -MODERATE, "the loss improves", outcome=Outcome.CLEAR),
+        Evidence("steps-and-what-they-gain", -MODERATE, "gradients of a good size arrive", when=says("much")),
+        Evidence(
+            "steps-and-what-they-gain",
+            WEAK,
+            "hardly any gradient arrives",
+            when=lambda f: f.evidence.get("little") is True and f.evidence.get("tiny_rate") is not True,
+        ),
+        Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
+        Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
+        Evidence("loss-falls-little", MODERATE, "though the rate is a usual one", when=says("usual_rate")),
     ),
     confirm_by="print the gradient norm of each layer for one batch",
 )

@@ -49,6 +49,7 @@ CAUSE = Cause(
         Evidence("unstable-start", -MODERATE, "the start is calm", outcome=Outcome.CLEAR),
         Evidence("first-loss-above-chance", -MODERATE, "the very first loss is high already"),
         Evidence("weights-start-large", -MODERATE, "the weights start too large"),
+        Evidence("answers-are-guesses", MODERATE, "one answer is given to everything"),
     ),
     confirm_by="run the first 500 steps again with a warm-up: the same rate is stable",
 )

@@ -45,6 +45,23 @@ CAUSE = Cause(
         Evidence(
             "decay-outpaces-learning", -MODERATE, "weights are remembered for long", outcome=Outcome.CLEAR
         ),
+        Evidence(
+            "what-was-learned-is-lost",
+            MODERATE,
+            "weights are drawn away from what they had learned",
+            when=says("slowly"),
+        ),
+        Evidence("what-was-learned-is-lost", MODERATE, "as soon as it was learned", when=says("early")),
+        Evidence("loss-settles-high", MODERATE, "the weights cannot grow to where the loss is low"),
+        Evidence("validation-settles-at-once", MODERATE, "the weights are drawn to nothing at the start"),
+        Evidence(
+            "below-trivial-baseline",
+            MODERATE + WEAK,
+            "weights that are drawn to nothing give one answer",
+            when=says("learns", False),
+        ),
+        Evidence("answers-are-guesses", MODERATE, "one answer is given to everything"),
+        Evidence("loss-falls-little", MODERATE, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="log the norm of the weights, or train some hundred steps without weight decay",
     shows=("loss-never-falls", "below-trivial-baseline", "divergence"),

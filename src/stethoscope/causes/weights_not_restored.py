@@ -14,7 +14,7 @@ Load strictly, and compare the first loss after a resume with the last one befor
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
@@ -49,6 +49,25 @@ CAUSE = Cause(
             "divergence", STRONG, "the loss returns to its starting level at a restart", when=_back_to_start
         ),
         Evidence("divergence", MODERATE, "the loss rises at a restart", when=_jumps_at_restart),
+        Evidence(
+            "what-was-learned-is-lost",
+            STRONG,
+            "the loss leaps to its first level and is learned down again",
+            when=says("begins_again"),
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            MODERATE,
+            "the loss leaps to the level of its first steps",
+            when=says("to_the_start"),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            STRONG,
+            "held-out scores fall back at once and are learned once more",
+            when=says("learns_again"),
+        ),
+        Evidence("held-out-falls-back", MODERATE, "held-out scores fall back at once", when=says("stays")),
     ),
     confirm_by="load the checkpoint with strict=True and evaluate it before the first step",
     shows=("learning-rate-jump", "peak-then-decline"),

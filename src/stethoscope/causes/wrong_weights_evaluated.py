@@ -70,6 +70,12 @@ CAUSE = Cause(
             when=says("rises", False),
         ),
         Evidence("validation-left-behind", STRONG, "the validation never moves while training learns"),
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "an untrained network is not as far off",
+            when=says("far_below"),
+        ),
     ),
     confirm_by="evaluate raw and averaged weights of one checkpoint",
     shows=("peak-then-decline", "overfit-gap", "below-trivial-baseline"),

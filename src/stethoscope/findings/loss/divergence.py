@@ -27,6 +27,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.confounding import given_difficulty
@@ -40,7 +41,7 @@ from stethoscope.run import Series, Values
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import RISES_BY_DESIGN, TrainLoss, words
 from stethoscope.signals.turning_points import TurningPoints
-from stethoscope.signals.validation import Validation
+from stethoscope.signals.validation import Metric, Validation
 
 RULE = Rule(code="LOS102", since="0.1", severity=Severity.CRITICAL)
 
@@ -50,6 +51,7 @@ CARRIED = 0.7  # share of the rise that one term must carry to explain it
 LEAST_EVALUATIONS = 4
 SETTLING = 4  # a model that has just changed its task may need a quarter of the time left
 LEAST_BEFORE = 3  # with four after it, so clean a step comes by chance once in 35 times
+LEARNED = 0.1  # of its first value: what a held-out metric had gained before
 IMPROVES = 0.02  # relative; the metric's gain since the loss began to rise
 EXPLAINED = 0.2  # the strength of a rise that something else explains
 FEW = 32  # losses; with more of them, their level is known better than single ones
@@ -75,6 +77,7 @@ def examine(
     if seen is None or not _matters(seen) or _is_noise_of_batches(seen, series.values):
         return
     why = _explanation(seen, loss, changes, rates) or _better_meanwhile(seen, series, validation)
+    why = why or _holds_meanwhile(seen, series, validation)
     yield _finding(seen, series, changes, why)
 
 
@@ -155,6 +158,32 @@ def _better_meanwhile(seen: Rise, loss: Series, validation: Validation | None) -
         if rising and gained > IMPROVES * abs(float(np.median(before[-3:]))):
             return f"a harder task: {name} improves meanwhile"
     return ""
+
+
+def _holds_meanwhile(seen: Rise, loss: Series, validation: Validation | None) -> str:
+    """That nothing held out gets worse, of what had got better before: a network that diverges loses it."""
+    judged = list(validation.judged.values()) if validation else []
+    late = [on_axis_of(metric.series, loss) >= seen.onset for metric in judged]
+    pairs = list(zip(judged, late, strict=True))
+    holds = all(_holds(metric, after) for metric, after in pairs)
+    had_learned = any(_had_learned(metric, after) for metric, after in pairs)
+    return "a harder task: nothing that is held out gets worse" if holds and had_learned else ""
+
+
+def _holds(metric: Metric, late: npt.NDArray[np.bool_]) -> bool:
+    """Whether the evaluations behind the onset are no worse than the last ones before it."""
+    values = metric.sign * metric.series.values
+    before, after = values[~late], values[late]
+    if len(after) < LEAST_EVALUATIONS or len(before) < LEAST_BEFORE:
+        return False
+    then = float(np.median(before[-LEAST_BEFORE:]))
+    worst = min(float(np.median(after[-LEAST_BEFORE:])), float(np.median(after)))
+    return worst >= then - IMPROVES * abs(then)
+
+
+def _had_learned(metric: Metric, late: npt.NDArray[np.bool_]) -> bool:
+    before = metric.sign * metric.series.values[~late]
+    return len(before) > 0 and float(before.max() - before[0]) > LEARNED * abs(float(before[0]))
 
 
 def _stands_above(after: Values, before: Values) -> bool:

@@ -40,6 +40,7 @@ from stethoscope.signals.validation import Metric, Validation
 RULE = Rule(code="LOS242", since="0.5", severity=Severity.WARNING)
 
 LEAST_POINTS = 10
+LATE = 0.05  # of the run: what a first mean over so many steps may hide
 SPENT = 0.2  # of the peak: the schedule is over
 HARDLY = 0.25  # of the first value, at most, is what the loss has lost
 SEEN = 0.01  # of it, at least: less is a flat loss, which another rule looks at
@@ -64,6 +65,8 @@ def examine(
         raise InsufficientData("too few losses stand beside a learning rate")
     if not loss.measures_progress or not start.from_scratch:
         return
+    if int(series.steps[0]) > LATE * int(series.steps[-1]):
+        raise InsufficientData("the log begins when the first and fastest part of the fall may be over")
     under = np.interp(series.steps, rate.steps, rate.values)
     if float(under.max()) <= 0.0 or float(under[-1]) > SPENT * float(under.max()):
         raise InsufficientData("the learning rate has not come down where the log ends")

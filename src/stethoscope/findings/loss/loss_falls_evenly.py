@@ -25,14 +25,16 @@ from collections.abc import Iterator
 
 from stethoscope.detectors.levels import levels
 from stethoscope.detectors.robust_stats import noise_sd
+from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.samples_per_step import SamplesPerStep
 from stethoscope.signals.starting_point import StartingPoint
 
 RULE = Rule(code="LOS331", since="0.6", severity=Severity.NOTE)
 
-LEAST_POINTS = 12
+LEAST_POINTS = 8
 FALLEN = 0.95  # of the first level, or less, is what the loss has come down to
 EVENLY = (0.15, 0.65)  # of the fall, in the first half of the log
 NOISES = 4.0
@@ -40,7 +42,9 @@ NOISY = 0.04  # of the first loss: what single steps stray, once the loss has co
 FEW = 8.0  # samples behind a step, whose noise a printed mean of steps may hide
 
 
-def examine(loss: TrainLoss, start: StartingPoint, seen: SamplesPerStep | None) -> Iterator[Finding]:
+def examine(
+    loss: TrainLoss, start: StartingPoint, seen: SamplesPerStep | None, rates: LearningRate | None
+) -> Iterator[Finding]:
     """Note a loss that has not begun to level off."""
     if loss.progress is None or not start.from_scratch:
         return
@@ -61,6 +65,13 @@ def examine(loss: TrainLoss, start: StartingPoint, seen: SamplesPerStep | None) 
         series.where(),
         f"{series.name} falls from {first:.4g} to {last:.4g}, {early:.0%} of it in the first half of the log"
         + (f", and single steps stray by {noise:.3g}" if strays else ""),
-        {"first": first, "last": last, "early": early, "noise": noise, "noisy": bool(strays or few)},
+        {
+            "first": first,
+            "last": last,
+            "early": early,
+            "noise": noise,
+            "noisy": bool(strays or few),
+            **rate_evidence(rates),
+        },
         onset=int(series.steps[0]),
     )

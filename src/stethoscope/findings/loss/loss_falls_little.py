@@ -20,18 +20,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from stethoscope.detectors.levels import levels
+from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Values
+from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
 
 RULE = Rule(code="LOS333", since="0.6", severity=Severity.NOTE)
 
-LEAST_POINTS = 12
+LEAST_POINTS = 8
+LEAPS = 1.15  # times the very first loss
+FEW = 4  # values
 LITTLE = 0.6  # of the first level
+RISES = 1.3  # times the first level: such a loss rises
 
 
-def examine(loss: TrainLoss, start: StartingPoint) -> Iterator[Finding]:
+def examine(loss: TrainLoss, start: StartingPoint, rates: LearningRate | None) -> Iterator[Finding]:
     """Note a loss that ends not far below its first level."""
     if loss.progress is None or not start.from_scratch:
         return
@@ -40,9 +48,20 @@ def examine(loss: TrainLoss, start: StartingPoint) -> Iterator[Finding]:
         raise InsufficientData(f"only {len(series)} losses were logged")
     level = levels(series.values)
     first, last = float(level[0]), float(level[-1])
-    if first > 0.0 and last > LITTLE * first:
+    if first > 0.0 and LITTLE * first < last < RISES * first and float(level.min()) > LITTLE * LITTLE * first:
         yield Finding(
             series.where(),
             f"{series.name} begins at {first:.4g} and ends at {last:.4g}",
-            {"first": first, "last": last},
+            {
+                "first": first,
+                "last": last,
+                "leaps_at_first": _leaps_at_first(series.values),
+                **rate_evidence(rates),
+            },
         )
+
+
+def _leaps_at_first(values: Values) -> bool:
+    """Whether early losses stand above the very first, as after steps that are too large."""
+    early = values[1 : max(FEW, len(values) // 4)]
+    return int(np.count_nonzero(early > LEAPS * float(values[0]))) >= 2

@@ -47,6 +47,8 @@ OFTEN = 0.05  # a share of lost values above this is more than an accident
 MUCH = 1 / 3  # of the logged gradients; a scaler that finds its scale loses fewer
 FEW = 3  # evaluations in a row that are NaN
 LONG = 8  # so many bad values in a row are an episode, not an outlier
+FEW_BEFORE = 4  # numbers before the first that is none
+GROWN = 3.0  # times the usual size, and the first: what is on its way out
 DISGUISED = 3  # zeros beside NaN gradients; one or two may be a skipped first step
 # What is said of bad values at skipped steps, by who skipped them.
 SKIPPED = {
@@ -224,6 +226,8 @@ def _lasting(
             "only_component": lone,
             "first_component": lone or _first_term(fatal),
             "from_the_start": bool(first.seen.pattern is Pattern.ALL),
+            "grew": _grew(first, every),
+            "downwards": _went_down(every, first.step),
             "scaler_logged": precision.scaled,
             "huge_finite": first.seen.huge,
             "disguised": disguised,
@@ -233,6 +237,30 @@ def _lasting(
         onset=first.step,
         severity=Severity.CRITICAL if _is_the_model(fatal) else Severity.WARNING,
     )
+
+
+def _grew(first: Bad, every: EverySeries) -> bool:
+    """Whether the loss or the gradients stood far above their best when the last numbers were logged."""
+    watched = (every.series.get(name) for name in (first.series.name, "loss", "grad_norm"))
+    return any(series is not None and _has_grown(series, first.step) for series in watched)
+
+
+def _went_down(every: EverySeries, until: int) -> bool:
+    """Whether the loss fell far below zero before it was lost, as what is maximised does."""
+    loss = every.series.get("loss")
+    values = loss.values[(loss.steps < until) & np.isfinite(loss.values)] if loss is not None else np.empty(0)
+    if len(values) < FEW_BEFORE:
+        return False
+    return bool(np.all(values[-2:] < -GROWN * abs(float(values[0]))))
+
+
+def _has_grown(series: Series, until: int) -> bool:
+    """Whether the last numbers before a step are far above those before, more than one of them."""
+    values = np.abs(series.values[(series.steps < until) & np.isfinite(series.values)])
+    if len(values) < FEW_BEFORE:
+        return False
+    lowest = float(np.sort(values)[: max(1, len(values) // 2)].max())
+    return bool(np.all(values[-2:] > GROWN * max(lowest, float(values[0]))))
 
 
 def _is_the_model(fatal: list[Bad]) -> bool:

@@ -69,6 +69,7 @@ CONSTANT_ANSWERS = {
     "pearson": (0.0, 0.01),
     "spearman": (0.0, 0.01),
 }
+FAR_BELOW = -0.25  # an R2 that no network near its start has: answers are far from their targets
 LOG_THIS = "log the score of a trivial method beside the model's (val/psnr_bicubic, val/accuracy_majority)"
 
 
@@ -252,9 +253,9 @@ def _against_constant_answer(metric: Metric) -> Compared | None:
         best /= 100.0
     if best > constant + margin:
         return Compared()
-    return Compared(
-        _finding(metric.series, best, constant, "what any constant answer scores", "constant", 0.6)
-    )
+    lost = _finding(metric.series, best, constant, "what any constant answer scores", "constant", 0.6)
+    far = kind == "r2" and float(np.median(metric.series.values[-3:])) < FAR_BELOW
+    return Compared(replace(lost, evidence={**lost.evidence, "far_below": far}))
 
 
 def _perplexity(metric: Metric, baseline: Baseline) -> Compared | None:

@@ -49,6 +49,7 @@ LEAST_EVALUATIONS = 4
 MOST_RISING = 64  # errors that rise are held against the training loss
 STILL_FALLING = 0.02  # of the training loss at the minimum
 FALLS_FAR = 0.3
+NO_GAIN = 0.9  # times the first training loss: held-out data never were better off than that
 WORSE = 1.2  # times the first training loss
 LITTLE_FITTED = 0.3  # of the first training loss is left at the first evaluation
 POOR = 0.5  # a share of right answers below this
@@ -160,12 +161,19 @@ def _finding(
             "still_improves": better,
             "never_transfers": seen.best_step == int(series.steps[0]) and _never_transfers(validation),
             "apart_at_once": series.name == "val/loss" and _apart_at_once(series, seen.best_step, loss),
+            "never_gained": series.name == "val/loss" and _never_gained(series, loss),
             "follows_difficulty": curriculum is not None and curriculum.explains(series, seen.best_step),
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
         onset=seen.best_step,
         severity=Severity.WARNING if seen.relative >= (LARGE_RISE if better else SMALL) else Severity.NOTE,
     )
+
+
+def _never_gained(held: Series, loss: TrainLoss) -> bool:
+    """Whether no evaluation was better than the untrained network's first training losses."""
+    untrained = float(np.median(loss.series.finite().values[:3]))
+    return untrained > 0.0 and float(held.values.min()) >= NO_GAIN * untrained
 
 
 def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it checks
 A validation loss that ends at three fifths of its first value or less, beside a PSNR, an SSIM or an R2 of the
-same evaluations, none of which is better at the end than at first.
+same evaluations, none of which is better at the end than at first. Beside a share of right answers that comes
+to nothing at all, a loss that ends at nine tenths of its first value is enough.
 
 ## Why it matters
 Such a score is a function of the error. A loss that falls without it rewards something else: a term with the
@@ -10,7 +11,7 @@ wrong sign, a term that outweighs the error; or the score is computed from somet
 
 ## When it is harmless
 A loss for looks (adversarial, perceptual) is meant to buy them with a part of such a score, and a score near
-its bound has nothing to gain. So this is only a note.
+its bound has nothing to gain. Shares that ask for much stay at nothing for long. So this is only a note.
 
 ## References
 - Blau and Michaeli, "The Perception-Distortion Tradeoff", 2018
@@ -30,6 +31,9 @@ RULE = Rule(code="VAL331", since="0.6", severity=Severity.NOTE)
 
 LEAST_EVALUATIONS = 4
 FALLS = 0.6  # of its first value, or less, is what the validation loss has come down to
+FALLS_BESIDE_NOTHING = 0.9
+SHARES = frozenset({"accuracy", "acc", "iou", "miou", "dice", "recall", "precision", "f1"})
+NOTHING = 0.02  # of the range from 0 to 1
 OF_ERRORS = frozenset({"psnr", "ssim", "r2"})
 NEAR_BOUND = 0.95  # of the highest value of a score that has one
 BOUNDED = frozenset({"ssim", "r2"})
@@ -38,18 +42,29 @@ BOUNDED = frozenset({"ssim", "r2"})
 def examine(validation: Validation) -> Iterator[Finding]:
     """Note scores of an error that do not follow their loss."""
     held = validation.metrics.get("val/loss")
-    scores = [metric for name, metric in validation.metrics.items() if words(name) & OF_ERRORS]
+    scores = [metric for name, metric in validation.metrics.items() if words(name) & (OF_ERRORS | SHARES)]
     if held is None or not scores or len(held.series) < LEAST_EVALUATIONS:
         raise InsufficientData("no score of an error was logged beside a validation loss")
     first, last = float(held.series.values[0]), float(np.median(held.series.values[-2:]))
-    if first <= 0.0 or last > FALLS * first or any(map(_gains, scores)):
+    at_nothing = [metric for metric in scores if _is_nothing(metric)]
+    others = [metric for metric in scores if words(metric.series.name) & OF_ERRORS]
+    falls_far = last <= FALLS * first and bool(others) and not any(map(_gains, others))
+    if first <= 0.0 or not (falls_far or (at_nothing and last <= FALLS_BESIDE_NOTHING * first)):
         return
-    score = scores[0].series
+    score = (at_nothing or others)[0].series
     yield Finding(
         (held.series.where(), score.where()),
         f"{held.series.name} falls from {first:.4g} to {last:.4g}, and {score.name} goes from "
         f"{score.values[0]:.4g} to {score.values[-1]:.4g}",
         {"first": first, "last": last},
+    )
+
+
+def _is_nothing(metric: Metric) -> bool:
+    """Whether a share of right answers never comes to anything."""
+    is_share = bool(words(metric.series.name) & SHARES)
+    return (
+        is_share and len(metric.series) >= LEAST_EVALUATIONS and float(metric.series.values.max()) <= NOTHING
     )
 
 

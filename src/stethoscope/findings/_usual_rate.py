@@ -1,0 +1,16 @@
+"""Whether a logged learning rate is one that trains a network from random weights, whatever the optimizer."""
+
+from __future__ import annotations
+
+from stethoscope.signals.learning_rate import LearningRate
+
+LOW = 1e-4  # of the highest rate: adaptive optimizers take about this or more, plain descent far more
+USUAL = 1e-3  # and with this no optimizer is slow
+
+
+def rate_evidence(rates: LearningRate | None) -> dict[str, object]:
+    """What the highest rate says; nothing where none was logged, and neither between the two bounds."""
+    if rates is None:
+        return {}
+    highest = float(rates.main.finite().values.max())
+    return {"low_rate": 0.0 < highest < LOW, "usual_rate": highest >= USUAL}
