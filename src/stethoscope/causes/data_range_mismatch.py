@@ -29,6 +29,8 @@ CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("channels-in-another-order", DECISIVE, "one of the two sees its colours in another order"),
+        Evidence("bytes-wrap-in-samples", DECISIVE, "samples are differences of bytes, which wrap around"),
         Evidence("metric-never-moves", -STRONG, "the evaluated weights stay", when=says("learns")),
         Evidence(
             "overfit-gap",
