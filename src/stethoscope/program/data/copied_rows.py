@@ -218,7 +218,9 @@ def _copies(function: Function) -> bool:
         for name in (dotted(target),)
         if name
     }
-    resampled = any(bare_name(one) in {"fit_resample"} for one in own_nodes(function.node, ast.Call))
+    calls = own_nodes(function.node, ast.Call)
+    resampled = any(bare_name(one) == "fit_resample" for one in calls)
+    resampled = resampled or any(bare_name(one) in JOINING and _joins_copies(one) for one in calls)
     if not drawn and not resampled:
         return False
     joined = any(

@@ -6,6 +6,7 @@ What a network learns of a person in training it knows again in that person's he
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING, Leak
@@ -17,7 +18,8 @@ from stethoscope.program.walk.entries import is_test
 
 PERSONS = frozenset({"patient", "patients", "subject", "subjects", "participant", "participants"})
 # What keeps the rows of one person together, or shows that somebody thought of it.
-TOGETHER = ("Group", "group", "unique", "isin", "nunique", "set(", "LeaveOne", "drop_duplicates", "loso")
+TOGETHER = ("Group", "group", "unique", "isin", "nunique", "LeaveOne", "drop_duplicates", "loso")
+SET = re.compile(r"\bset\(")
 ORDERS = frozenset({"permutation", "randperm"})
 # Rows that are pieces of something longer, so that a person has many of them.
 PIECES = frozenset({
@@ -33,7 +35,7 @@ def dealt_persons(index: Index) -> Iterator[Leak]:
     column = next(
         (found for module in index.modules.values() if (found := _column(module.source.tree))), None
     )
-    if column is None or any(word in text for text in texts for word in TOGETHER):
+    if column is None or any(word in text or SET.search(text) for text in texts for word in TOGETHER):
         return
     if not any(PIECES & _spoken(module.source.tree) for module in index.modules.values()):
         return

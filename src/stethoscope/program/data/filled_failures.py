@@ -80,6 +80,8 @@ def _fills(statement: ast.stmt, read: set[str], function: Function) -> bool:
             return _is_empty(value)
         case ast.Return(value=ast.Tuple(elts=[first, *rest])) if rest and function.name == "__getitem__":
             return _is_empty(first) and not any(_is_none(one) for one in rest)
+        case ast.Return(value=ast.Call() as value) if not function.name.startswith("__"):
+            return _is_empty(value)  # a method that reads, for the one that makes the sample
     return False
 
 

@@ -85,6 +85,17 @@ def _turned_in(function: Function) -> Iterator[PartedPair]:
 
 
 def _drawn_names(function: Function) -> set[str]:
+    """The names of drawn amounts, and of what is made of them: a matrix of a drawn angle."""
+    drawn = _drawn_at_once(function)
+    for node in sorted(own_nodes(function.node, ast.Assign), key=lambda one: one.lineno):
+        names = {one.id for target in node.targets for one in all_nodes(target, ast.Name)}
+        read = {one.id for one in all_nodes(node.value, ast.Name)}
+        if read & drawn and not names & read:
+            drawn |= names
+    return drawn
+
+
+def _drawn_at_once(function: Function) -> set[str]:
     return {
         one.id
         for node in own_nodes(function.node, ast.Assign)

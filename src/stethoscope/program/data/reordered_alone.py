@@ -139,14 +139,14 @@ def _arrays(function: Function) -> Iterator[PartedPair]:
     moved = list(in_place_orders(function))
     if not moved:
         return
-    names = [*_kept_names(function), *function.parameters]
+    names = [*_kept_names(function), *function.parameters, *_kept_by_object(function)]
     changed = {name for name, _ in moved}
     for name, node in moved:
         partners = [other for other in names if are_pair(name, other)]
         if any(other in changed or _is_picked(function, other, node) for other in partners):
             continue
         for other in partners:
-            if _is_read_behind(function, other, node):
+            if _is_read_behind(function, other, node) or _is_read_elsewhere(function, other):
                 yield _pair(function, node, node, name, other)
                 return
 
@@ -158,6 +158,30 @@ def _kept_names(function: Function) -> list[str]:
             elements = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
             found += [name for one in elements if (name := dotted(one))]
     return found
+
+
+def _kept_by_object(function: Function) -> list[str]:
+    """What an object keeps from its making on, where no other method gives it a new value."""
+    init = _init_of(function)
+    if init is None or function.owner is None or init is function:
+        return []
+    others = [one for one in function.owner.methods.values() if one is not init]
+    changed = {name for one in others for name in _kept_names(one)}
+    return [name for name in _kept_names(init) if name.startswith("self.") and name not in changed]
+
+
+def _is_read_elsewhere(function: Function, name: str) -> bool:
+    """Whether another method takes what an object keeps by the places in which it lies."""
+    if function.owner is None or not name.startswith("self."):
+        return False
+    others = [one for one in function.owner.methods.values() if one not in (function, _init_of(function))]
+    subscripts = [node for one in others for node in own_nodes(one.node, ast.Subscript)]
+    return any(dotted(node.value) == name for node in subscripts)
+
+
+def _init_of(function: Function) -> Function | None:
+    """The method that makes the object that a method belongs to."""
+    return function.owner.methods.get("__init__") if function.owner is not None else None
 
 
 def _is_picked(function: Function, name: str, moved: ast.AST) -> bool:

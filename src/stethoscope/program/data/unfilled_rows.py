@@ -59,10 +59,10 @@ def _of_class(cls: Class) -> Iterator[UnfilledRows]:
 def _bounds(init: Function) -> set[str]:
     """The attributes that hold the size that empty arrays are made with."""
     kept = {
-        ast.unparse(node.value): target.attr
+        target.attr if isinstance(node.value, ast.Tuple) else ast.unparse(node.value): target.attr
         for node in own_nodes(init.node, ast.Assign)
         for target in _flat(node)
-        if isinstance(target, ast.Attribute) and isinstance(node.value, ast.Name | ast.Call)
+        if isinstance(target, ast.Attribute) and isinstance(node.value, ast.Name | ast.Call | ast.Tuple)
     }
     sized: set[str] = set()
     for call in own_nodes(init.node, ast.Call):

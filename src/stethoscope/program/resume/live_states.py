@@ -36,7 +36,8 @@ def _in_function(function: Function) -> Iterator[Site]:
         if given is None or _is_waited_for(function, call):
             continue
         for one in given:
-            if any(_is_live(value) for value in (one, *_assigned(function, one))):
+            named = [value for name in all_nodes(one, ast.Name) for value in _assigned(function, name)]
+            if any(_is_live(value) for value in (one, *named)):
                 yield Site(function.source, call)
                 return
 
