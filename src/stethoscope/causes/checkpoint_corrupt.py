@@ -22,6 +22,7 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("checkpoint-of-no-use", DECISIVE, "a kept checkpoint is cut off, empty or of NaN"),
+        Evidence("live-weights-written-later", DECISIVE, "the file is written while the weights change"),
         Evidence("checkpoint-of-no-use", -STRONG, "the files are whole", outcome=Outcome.CLEAR),
     ),
     confirm_by="load the file on the CPU and look for values that are not finite",

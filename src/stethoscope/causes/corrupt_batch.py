@@ -14,7 +14,7 @@ Find and drop the samples; skip steps whose gradients are not finite, and count 
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, WEAK, Cause, Evidence, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
@@ -42,6 +42,8 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("gradients-grow-until-they-overflow", -STRONG, "gradients had grown for many steps before"),
+        Evidence("failed-reads-become-samples", STRONG, "what cannot be read is trained on as zeros"),
+        Evidence("unfilled-rows-are-drawn", DECISIVE, "batches hold rows that nothing was put into"),
         Evidence("divergence", STRONG, "one step carried the loss away", when=_in_one_step),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),

@@ -49,6 +49,7 @@ CAUSE = Cause(
             when=says("learned_some"),
         ),
         Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
+        Evidence("cycle-keeps-its-batches", DECISIVE, "every round is the first one, batch by batch"),
         Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
         Evidence(
             "validation-gains-nothing",

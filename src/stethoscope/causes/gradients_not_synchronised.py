@@ -23,6 +23,7 @@ CAUSE = Cause(
     title="Gradients are not exchanged between processes",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("network-left-unprepared", DECISIVE, "the network is never wrapped for several processes"),
         Evidence(
             "parameter-replaced-after-wrapping", DECISIVE, "a parameter was replaced after the hooks were set"
         ),

@@ -70,6 +70,8 @@ CAUSE = Cause(
         ),
         Evidence("answer-moves-with-network", DECISIVE, "the answers move towards the predictions"),
         Evidence("labels-mixed-apart", DECISIVE, "inputs and labels are put into two different orders"),
+        Evidence("classes-numbered-apart", DECISIVE, "the two sets number their classes each for itself"),
+        Evidence("labels-shifted-in-one-part", DECISIVE, "one part of the data counts its classes otherwise"),
         Evidence("targets-moved-apart", DECISIVE, "inputs and targets are cropped or turned apart"),
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
         Evidence("below-trivial-baseline", MODERATE, "while the training loss falls", when=_train_falls),

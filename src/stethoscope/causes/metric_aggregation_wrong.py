@@ -23,6 +23,8 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("average-not-of-one-epoch", DECISIVE, "a sum is read as an average that it is not"),
+        Evidence("count-left-unreduced", DECISIVE, "the sum is of all processes and the count of one"),
+        Evidence("means-of-roots", DECISIVE, "roots or exponentials of batches are averaged"),
         Evidence("only-last-batch-counts", DECISIVE, "the score is that of the last batch"),
         Evidence(
             "score-of-one-share", DECISIVE, "each process counts its own share, and nobody adds them up"

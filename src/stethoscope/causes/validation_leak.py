@@ -22,7 +22,18 @@ CAUSE = Cause(
     title="Held-out data are among the training data",
     prior=OCCASIONAL,
     evidence=(
-        Evidence("validation-among-training", DECISIVE, "the source draws both from the same samples"),
+        Evidence(
+            "validation-among-training",
+            DECISIVE,
+            "the source draws both from the same samples",
+            when=lambda finding: finding.evidence.get("kind") != "persons",
+        ),
+        Evidence(
+            "validation-among-training",
+            STRONG + MODERATE,
+            "the same persons are on both sides",
+            when=lambda finding: finding.evidence.get("kind") == "persons",
+        ),
         Evidence(
             "evaluation-treated-as-training",
             DECISIVE,

@@ -4,7 +4,8 @@
 Statements that mix arrays, lists or tables: `random.shuffle(x)`, `x = x[torch.randperm(n)]`, `df =
 df.sample(frac=1)`. Where an input and the target of the same name (`x_train` and `y_train`, `self.images`
 and `self.labels`) are mixed by two draws, and no generator is seeded anew between them, it is reported. So is
-a loop that picks the one by a drawn order and takes the other as it lies.
+a loop that picks the one by a drawn order and takes the other as it lies, and code that sorts or mixes the
+inputs alone: `x = x[order]` beside `y`, or rows of a table that are sorted once the labels are taken out.
 
 ## Why it matters
 Every input then has the label of another one. The loss falls to what a guess costs and stays there, on
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.data.parted_pairs import mixed_apart, picked_apart
+from stethoscope.program.data.reordered_alone import reordered_alone
 from stethoscope.program.index import index
 from stethoscope.signals.sources import Sources
 
@@ -45,5 +47,12 @@ def examine(sources: Sources) -> Iterator[Finding]:
         yield Finding(
             (pair.second.where, pair.first.where),
             f"`{first}` is picked by a drawn order, and `{second}`, which belongs to it, is taken as it lies",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )
+    for pair in reordered_alone(known):
+        first, second = pair.names
+        yield Finding(
+            (pair.first.where, pair.second.where),
+            f"`{first}` is put into another order, and `{second}`, which belongs to it, stays as it lies",
             evidence={"first": pair.first.text, "second": pair.second.text},
         )

@@ -4,7 +4,8 @@
 Functions that make a sample: whether the input (`image`, `lq`) and the target (`mask`, `gt`) each go
 through a random crop, flip, turn or warp of their own call. Chains of transforms are looked up where they
 are made or handed in, and functions of the program are read for what they draw. And whether a picture is
-mirrored by chance while masks, joints, boxes or a depth of the same sample stay as they are.
+mirrored by chance, or turned by a drawn amount, while masks, joints, boxes or a depth of the same sample stay
+as they are.
 
 ## Why it matters
 Each call draws anew. The mask then belongs to another part of the picture: the loss falls to a blur of all
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.data.moved_alone import moved_alone
+from stethoscope.program.data.moved_alone import moved_alone, turned_alone
 from stethoscope.program.data.parted_pairs import moved_apart
 from stethoscope.program.index import index
 from stethoscope.signals.sources import Sources
@@ -46,5 +47,12 @@ def examine(sources: Sources) -> Iterator[Finding]:
         yield Finding(
             (pair.first.where, pair.second.where),
             f"`{first}` is mirrored by chance, and `{second}`, which says where things are in it, is not",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )
+    for pair in turned_alone(known):
+        first, second = pair.names
+        yield Finding(
+            pair.first.where,
+            f"`{first}` is turned by chance, and `{second}`, which says where things are in it, is not",
             evidence={"first": pair.first.text, "second": pair.second.text},
         )

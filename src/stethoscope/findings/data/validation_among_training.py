@@ -2,10 +2,12 @@
 
 ## What it checks
 Loaders that are called held-out and made of the training set; two loaders of the same training split, one of
-them shuffled; slices of one array, or parts of one data set of the hub, that overlap; a part of an order
-beside all of it; a loss over all nodes of a graph whose held-out ones a mask parts off for the score; windows
-of a series, one step apart, that are dealt out at random; random splits that nothing seeds, in a program that
-resumes from checkpoints.
+them shuffled; hooks for held-out data that hand out the training set; slices of one array, or parts of one
+data set of the hub, that overlap; a part of an order beside all of it; a loss over all nodes of a graph whose
+held-out ones a mask parts off for the score, and a score of the nodes that are trained on; windows of a
+series, one step apart, and rows that were copied first (drawn again, augmented), that are dealt out at
+random; rows of patients or test persons that are dealt out one by one; random splits that nothing seeds, in a
+program that resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and
@@ -15,7 +17,9 @@ resume.
 ## When it is harmless
 A loader that measures the training set and is called so, or stands beside one of another split. A split with
 a generator, a `random_state` or a seed that the program sets at its start is the same every time. Windows
-that lie end to end, or a series that is cut in two before it is cut into windows, share nothing.
+that lie end to end, or a series that is cut in two before it is cut into windows, share nothing. Training
+rows may be copied once the others are taken away. A table with one row for each person has none on both
+sides.
 
 ## References
 - Kapoor and Narayanan, Leakage and the reproducibility crisis in machine-learning-based science, 2023
@@ -26,7 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data.copied_rows import copied_rows
+from stethoscope.program.data.dealt_persons import dealt_persons
 from stethoscope.program.data.leaks import leaks, redrawn_splits
+from stethoscope.program.data.measured_by_training_part import measured_by_training_part
 from stethoscope.program.data.whole_graph_losses import whole_losses
 from stethoscope.program.data.window_splits import dealt_windows
 from stethoscope.signals.evaluations import Evaluations
@@ -37,11 +44,18 @@ RULE = Rule(code="DAT142", since="0.2", severity=Severity.WARNING, subject=Subje
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report held-out data that training sees."""
     index = evaluations.index
-    for leak in (*leaks(index), *whole_losses(index), *dealt_windows(index)):
+    found = (*leaks(index), *whole_losses(index), *dealt_windows(index), *copied_rows(index))
+    for leak in (*found, *measured_by_training_part(index)):
         yield Finding(
             (leak.source.where(leak.held_out), leak.source.where(leak.training)),
             leak.why,
             evidence={"kind": "overlap"},
+        )
+    for leak in dealt_persons(index):
+        yield Finding(
+            (leak.source.where(leak.held_out), leak.source.where(leak.training)),
+            leak.why,
+            evidence={"kind": "persons"},
         )
     for source, split in redrawn_splits(index):
         yield Finding(

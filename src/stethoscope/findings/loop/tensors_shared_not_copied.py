@@ -47,7 +47,7 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
     index = evaluations.index
     for one in uncopied_weights(index):
         yield Finding(
-            (one.source.where(one.made), one.source.where(one.used)),
+            (one.source.where(one.made), one.used_in.where(one.used)),
             f"`{one.name}` holds the live weights and no copy: what is loaded from it is the last state",
             evidence={"kind": "state", "name": one.name},
         )

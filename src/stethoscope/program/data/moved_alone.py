@@ -1,4 +1,4 @@
-"""Pictures that are mirrored by chance while what is marked in them stays where it was.
+"""Pictures that are mirrored or turned by chance while what is marked in them stays where it was.
 
 `if random() < 0.5: image = image.flip(-1)` in the making of a sample that has a mask, a depth or joints as
 well. A class label belongs to the whole picture and needs no move; what says where things are does.
@@ -25,7 +25,13 @@ MARKED_WORDS = frozenset({
 MIRRORING = frozenset({
     "flip", "fliplr", "flipud", "hflip", "vflip", "mirror", "rot90", "horizontal_flip", "vertical_flip",
 })
+TURNING = frozenset({
+    "rotate", "affine", "warpaffine", "perspective", "warpperspective", "translate", "elastic_transform",
+    "affine_transform", "remap",
+})
 # fmt: on
+# What says that a picture is read as a map of places: in one channel, or without mixing neighbours.
+ONE_CHANNEL = ("convert('L')", "convert('P')", "convert('1')", "IMREAD_GRAYSCALE", "GRAY", "imread(mask")
 # Masks that say what counts or is hidden, and not where things are.
 OTHER_MASKS = frozenset(
     {"attention", "attn", "padding", "pad", "valid", "loss", "token", "tokens", "random", "patch"}
@@ -40,6 +46,12 @@ def moved_alone(index: Index) -> tuple[PartedPair, ...]:
     return tuple(pair for function in index.functions for pair in _in_function(function, handed))
 
 
+@remembered
+def turned_alone(index: Index) -> tuple[PartedPair, ...]:
+    """Every picture that is turned or shifted by a drawn amount without the marks that belong to it."""
+    return tuple(pair for function in index.functions for pair in _turned_in(function))
+
+
 def _in_function(function: Function, handed: list[tuple[frozenset[str], Site]]) -> Iterator[PartedPair]:
     for block in own_nodes(function.node, ast.If):
         if not _asks_chance(block.test):
@@ -52,6 +64,106 @@ def _in_function(function: Function, handed: list[tuple[frozenset[str], Site]]) 
             if beside is not None and not _is_moved(function, block, beside[0]):
                 yield PartedPair(Site(function.source, statement), beside[1], (name, beside[0]))
                 return
+
+
+def _turned_in(function: Function) -> Iterator[PartedPair]:
+    """Pictures that are turned or shifted by drawn amounts: `image = rotate(image, angle)`."""
+    drawn = _drawn_names(function)
+    opened = _opened(function)
+    for statement in own_nodes(function.node, ast.Assign):
+        name = _turned(statement, drawn)
+        if name is None or not (PICTURE_WORDS.intersection(words(name)) or name in opened):
+            continue
+        marks = {_named(node) for node in own_nodes(function.node)} - {"", name}
+        for mark in sorted(marks):
+            is_mark = _is_mark(mark) or opened.get(mark, False)
+            if is_mark and _is_of_sample(function, statement, mark) and not _is_changed(function, mark):
+                if not _is_given_back(function, drawn):
+                    site = Site(function.source, statement)
+                    yield PartedPair(site, site, (name, mark))
+                return
+
+
+def _drawn_names(function: Function) -> set[str]:
+    """The names of drawn amounts, and of what is made of them: a matrix of a drawn angle."""
+    drawn = _drawn_at_once(function)
+    for node in sorted(own_nodes(function.node, ast.Assign), key=lambda one: one.lineno):
+        names = {one.id for target in node.targets for one in all_nodes(target, ast.Name)}
+        read = {one.id for one in all_nodes(node.value, ast.Name)}
+        if read & drawn and not names & read:
+            drawn |= names
+    return drawn
+
+
+def _drawn_at_once(function: Function) -> set[str]:
+    return {
+        one.id
+        for node in own_nodes(function.node, ast.Assign)
+        if _asks_chance(node.value)
+        for target in node.targets
+        for one in all_nodes(target, ast.Name)
+        if one.id not in map(_named, _loads(node.value))  # a picture that is changed by chance is no amount
+    }
+
+
+def _turned(statement: ast.Assign, drawn: set[str]) -> str | None:
+    """The name of what a statement turns by a drawn amount and keeps under its name."""
+    name = _named(statement.targets[0]) if len(statement.targets) == 1 else ""
+    call = statement.value
+    if not name or not isinstance(call, ast.Call) or _last(call.func).lower() not in TURNING:
+        return None
+    used = {one.id for one in all_nodes(call, ast.Name)}
+    is_drawn = bool(used & drawn) or _asks_chance(call)
+    return name if is_drawn and name in map(_named, _loads(call)) else None
+
+
+def _opened(function: Function) -> dict[str, bool]:
+    """The names that files of pictures are read into, and whether as one channel, as maps of places are."""
+    owner = function.owner
+    methods = owner.methods.values() if owner is not None else (function,)
+    found: dict[str, bool] = {}
+    for node in (one for method in methods for one in own_nodes(method.node, ast.Assign)):
+        name, text = _named(node.targets[0]), ast.unparse(node.value)
+        if name and any(word in text for word in ("Image.open(", "imread(", "read_image(")):
+            found[name] = any(word in text for word in ONE_CHANNEL)
+    return found
+
+
+def _is_changed(function: Function, mark: str) -> bool:
+    """Whether a function does anything to a mark but hand it on."""
+    for change in own_nodes(function.node, ast.AugAssign):
+        if mark in map(_named, all_nodes(change.target)):
+            return True
+    for node in own_nodes(function.node, ast.Assign):
+        stored = [_named(one) for target in node.targets for one in all_nodes(target)]
+        if mark in stored and mark in map(_named, _loads(node.value)) and _may_move(node.value):
+            return True
+    handed = (call for call in own_nodes(function.node, ast.Call) if call.args)
+    named = ([_named(one) for one in call.args] for call in handed)
+    return any(mark in names and len(set(names) - {mark, ""}) > 0 for names in named)
+
+
+def _may_move(value: ast.expr) -> bool:
+    """Whether a change may move what it is made to: a conversion or a resize moves nothing by chance."""
+    called = {_last(call.func).lower() for call in all_nodes(value, ast.Call)}
+    still = {
+        "resize",
+        "to_tensor",
+        "from_numpy",
+        "float",
+        "long",
+        "totensor",
+        "array",
+        "asarray",
+        "pil_to_tensor",
+    }
+    return not called or bool(called - still)
+
+
+def _is_given_back(function: Function, drawn: set[str]) -> bool:
+    """Whether the amount itself is what is to be told: the turn is the answer then."""
+    given = own_nodes(function.node, ast.Return, ast.Yield)
+    return any(one.id in drawn for node in given for one in all_nodes(node, ast.Name))
 
 
 def _asks_chance(test: ast.expr) -> bool:
@@ -122,7 +234,7 @@ def _is_mark(name: str) -> bool:
     return bool(said & MARKED_WORDS) and not said & OTHER_MASKS
 
 
-def _is_of_sample(function: Function, block: ast.If, name: str) -> bool:
+def _is_of_sample(function: Function, block: ast.stmt, name: str) -> bool:
     """Whether a mark is given back with the picture, and was there before that was mirrored.
 
     A mask that is drawn, or made of the mirrored picture, needs no move.

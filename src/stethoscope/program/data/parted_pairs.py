@@ -79,7 +79,7 @@ def _mixed_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]:
             mixed.extend(_mixing(statement, orders))
         for place, (name, node, order) in enumerate(mixed):
             for other, there, its_order in mixed[place + 1 :]:
-                if order != its_order and _belong_together(name, other):
+                if order != its_order and are_pair(name, other):
                     yield PartedPair(Site(source, node), Site(source, there), (name, other))
 
 
@@ -128,7 +128,7 @@ def _mixing(statement: ast.stmt, orders: dict[str, ast.Call]) -> Iterator[tuple[
                 yield ast.unparse(target), statement, f"at {statement.lineno}"
 
 
-def _belong_together(one: str, other: str) -> bool:
+def are_pair(one: str, other: str) -> bool:
     """`x_train` and `y_train`, `self.images` and `self.labels`: an input and a target called alike."""
     plain = sorted(name.removeprefix("self.").lower() for name in (one, other))
     if [name[:1] for name in plain] == ["x", "y"] and plain[0][1:] == plain[1][1:]:
@@ -139,6 +139,22 @@ def _belong_together(one: str, other: str) -> bool:
         if ours and theirs and left - ours == right - theirs and not left & TARGET_WORDS:
             return True
     return False
+
+
+def in_place_orders(function: Function) -> Iterator[tuple[str, ast.AST]]:
+    """What a function puts into another order under its own name, by chance or sorted by something."""
+    statements = sorted(own_nodes(function.node, ast.Assign, ast.Expr), key=lambda node: node.lineno)
+    if any(_seeds(statement) for statement in statements):
+        return
+    orders: dict[str, ast.Call] = {}
+    for statement in statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                is_sorting = (dotted(call.func) or "").rpartition(".")[2] in {"argsort", "lexsort"}
+                if is_sorting or _draws_order(call):
+                    orders[name] = call
+        for name, node, _ in _mixing(statement, orders):
+            yield name, node
 
 
 # One in a drawn order, the other as it lies
@@ -170,7 +186,7 @@ def _picked_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]
         for name, node in by_order.items():
             for other, there in as_they_lie.items():
                 is_either = other in by_order or name in as_they_lie
-                if not is_either and _belong_together(name, other):
+                if not is_either and are_pair(name, other):
                     yield PartedPair(Site(source, node), Site(source, there), (name, other))
                     return
 
@@ -259,7 +275,7 @@ def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
             is_seeded = any(
                 min(node.lineno, there.lineno) <= line <= max(node.lineno, there.lineno) for line in seeded
             )
-            if not is_seeded and _belong_together(name, other):
+            if not is_seeded and are_pair(name, other):
                 yield PartedPair(Site(function.source, node), Site(function.source, there), (name, other))
                 return
 

@@ -22,6 +22,8 @@ from stethoscope.run import Source
 EPOCHS = frozenset({"epoch", "epochs", "ep"})
 DATASETS = frozenset({"dataset", "datasets", "data", "set", "ds", "samples", "trainset", "valset", "testset"})
 FED = frozenset({"update", "add", "append_value"})
+# What gives a meter back: `Accuracy(task="binary").to(device)`.
+MOVED = frozenset({"to", "cuda", "cpu", "double", "float"})
 READ = frozenset({"avg", "average", "mean", "value", "compute", "global_avg"})
 # fmt: on
 
@@ -274,6 +276,8 @@ def _is_name(node: ast.AST, name: str) -> bool:
 
 def _is_meter(index: Index, module: Module, made: ast.expr) -> bool:
     """Whether a call makes a meter: of torchmetrics, or of a class that has `reset` and averages."""
+    while isinstance(made, ast.Call) and bare_name(made) in MOVED and isinstance(made.func, ast.Attribute):
+        made = made.func.value
     if not isinstance(made, ast.Call):
         return False
     target = index.resolve(module, dotted(made.func) or "")

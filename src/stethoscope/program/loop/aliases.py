@@ -37,6 +37,12 @@ class Alias:
     made: ast.AST
     used: ast.AST
     name: str
+    elsewhere: Source | None = None
+
+    @property
+    def used_in(self) -> Source:
+        """The file in which the two are taken for two."""
+        return self.elsewhere or self.source
 
 
 # --- weights that are kept for later
@@ -49,9 +55,10 @@ def uncopied_weights(index: Index) -> Iterator[Alias]:
             continue
         for body in bodies(module.source.tree):
             yield from _kept_in_function(module.source, body)
+    loads = _loads_of_attributes(index)
     for cls in index.classes:
         if not is_test(cls.source):
-            yield from _kept_by_object(cls)
+            yield from _kept_by_object(cls, loads)
 
 
 def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alias]:
@@ -120,7 +127,23 @@ def _is_item_of(node: ast.AST, name: str) -> bool:
     return False
 
 
-def _kept_by_object(cls: Class) -> Iterator[Alias]:
+def _loads_of_attributes(index: Index) -> dict[str, list[tuple[Source, ast.Call]]]:
+    """Where states are loaded that an object keeps: `model.load_state_dict(stopper.best)`, by attribute."""
+    found: dict[str, list[tuple[Source, ast.Call]]] = {}
+    for module in index.modules.values():
+        if "load_state_dict" not in module.source.text or is_test(module.source):
+            continue
+        for call in all_nodes(module.source.tree, ast.Call):
+            match call:
+                case ast.Call(
+                    func=ast.Attribute(attr="load_state_dict"), args=[ast.Attribute() as given, *_]
+                ):
+                    if not (isinstance(given.value, ast.Name) and given.value.id == "self"):
+                        found.setdefault(given.attr, []).append((module.source, call))
+    return found
+
+
+def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]]) -> Iterator[Alias]:
     kept: dict[str, ast.AST] = {}
     copied: set[str] = set()
     for method in cls.methods.values():
@@ -142,6 +165,9 @@ def _kept_by_object(cls: Class) -> Iterator[Alias]:
             if used is not None:
                 yield Alias(cls.source, made, used, name)
                 break
+        else:
+            for source, call in loads.get(name.removeprefix("self."), ())[:1]:
+                yield Alias(cls.source, made, call, name, source)
 
 
 TRAINING = frozenset({"train", "fit", "training", "adapt", "finetune"})

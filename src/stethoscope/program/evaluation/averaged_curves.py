@@ -1,0 +1,162 @@
+"""Scores that bend the mean of a batch and are averaged then: the mean of roots is not the root of the mean.
+
+rmse += sqrt(mse(model(x), y))         rmse / len(loader)
+ppl.append(exp(loss))                  mean(ppl)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.loop.roles import LOADER_WORDS
+from stethoscope.program.remembered import remembered
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.values import Site
+
+BENDING = {"sqrt": "roots", "exp": "exponentials"}
+# What a batch is summed up in, by the words of its name.
+MEANS = frozenset({"loss", "mse", "criterion", "mean", "nll", "ce", "entropy", "crit", "err", "error"})
+AVERAGING = frozenset({"mean", "fmean", "average", "nanmean"})
+BATCH_WORDS = frozenset({"batch", "batches", "loader", "dataloader", "dl"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AveragedCurve:
+    """Where a bent number is added up, where the sum is divided, and what was bent."""
+
+    added: Site
+    divided: Site
+    what: str
+
+
+@remembered
+def averaged_curves(index: Index) -> tuple[AveragedCurve, ...]:
+    """Every average over batches of a root or an exponential of a mean."""
+    return tuple(
+        found for function in index.bodies if not is_test(function.source) for found in _in_function(function)
+    )
+
+
+def _in_function(function: Function) -> Iterator[AveragedCurve]:
+    given = {
+        dotted(node.targets[0]) or "": node.value
+        for node in own_nodes(function.node, ast.Assign)
+        if len(node.targets) == 1
+    }
+    for loop in own_nodes(function.node, ast.For):
+        if not _is_over_batches(loop, given) or _trains(loop):
+            continue
+        for node in all_nodes(loop):
+            name, value = _grown(node)
+            what = _bent(value, given, 2) if name and value is not None else ""
+            divided = _divided(function, loop, name) if what else None
+            if divided is not None:
+                yield AveragedCurve(Site(function.source, node), Site(function.source, divided), what)
+                return
+
+
+def _is_over_batches(loop: ast.For, given: dict[str, ast.expr]) -> bool:
+    """Whether each round has a batch of several samples: of a loader, or of a range with a step."""
+    over = loop.iter
+    while isinstance(over, ast.Call) and bare_name(over) in {"enumerate", "tqdm", "track"} and over.args:
+        over = over.args[0]
+    if isinstance(over, ast.Call) and bare_name(over) == "range":
+        return len(over.args) == 3
+    if isinstance(over, ast.Call) and bare_name(over) == "split":
+        return True
+    made = over if isinstance(over, ast.Call) else given.get(dotted(over) or "")
+    if isinstance(made, ast.Call) and bare_name(made).endswith("DataLoader"):
+        return not _is_of_one(made)
+    name = (dotted(over) or "").rpartition(".")[2]
+    return bool((LOADER_WORDS | BATCH_WORDS).intersection(words(name)))
+
+
+def _is_of_one(loader: ast.Call) -> bool:
+    sizes = [word.value for word in loader.keywords if word.arg == "batch_size"]
+    size = sizes[0] if sizes else loader.args[1] if len(loader.args) > 1 else None
+    return size is None or (isinstance(size, ast.Constant) and size.value == 1)
+
+
+def _trains(loop: ast.For) -> bool:
+    return any(bare_name(call) == "backward" for call in all_nodes(loop, ast.Call))
+
+
+def _grown(node: ast.AST) -> tuple[str, ast.expr | None]:
+    match node:
+        case ast.AugAssign(op=ast.Add(), target=target, value=value):
+            return dotted(target) or "", value
+        case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
+            return dotted(held) or "", value
+    return "", None
+
+
+def _bent(value: ast.expr, given: dict[str, ast.expr], depth: int) -> str:
+    """Say "roots" or "exponentials" where a number is one of the mean of a batch; "" otherwise."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=inner, attr="item")):
+            return _bent(inner, given, depth)
+        case ast.Call(func=ast.Name(id="float"), args=[inner]):
+            return _bent(inner, given, depth)
+        case ast.Call() if bare_name(value) in BENDING:
+            under = value.args[0] if value.args else getattr(value.func, "value", None)
+            is_mean = isinstance(under, ast.expr) and _is_mean(under, given, 2)
+            return BENDING[bare_name(value)] if is_mean else ""
+        case ast.BinOp(op=ast.Pow(), left=inner, right=ast.Constant(value=0.5)):
+            return "roots" if _is_mean(inner, given, 2) else ""
+        case ast.Name() if depth and dotted(value) in given:
+            return _bent(given[dotted(value) or ""], given, depth - 1)
+    return ""
+
+
+def _is_mean(value: ast.expr, given: dict[str, ast.expr], depth: int) -> bool:
+    """Whether a number is a mean over a batch: of a criterion, or a mean over everything."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "item":
+        value = value.func.value
+    if isinstance(value, ast.Name):
+        held = given.get(value.id)
+        if held is not None and depth:
+            return _is_mean(held, given, depth - 1)
+        return bool(MEANS.intersection(words(value.id)))
+    if not isinstance(value, ast.Call):
+        return False
+    told = {word.arg for word in value.keywords}
+    if told & {"dim", "axis", "reduction"} or (bare_name(value) == "mean" and value.args[1:]):
+        return False
+    is_method = bare_name(value) == "mean" and isinstance(value.func, ast.Attribute)
+    if (
+        is_method
+        and value.args
+        and dotted(getattr(value.func, "value", value)) not in {"torch", "np", "numpy"}
+    ):
+        return False
+    return bool(MEANS.intersection(words(bare_name(value))))
+
+
+def _divided(function: Function, loop: ast.For, name: str) -> ast.AST | None:
+    """Where the sum over all rounds is made an average, behind the loop."""
+    end = loop.end_lineno or loop.lineno
+    for node in own_nodes(function.node, ast.BinOp, ast.Call):
+        if node.lineno <= end:
+            continue
+        match node:
+            case ast.BinOp(op=ast.Div(), left=left) if _speaks_of(left, name) and not _bends(left):
+                return node
+            case ast.Call() if bare_name(node) in AVERAGING and any(
+                _speaks_of(one, name) for one in node.args
+            ):
+                return node
+    return None
+
+
+def _bends(node: ast.AST) -> bool:
+    return any(bare_name(call) in {"log", "square"} for call in all_nodes(node, ast.Call))
+
+
+def _speaks_of(node: ast.AST, name: str) -> bool:
+    return any(dotted(one) == name for one in all_nodes(node))
