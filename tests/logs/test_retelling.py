@@ -197,3 +197,25 @@ def test_a_validation_that_goes_back_with_training_is_a_restart() -> None:
     )
     assert len(spliced.segments) == 2
     assert spliced.series["val/loss"].steps.tolist() == [100, 150]
+
+
+def side_by_side(file: str, own: str, steps: npt.NDArray[np.int64]) -> Log:
+    loss = Series("loss", "train_loss", steps, LOSS[steps], file)
+    return Log(file, "CSV table", (loss, Series(own, own, steps, LOSS[steps], file)))
+
+
+def test_a_table_of_steps_and_one_of_epochs_are_one_run() -> None:
+    every, tenth = STEPS[::2], STEPS[9::10]
+    blurred = LOSS.copy()
+    blurred[tenth] *= 1.15
+    epochs = side_by_side("run/epochs.csv", "val/loss", tenth)
+    means = Series("loss", "train_loss", tenth, blurred[tenth], "run/epochs.csv")
+    epochs = Log(epochs.file, epochs.format, (means, epochs.series[1]))
+    assert told_once(splice([side_by_side("run/steps.csv", "grad_norm", every), epochs]))
+
+
+def test_a_second_table_of_the_same_columns_is_a_second_run() -> None:
+    again = Series("loss", "train_loss", STEPS, LOSS * 1.15, "run/b.csv")
+    first = Series("loss", "train_loss", STEPS, LOSS, "run/a.csv")
+    logs = [Log("run/a.csv", "CSV table", (first,)), Log("run/b.csv", "CSV table", (again,))]
+    assert not told_once(splice(logs))

@@ -255,3 +255,16 @@ def test_words_of_other_languages_are_known(logged: str, name: str) -> None:
 @pytest.mark.parametrize("logged", ["Verlustrate", "contest", "latest", "\u635f\u4f24", "Gesamtzeit"])
 def test_a_word_that_only_holds_a_known_one_is_unknown(logged: str) -> None:
     assert canonical(logged) == logged
+
+
+def test_a_metric_under_a_heading_that_is_logged_rarely_was_held_out() -> None:
+    counts = {"total_loss": 70, "loss_cls": 70, "bbox/mIoU": 14, "cls/accuracy": 14, "lr": 70}
+    names = assign(counts)
+    assert names["bbox/mIoU"] == "val/bbox_iou"
+    assert names["cls/accuracy"] == "val/cls_accuracy"
+    assert better("val/bbox_iou") == "higher"
+
+
+def test_a_metric_under_a_heading_keeps_its_name_where_others_say_their_role() -> None:
+    assert assign({"loss": 70, "val_loss": 7, "bbox/mIoU": 7})["bbox/mIoU"] == "bbox/mIoU"
+    assert assign({"loss": 70, "bbox/mIoU": 70})["bbox/mIoU"] == "bbox/mIoU"

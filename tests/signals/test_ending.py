@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,7 +110,15 @@ def test_the_last_step_of_the_plan_is_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "how"), [("total_iter", 300, "finished"), ("max_steps", -1, "unknown")]
+    ("key", "value", "how"),
+    [
+        ("total_iter", 300, "finished"),
+        ("max_steps", -1, "unknown"),
+        ("MAX_ITER", 300, "finished"),
+        ("steps", 300, "finished"),
+        ("steps", 400, "unknown"),
+        ("warmup_steps", 300, "unknown"),
+    ],
 )
 def test_the_settings_say_how_long_a_run_is(key: str, value: object, how: str) -> None:
     told = series([100, 200, 300])
@@ -125,6 +134,13 @@ def test_epochs_are_counted_where_steps_are_not_planned(epochs: list[float], how
     told = series([100, 200, 300], "epoch", epochs)
     recipe = Recipe((Setting(("num_epochs",), 3, Where("a.yml", line=3)),))
     assert ended(Run("a", "a", (Log("train.log", "text", (told,)),), {"epoch": told}, recipe=recipe)) == how
+
+
+def test_a_log_counted_in_epochs_ends_with_the_last_of_them() -> None:
+    told = replace(series([1, 2, 3], "val/loss"), axis="epoch")
+    recipe = Recipe((Setting(("epochs",), 3, Where("a.yml", line=3)),))
+    logs = (Log("train.log", "text", (told,)),)
+    assert ended(Run("a", "a", logs, {"val/loss": told}, recipe=recipe)) == "finished"
 
 
 def test_a_log_written_just_now_is_still_running() -> None:

@@ -35,5 +35,12 @@ CAUSE = Cause(
         Evidence("accumulation-not-divided", -STRONG, "no window is summed", outcome=Outcome.CLEAR),
     ),
     confirm_by="compare the gradients of one batch of B with those of k batches of B / k",
-    shows=("divergence", "loss-spike", "loss-oscillation", "loss-never-falls", "non-finite-values"),
+    shows=(
+        "divergence",
+        "loss-spike",
+        "loss-oscillation",
+        "loss-never-falls",
+        "non-finite-values",
+        "rate-rises-from-zero",
+    ),
 )

@@ -58,7 +58,7 @@ CAUSE = Cause(
         Evidence(
             "evaluation-normalised-differently",
             DECISIVE,
-            "evaluation pictures are normalised by other numbers",
+            "what is evaluated is normalised by other numbers",
         ),
         Evidence("network-fed-in-another-range", DECISIVE, "evaluation feeds the network in another range"),
         Evidence("evaluation-scaled-differently", DECISIVE, "the data of the evaluation is scaled otherwise"),

@@ -13,7 +13,7 @@ Step where the lengths are counted, or multiply them by the batches in an epoch.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The schedule is stepped in the wrong units",
@@ -34,6 +34,12 @@ CAUSE = Cause(
             "the logged rate is the right curve at the wrong speed, by a number that this training has",
         ),
         Evidence("cosine-shorter-than-run", STRONG, "its period fits many times into the run"),
+        Evidence(
+            "cosine-shorter-than-run",
+            STRONG,
+            "and does so in whatever it is counted",
+            when=says("in_any_unit"),
+        ),
         Evidence("schedule-ignores-accumulation", DECISIVE, "it counts batches and is moved with updates"),
         Evidence("schedule-counts-batches", DECISIVE, "its length is the number of batches, not of updates"),
         Evidence(

@@ -5,13 +5,15 @@
     stdout                    micro-step 40: loss 3.2451    or four micro-steps to a step
 
 Logs of different formats that cover the same steps with nearly the same values are one run, too: one of them
-prints means. Only logs of one format can be a run that was started again.
+prints means. So are two of one format in one folder that each hold columns of their own, as `steps.csv` and
+`epochs.csv` do: a run that was started again writes the columns that it wrote before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +73,18 @@ def tell_the_same(one: Log, other: Log) -> bool:
 
 
 def may_be_of_one_time(one: Log, other: Log) -> bool:
-    """Whether two programs may have told a story while it happened; one format is a second run."""
-    return one.format != other.format and not _apart_in_time(one, other)
+    """Whether two programs may have told a story while it happened; one format is mostly a second run."""
+    if one.format == other.format and not _share_the_columns(one, other):
+        return False
+    return not _apart_in_time(one, other)
+
+
+def _share_the_columns(one: Log, other: Log) -> bool:
+    """Whether two logs lie side by side and each holds what the other does not."""
+    if PurePath(one.file).parent != PurePath(other.file).parent:
+        return False
+    mine, theirs = set(told_by(one)), set(told_by(other))
+    return bool(mine - theirs) and bool(theirs - mine)
 
 
 def _apart_in_time(one: Log, other: Log) -> bool:

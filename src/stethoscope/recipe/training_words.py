@@ -21,6 +21,8 @@ TRAINING = frozenset({
     "warmup_epochs", "weight_decay", "momentum", "optimizer", "scheduler", "grad_clip", "max_norm",
     "num_workers", "ema_decay", "dropout", "accumulation_steps", "gradient_accumulation_steps",
 })  # fmt: skip
+# Parts of names that speak of a training whatever stands beside them: `lr_g`, `batch`, `iters`.
+PARTS = frozenset({"lr", "batch", "iters", "epochs", "seed"})
 RESULT = re.compile(
     r"(?:^|_)(?:acc|accuracy|auc|f1|psnr|ssim|miou|score|scores|losses|best|elapsed|time|timestamp|step|epoch)(?:_|$)"
     r"|^(?:train|val|valid|test)_loss$",
@@ -42,7 +44,8 @@ def holds_training(entry: Entry) -> bool:
     sections = [held, *(section for section in held.values() if isinstance(section, dict))]
     entries = [entry for section in sections for entry in section.items()]
     names = {name for name, _ in entries}
-    return len(names & TRAINING) >= FEWEST and not any(_is_result(*entry) for entry in entries)
+    speaking = {name for name in names if name in TRAINING or PARTS.intersection(name.lower().split("_"))}
+    return len(speaking) >= FEWEST and not any(_is_result(*entry) for entry in entries)
 
 
 def _is_result(name: str, value: object) -> bool:

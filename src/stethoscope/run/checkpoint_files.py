@@ -14,6 +14,8 @@ from stethoscope.run.folder import Entry
 # Endings that only checkpoints have, and endings that data may have too.
 SURE_ENDINGS = (".safetensors", ".pth", ".ckpt", ".state")
 SHARED_ENDINGS = (".pt", ".bin", ".pkl", ".tar", ".h5", ".msgpack")
+SEVERAL = 3
+SAME_SIZE = 1.02  # the same tensors under the same names
 MAX_HEADER_BYTES = 32 << 20  # a safetensors header of a model with 100,000 tensors is below 20 MB
 
 _SPOKEN = re.compile(
@@ -24,6 +26,13 @@ _SPOKEN = re.compile(
 # "last.bad.pt" is what Guard wrote beside a good checkpoint, because it is not finite.
 _NOT_A_CHECKPOINT = re.compile(
     r"training_args|tokenizer|dataset|vocab|(?:^|[_.-])(?:train|val|test|data)[_.-]?\d*\.|\.bad\.\w+$", re.I
+)
+# Files of one stem and rising numbers, `q_500.pt` and `q_1000.pt`, are kept on the way; pieces of data are
+# not.
+_PIECES = re.compile(
+    r"shard|part|chunk|piece|batch|sample|fold|split|embed|feat|cache|rank|worker|token|image|scan|clip|frame"
+    r"|patch|graph|case|subject|patient",
+    re.IGNORECASE,
 )
 # A count of steps, after the word that says so; else the last number of a name that is not a version.
 _STEPS = re.compile(r"(?:global_?step|steps?|iters?|iterations?|it|updates?)[_=-]?(\d[\d_,]*)", re.IGNORECASE)
@@ -42,11 +51,13 @@ def checkpoints_in(files: Iterable[Entry], root: Path) -> tuple[Checkpoint, ...]
     """The checkpoints among the files of a run, those of one checkpoint folder taken together."""
     folders: dict[PurePath, list[Entry]] = {}
     single: list[Checkpoint] = []
+    files = tuple(files)
+    numbered = _numbered(files)
     for entry in files:
         home = _checkpoint_folder(entry.path, root)
         if home is not None:
             folders.setdefault(home, []).append(entry)
-        elif is_checkpoint(entry):
+        elif is_checkpoint(entry) or entry.path in numbered:
             single.append(_of_file(entry))
     grouped = [
         _of_folder(home, entries) for home, entries in folders.items() if any(map(_has_weights, entries))
@@ -64,6 +75,26 @@ def is_checkpoint(entry: Entry) -> bool:
     return name.endswith(SHARED_ENDINGS) and bool(
         _SPOKEN.search(name) or _SPOKEN.search(entry.path.parent.name)
     )
+
+
+def _numbered(files: Iterable[Entry]) -> frozenset[Path]:
+    """The files of torch that differ from one another in a number alone, and in nothing else of weight."""
+    alike: dict[tuple[Path, str], list[Entry]] = {}
+    for entry in files:
+        name = entry.name.lower()
+        if name.endswith(".pt") and not _NOT_A_CHECKPOINT.search(name) and not _PIECES.search(name):
+            alike.setdefault((entry.path.parent, re.sub(r"\d+", "#", name)), []).append(entry)
+    return frozenset(
+        entry.path
+        for (_, shape), entries in alike.items()
+        if shape.count("#") == 1 and len(entries) >= SEVERAL and _are_of_one_size(entries)
+        for entry in entries
+    )
+
+
+def _are_of_one_size(entries: list[Entry]) -> bool:
+    sizes = [entry.size for entry in entries]
+    return max(sizes) <= SAME_SIZE * min(sizes)
 
 
 def in_checkpoint_folder(path: Path, root: Path) -> bool:

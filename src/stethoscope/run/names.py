@@ -91,10 +91,40 @@ def assign(counts: Mapping[str, int]) -> dict[str, str]:
         winner = max(claimants, key=lambda logged: _fineness(logged, counts[logged]))
         for logged in claimants:
             names[logged] = claimed if logged == winner else _own_name(logged, claims)
+    names.update(_rare_metrics(names, counts))
     groups = [logged for logged, name in names.items() if name.startswith("lr/")]
     if groups and "lr" not in names.values():
         names[groups[0]] = "lr"  # one rate must speak for all groups; the first is the optimiser's own
     return names
+
+
+RARELY = 3  # times as often the loss is logged as what is measured on held-out data, at least
+
+
+def _rare_metrics(names: Mapping[str, str], counts: Mapping[str, int]) -> dict[str, str]:
+    """Metrics under a heading that says no role, `bbox/mIoU`: what is measured rarely was held out.
+
+    Only where no other quantity says that it was measured on held-out data.
+    """
+    losses = [counts[logged] for logged, name in names.items() if name.split("/")[0] == "loss"]
+    if not losses or any(name.startswith("val/") for name in names.values()):
+        return {}
+    found: dict[str, str] = {}
+    for logged, name in names.items():
+        spoken = _metric_under_heading(logged) if name == logged else None
+        if spoken and spoken not in found.values() and RARELY * counts[logged] <= max(losses):
+            found[logged] = spoken
+    return found
+
+
+def _metric_under_heading(logged: str) -> str | None:
+    """`bbox/mIoU` as val/bbox_iou; None where the last word behind a stroke is no metric by itself."""
+    heading, stroke, last = logged.rpartition("/")
+    tokens = _tokens(heading)
+    metric = _BY_SPELLING.get(_tokens(last))
+    if not stroke or metric is None or not tokens or _TRAIN.intersection(tokens):
+        return None
+    return f"val/{'_'.join((*tokens, metric.name))}"
 
 
 def _own_name(logged: str, taken: Iterable[str]) -> str:

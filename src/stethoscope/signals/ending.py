@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from stethoscope.run import Event, EventKind, Log, Run, Setting, Where
+from stethoscope.run import Event, EventKind, Log, Run, Series, Setting, Where
 
 STILL_WARM = 10 * 60.0  # seconds since the last line, after which a silent run is no longer called running
 SAME_BREATH = 200  # lines: a crash and its consequences are printed together
+LEAST_STEPS = 50  # of a log, for its last step to equal a setting by no chance
 CONSEQUENCE = 4  # how far from the reason of an end what it brings about is, at least
 
 FINISHED = "finished"
@@ -55,6 +56,26 @@ _TOTAL_STEPS = (
         "n_iters",
     ),
     *("num_train_steps", "num_steps", "num_iterations", "num_iters", "iterations", "max_train_steps"),
+)
+# What a plain `steps: 1200` counts is not said; that the log ends there says it.
+_COUNTS_STEPS = frozenset({"steps", "iters", "iter", "iterations", "updates", "batches", "timesteps"})
+_COUNTS_OTHERS = frozenset(
+    [
+        *(
+            "warmup",
+            "warm",
+            "decay",
+            "every",
+            "interval",
+            "freq",
+            "frequency",
+            "period",
+            "per",
+            "eval",
+            "val",
+        ),
+        *("log", "logging", "save", "print", "accumulation", "accumulate", "diffusion", "sampling", "start"),
+    ]
 )
 _TOTAL_EPOCHS = ("epochs", "num_epochs", "max_epochs", "num_train_epochs", "n_epochs", "total_epochs")
 
@@ -226,13 +247,39 @@ def _by_length(run: Run) -> Ending | None:
         if steps[1] + cadence >= total:
             return Ending(FINISHED, f"the log reaches step {steps[1]:,} of {total:,}")
         return None
-    epochs, planned = run.series.get("epoch"), _planned(run, _TOTAL_EPOCHS)
+    met = _met_exactly(run)
+    if met is not None:
+        return met
+    epochs, planned = _epochs(run), _planned(run, _TOTAL_EPOCHS)
     if epochs is None or planned is None or not len(epochs):
         return None
     first, last = epochs.values[0], epochs.values[-1]
     # A count that begins at 0 ends one short of the number of epochs.
     if last >= planned[0] or (first == 0 and last == planned[0] - 1 and float(last).is_integer()):
         return Ending(FINISHED, f"the log reaches epoch {last:g} of {planned[0]:,}", planned[1].where)
+    return None
+
+
+def _epochs(run: Run) -> Series | None:
+    """The count of epochs, where one is logged or where everything is counted in them."""
+    counted = run.series.get("epoch")
+    if counted is not None:
+        return counted
+    longest = max(run.series.values(), key=lambda one: one.steps[-1] if len(one) else -1, default=None)
+    if longest is None or any(series.axis != "epoch" for series in run.series.values()):
+        return None
+    return replace(longest, values=longest.steps.astype(float))
+
+
+def _met_exactly(run: Run) -> Ending | None:
+    """A log whose last step is the very number that a setting counts steps with."""
+    last = run.steps[1] if run.steps is not None else 0
+    for setting in run.recipe.settings if run.recipe else ():
+        told = set(re.split(r"[_\-]+", setting.leaf.lower()))
+        if not told & _COUNTS_STEPS or told & _COUNTS_OTHERS:
+            continue
+        if _number(setting.value) in (last, last + 1) and last >= LEAST_STEPS:
+            return Ending(FINISHED, f"the log reaches step {last:,}, as {setting.leaf} says", setting.where)
     return None
 
 
@@ -269,8 +316,8 @@ def _total_steps(run: Run) -> int | None:
 def _planned(run: Run, names: Sequence[str]) -> tuple[int, Setting] | None:
     """The largest positive number that settings of these names hold."""
     found = []
-    for setting in run.recipe.named(*names) if run.recipe else ():
-        number = _number(setting.value)
+    for setting in run.recipe.settings if run.recipe else ():
+        number = _number(setting.value) if setting.leaf.lower() in names else None
         if number is not None and number > 0:
             found.append((number, setting))
     return max(found, key=lambda pair: pair[0], default=None)

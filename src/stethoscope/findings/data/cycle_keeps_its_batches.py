@@ -9,7 +9,8 @@ the crops, flips and noise of the first round for ever. Augmentation stops after
 data set is held in memory.
 
 ## When it is harmless
-A run that ends within the first round. A generator that begins the loader anew (`while True: yield from
+A run that ends within the first round, and samples that are the same each time: then only the order stays, which
+is why this is a note. A generator that begins the loader anew (`while True: yield from
 loader`) is not this, whatever it is called.
 
 ## References
@@ -25,7 +26,7 @@ from stethoscope.program.data.kept_cycles import kept_cycles
 from stethoscope.program.index import index
 from stethoscope.signals.sources import Sources
 
-RULE = Rule(code="DAT744", since="0.7", severity=Severity.WARNING, subject=Subject.SOURCE)
+RULE = Rule(code="DAT744", since="0.7", severity=Severity.NOTE, subject=Subject.SOURCE)
 
 
 def examine(sources: Sources) -> Iterator[Finding]:

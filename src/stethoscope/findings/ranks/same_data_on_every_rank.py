@@ -105,9 +105,20 @@ def _no_share(ranks: Ranks, loader: TrainingLoader) -> str:
     dataset = quietly(run, loader.dataset) if loader.dataset is not None else None
     if not isinstance(dataset, Applied | Instance) or may_be_own(run, dataset):
         return ""
-    if _is_stream(loader, dataset) or _is_seeded_by_rank(ranks) or has_rank(run, options.get("generator")):
+    if _is_stream(loader, dataset) or has_rank(run, options.get("generator")):
+        return ""
+    if _is_seeded_by_rank(ranks) and not _is_order_fixed(loader):
         return ""
     return "the loader has no distributed sampler: every rank goes through all samples, in the same order"
+
+
+def _is_order_fixed(loader: TrainingLoader) -> bool:
+    """Whether the seed of a rank does not reach the order: a generator has its own, or nothing is mixed."""
+    generator = loader.options.get("generator")
+    if generator is not None and not is_nothing(generator):
+        return isinstance(quietly(loader.run, generator), Applied)
+    shuffle = loader.options.get("shuffle", Constant(False))
+    return isinstance(shuffle, Constant) and not shuffle.value
 
 
 def _is_chosen(loader: TrainingLoader) -> bool:

@@ -2,9 +2,9 @@
 
 ## What it checks
 `T_max` of a CosineAnnealingLR against the number of steps of the run, both from the settings, where the run
-is given in steps. A period that fits several times into the run is reported. Where the run is given in
-epochs and the source asks Lightning to move the schedule with every batch (`"interval": "step"`), a `T_max`
-of no more than the epochs is.
+is given in steps. A period that fits several times into the run is reported, and so is one that fits
+several times into its epochs: no schedule is moved less often than once an epoch. Where the source asks
+Lightning to move it with every batch (`"interval": "step"`), a `T_max` of no more than the epochs is.
 
 ## Why it matters
 CosineAnnealingLR does not stop at T_max: behind it the rate rises to its highest again, and falls again. A
@@ -46,15 +46,15 @@ def examine(
     lengths = [one for one in plan["decay length"].asked if one.amount.part == PART_OF_T_MAX]
     if not lengths or any(_RESTARTS.search(str(one.amount.value)) for one in plan["schedule"].asked):
         return
-    if intervals is not None and plan["length of the run"].numbers("epoch"):
-        if intervals.with_every_batch is not None:
+    if plan["length of the run"].numbers("epoch"):
+        if intervals is not None and intervals.with_every_batch is not None:
             yield from _of_epochs(plan, lengths, intervals.with_every_batch)
+        else:
+            yield from _within_epochs(plan, lengths, files)
         return
     steps = plan["length of the run"].only("step")
     if steps is None:
         raise InsufficientData("the settings give no number of steps that T_max could be compared with")
-    if plan["length of the run"].numbers("epoch"):
-        return  # T_max may count epochs, and be moved once an epoch
     total = steps.amount.number or 0.0
     for one in lengths:
         period = one.amount.number or 0.0
@@ -64,6 +64,25 @@ def examine(
                 f"{one.name} is {period:,g}, and {steps.name} is {total:,.0f}: the rate goes up again "
                 f"{total / period / 2:,.0f} times",
                 evidence={"T_max": period, "run": total},
+                fix=files.with_value(one.setting, total, "let the cosine take the whole run")
+                if files
+                else None,
+            )
+
+
+def _within_epochs(
+    plan: TrainingPlan, lengths: Sequence[Asked], files: EditableFiles | None
+) -> Iterator[Finding]:
+    """Report periods of which several fit even into the epochs."""
+    epochs = plan["length of the run"].only("epoch")
+    for one in lengths if epochs is not None else ():
+        total, period = epochs.amount.number or 0.0 if epochs else 0.0, one.amount.number or 0.0
+        if epochs is not None and period >= FEWEST_EPOCHS and total >= PERIODS * period:
+            yield Finding(
+                (one.setting.where, epochs.setting.where),
+                f"{one.name} is {period:,g}, and {epochs.name} is {total:,.0f}: the rate goes up again "
+                f"{total / period / 2:,.0f} times, even if it is moved but once an epoch",
+                evidence={"T_max": period, "epochs": total, "in_any_unit": True},
                 fix=files.with_value(one.setting, total, "let the cosine take the whole run")
                 if files
                 else None,

@@ -71,11 +71,14 @@ _SIGNS = (
     ),
     _sign(
         EventKind.DISK_FULL,
-        "no space left|errno|quota exceeded|pytorchstreamwriter",
+        "no space left|errno|quota exceeded|pytorchstreamwriter|inline_container|iostream error",
         r"No space left on device",
         r"\[Errno (?:28|122)\]",
         r"[Dd]isk quota exceeded",
         r"PytorchStreamWriter failed writing file",
+        # What torch.save says where a file ends before what was written to it.
+        r"inline_container\.cc:\d+\].{0,40}unexpected pos \d+ vs \d+",
+        r"basic_ios::clear: iostream error",
     ),
     _sign(
         EventKind.DEVICE_ASSERT,

@@ -42,6 +42,7 @@ MOVING = (
 DRAWS = frozenset({"randint", "random", "uniform", "rand", "choice", "randrange", "getrandbits", "integers"})
 # fmt: on
 PAIR = 2
+JOINING = ("TensorDataset", "StackDataset")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,6 +177,7 @@ def _picked_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]
         node for statement in body if not isinstance(statement, _DEFINED) for node in all_nodes(statement)
     ]
     orders = _orders(nodes)
+    yield from _joined_apart(source, nodes, orders)
     if not orders:
         return
     kept = _kept_picks(nodes, orders)
@@ -192,6 +194,34 @@ def _picked_in(source: Source, body: Sequence[ast.stmt]) -> Iterator[PartedPair]
 
 
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _joined_apart(source: Source, nodes: Sequence[ast.AST], orders: set[str]) -> Iterator[PartedPair]:
+    """`TensorDataset(x[torch.randperm(n)], y)`: pairs of which one side is in a drawn order."""
+    for node in nodes:
+        match node:
+            case ast.Call(func=func, args=[first, second]) if (dotted(func) or "").endswith(JOINING):
+                for mixed, plain in ((first, second), (second, first)):
+                    if not isinstance(mixed, ast.Subscript) or dotted(plain) is None:
+                        continue
+                    names = dotted(mixed.value) or "", dotted(plain) or ""
+                    if _is_drawn_alone(nodes, mixed.slice, names[1], orders) and _belong_together(*names):
+                        yield PartedPair(Site(source, mixed), Site(source, plain), names)
+
+
+def _is_drawn_alone(nodes: Sequence[ast.AST], order: ast.expr, other: str, orders: set[str]) -> bool:
+    """Whether an order is drawn on the spot, or under a name that the other side was never picked by."""
+    if isinstance(order, ast.Call):
+        return _draws_order(order)
+    if not isinstance(order, ast.Name) or order.id not in orders:
+        return False
+    return not any(
+        dotted(one) == other
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for one in all_nodes(target)
+    )
 
 
 def _orders(nodes: Sequence[ast.AST]) -> set[str]:

@@ -60,22 +60,26 @@ def _scaled(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Call, str]]:
                 targets=[ast.Name(id=kept)],
                 value=ast.Call(
                     func=ast.Attribute(value=scaler, attr="fit_transform" | "transform" as verb),
-                    args=[ast.Name(id=given), *_],
+                    args=[given, *_],
                 ) as call,
-            ) if given == kept and (verb == "fit_transform" or _name(scaler) in fitted):
+            ) if _is_of_training(given) and (verb == "fit_transform" or _name(scaler) in fitted):
                 kind = bare_name(scaler) if isinstance(scaler, ast.Call) else made.get(_name(scaler), "")
                 spoken = set(words(kept))
                 if kind.endswith(SCALERS) and spoken & TRAINING and not spoken & TARGETS:
                     yield call, kept
 
 
+def _is_of_training(given: ast.expr) -> bool:
+    """`x_train`, `train_df[columns]`, `frames["train"].values`."""
+    spoken = {word for node in all_nodes(given) if isinstance(node, ast.Name) for word in words(node.id)}
+    return bool(spoken & TRAINING) and not spoken & HELD_OUT
+
+
 def _fitted(node: ast.AST) -> str:
     """The scaler that is fitted to training data: `scaler.fit(x_train)`."""
     match node:
-        case ast.Call(
-            func=ast.Attribute(value=ast.Name(id=scaler), attr="fit"), args=[ast.Name(id=given), *_]
-        ):
-            return scaler if TRAINING & set(words(given)) else ""
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=scaler), attr="fit"), args=[given, *_]):
+            return scaler if _is_of_training(given) else ""
     return ""
 
 
@@ -97,6 +101,8 @@ def _used(nodes: Sequence[ast.AST], name: str) -> ast.AST | None:
     """Where an array is used that nothing may have scaled; None where something may."""
     for node in nodes:
         match node:
+            case ast.Assign(targets=targets, value=value) if _keeps(targets, name) and _may_scale(value):
+                return None
             case ast.Call() if any(word in bare_name(node).lower() for word in MAY_SCALE):
                 if _speaks_of(node, name):
                     return None
@@ -104,6 +110,20 @@ def _used(nodes: Sequence[ast.AST], name: str) -> ast.AST | None:
                 return None
     read = (node for node in nodes if isinstance(node, ast.Name) and node.id == name)
     return next((node for node in read if isinstance(node.ctx, ast.Load)), None)
+
+
+def _keeps(targets: Sequence[ast.expr], name: str) -> bool:
+    kept = (one for target in targets for one in all_nodes(target))
+    return any(isinstance(one, ast.Name) and one.id == name for one in kept)
+
+
+def _may_scale(value: ast.expr) -> bool:
+    """Whether what is kept under a name may come out of a scaler, or of arithmetic."""
+    return any(
+        (isinstance(node, ast.Call) and any(word in bare_name(node).lower() for word in MAY_SCALE))
+        or isinstance(node, ast.BinOp)
+        for node in all_nodes(value)
+    )
 
 
 def _speaks_of(node: ast.AST, name: str) -> bool:

@@ -15,7 +15,7 @@ from stethoscope.program.data.ingredients import few_of_each, ingredients, part_
 from stethoscope.program.data.loader_pairs import LoaderPair, every_loader_pair
 from stethoscope.program.evaluation.evaluations import Evaluation, Walk, walks
 from stethoscope.program.evaluation.followed_progress import PROGRESS, Following
-from stethoscope.program.evaluation.ramps import BOUNDING, SPEAKING
+from stethoscope.program.evaluation.ramps import BOUNDING, SPEAKING, set_back
 from stethoscope.program.index import Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -53,12 +53,13 @@ def measured_ramps(index: Index, settings: SettingsTree) -> tuple[Following, ...
 def _counted(index: Index) -> Iterator[str]:
     """The attributes that objects count up: `self.seen += 1`."""
     for cls in index.classes:
+        back = set_back(cls)
         for name, method in cls.methods.items():
             for node in own_nodes(method.node, ast.AugAssign) if name not in NOT_COUNTING else ():
                 match node:
                     case ast.AugAssign(
                         op=ast.Add(), target=ast.Attribute(attr=attribute), value=ast.Constant()
-                    ):
+                    ) if attribute not in back:
                         yield attribute
 
 

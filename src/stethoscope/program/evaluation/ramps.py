@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from stethoscope.program.evaluation.evaluations import names_in
 from stethoscope.program.evaluation.followed_progress import PROGRESS
+from stethoscope.program.index import Class
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 
 # fmt: off
 SPEAKING = frozenset({
@@ -153,6 +154,19 @@ def given_pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield from zip(target.elts, node.value.elts, strict=False)
         else:
             yield target, node.value
+
+
+def set_back(cls: Class) -> frozenset[str]:
+    """The attributes that a method sets to a number later on: the rows of an episode, the batches of one
+    epoch. What counts the progress of training is never set back."""
+    return frozenset(
+        target.attr
+        for name, method in cls.methods.items()
+        if name != "__init__"
+        for node in own_nodes(method.node, ast.Assign)
+        for target, value in given_pairs(node)
+        if isinstance(target, ast.Attribute) and isinstance(value, ast.Constant)
+    )
 
 
 def called_name(node: ast.AST) -> str:

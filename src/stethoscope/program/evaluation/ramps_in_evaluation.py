@@ -29,6 +29,7 @@ from stethoscope.program.evaluation.ramps import (
     only_spoken,
     progress_names,
     ramps_among,
+    set_back,
 )
 from stethoscope.program.evaluation.set_levels import is_set_otherwise, keeps_records, kept_under, set_on
 from stethoscope.program.index import Class, Function, Index, Module
@@ -260,6 +261,12 @@ class _Search:
 
 
 def _counted_up(cls: Class) -> Iterator[str]:
+    """What counts on from the beginning; what is set back to a number counts rounds of something else."""
+    back = set_back(cls)
+    yield from (name for name in _counting(cls) if name not in back)
+
+
+def _counting(cls: Class) -> Iterator[str]:
     for name, method in cls.methods.items():
         for node in all_nodes(method.node) if name not in {"__init__", "forward"} else ():
             match node:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.loop.hand_made_rates import all_schedules
 from stethoscope.program.loop.roles import Role, role_of
-from stethoscope.program.loop.schedules import Schedule, schedules
+from stethoscope.program.loop.schedules import Schedule
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.values import Choice, Constant, Items, Table, Value
@@ -42,7 +43,7 @@ def configured_schedules(loop: TrainingLoop) -> Iterator[ConfiguredSchedule]:
     except (Exhausted, RecursionError):
         return
     for scheduler, interval in _handed_over(run, made):
-        for schedule in schedules(run, scheduler):
+        for schedule in all_schedules(run, scheduler):
             yield ConfiguredSchedule(run, schedule, interval)
 
 

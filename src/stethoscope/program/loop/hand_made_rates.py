@@ -49,7 +49,8 @@ def factor_lengths(run: Execution, factor: Value | None) -> Iterator[Length]:
         for division in _divisions(run, followed(run, one, count)):
             above, below = division.args
             if _holds(run, above, count) and not isinstance(quietly(run, below), Constant):
-                yield Length("lr_lambda", below, None)
+                node = division.site.node
+                yield Length("lr_lambda", below, node.right if isinstance(node, ast.BinOp) else None)
 
 
 def share_divisions(run: Execution, factor: Value | None) -> Iterator[Applied]:

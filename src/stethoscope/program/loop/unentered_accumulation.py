@@ -18,10 +18,12 @@ from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.values import Applied, Choice, Constant, Value
 
-# What lets the Accelerator gather, or asks it whether this round updates.
-GATHERING = frozenset({"accumulate", "no_sync", "sync_gradients", "gradient_state", "_do_sync"})
+# What lets the Accelerator gather. To ask it whether this round updates, `sync_gradients`, is not enough:
+# where nothing gathers, it says yes each time.
+GATHERING = frozenset({"accumulate", "no_sync", "gradient_state", "_do_sync"})
 # One of the things that a condition asks together.
 _SYNCS = re.compile(r"^(?:.* and )?[\w.]+\.sync_gradients(?: and .*)?$")
+_SYNCS_ALONE = re.compile(r"^[\w.]+\.sync_gradients$")
 STEPS = "gradient_accumulation_steps"
 
 
@@ -37,8 +39,13 @@ def never_entered(loop: TrainingLoop) -> tuple[Move, Applied] | None:
     if GATHERING.intersection(_names(loop)):
         return None
     asked = questions(loop, backwards[0].event)
-    update = next((move for move in updates if questions(loop, move.event) <= asked), None)
+    update = next((move for move in updates if _answered(questions(loop, move.event)) <= asked), None)
     return (update, engine) if update is not None else None
+
+
+def _answered(asked: frozenset[tuple[str, bool]]) -> frozenset[tuple[str, bool]]:
+    """Questions without the one that has a single answer here."""
+    return frozenset(one for one in asked if not (one[1] and _SYNCS_ALONE.match(one[0])))
 
 
 def gathers_by_engine(loop: TrainingLoop) -> bool:
