@@ -9,9 +9,9 @@ the crops, flips and noise of the first round for ever. Augmentation stops after
 data set is held in memory.
 
 ## When it is harmless
-A run that ends within the first round, and samples that are the same each time: then only the order stays, which
-is why this is a note. A generator that begins the loader anew (`while True: yield from
-loader`) is not this, whatever it is called.
+A run that ends within the first round, and samples that are the same each time: then only the order stays,
+which is why this is a note. A generator that begins the loader anew (`while True: yield from loader`) is not
+this, whatever it is called.
 
 ## References
 - itertools.cycle

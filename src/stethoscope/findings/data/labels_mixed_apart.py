@@ -3,9 +3,10 @@
 ## What it checks
 Statements that mix arrays, lists or tables: `random.shuffle(x)`, `x = x[torch.randperm(n)]`, `df =
 df.sample(frac=1)`. Where an input and the target of the same name (`x_train` and `y_train`, `self.images`
-and `self.labels`) are mixed by two draws, and no generator is seeded anew between them, it is reported. So is
-a loop, or a `TensorDataset`, that picks the one by a drawn order and takes the other as it lies, and code that sorts or mixes the
-inputs alone: `x = x[order]` beside `y`, or rows of a table that are sorted once the labels are taken out.
+and `self.labels`) are mixed by two draws, and no generator is seeded anew between them, it is reported. So
+is a loop, or a `TensorDataset`, that picks the one by a drawn order and takes the other as it lies, and code
+that sorts or mixes the inputs alone: `x = x[order]` beside `y`, or rows of a table that are sorted once the
+labels are taken out.
 
 ## Why it matters
 Every input then has the label of another one. The loss falls to what a guess costs and stays there, on

@@ -205,7 +205,7 @@ def _joined_apart(source: Source, nodes: Sequence[ast.AST], orders: set[str]) ->
                     if not isinstance(mixed, ast.Subscript) or dotted(plain) is None:
                         continue
                     names = dotted(mixed.value) or "", dotted(plain) or ""
-                    if _is_drawn_alone(nodes, mixed.slice, names[1], orders) and _belong_together(*names):
+                    if _is_drawn_alone(nodes, mixed.slice, names[1], orders) and are_pair(*names):
                         yield PartedPair(Site(source, mixed), Site(source, plain), names)
 
 
