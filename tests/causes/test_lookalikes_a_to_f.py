@@ -212,7 +212,7 @@ def _leaps_at_once(step: int) -> Row:
 
 def test_a_missing_warm_up_is_not_a_high_learning_rate(tmp_path: Path) -> None:
     config = "optimizer: adam\nlr: 0.004\nwarmup_steps: 0\nmax_steps: 4000\n"
-    model = "from torch import nn\n\nlayer = nn.TransformerEncoderLayer(256, 8)\n"
+    model = "from torch import nn\n\nnet = nn.TransformerEncoder(nn.TransformerEncoderLayer(256, 8), 6)\n"
     found = diagnosis(tmp_path, curve(4000, 10, _leaps_at_once), config=config, model=model)
     assert first(found) == "warmup-too-short"
     assert not standing(found) & {"learning-rate-too-high", "init-too-large"}
@@ -220,7 +220,7 @@ def test_a_missing_warm_up_is_not_a_high_learning_rate(tmp_path: Path) -> None:
 
 def test_the_same_network_with_a_warm_up_is_well(tmp_path: Path) -> None:
     config = "optimizer: adam\nlr: 0.004\nwarmup_steps: 400\nmax_steps: 4000\n"
-    model = "from torch import nn\n\nlayer = nn.TransformerEncoderLayer(256, 8)\n"
+    model = "from torch import nn\n\nnet = nn.TransformerEncoder(nn.TransformerEncoderLayer(256, 8), 6)\n"
     rows = curve(4000, 10, lambda step: {"loss": falling(step), "lr": 0.004 * min((step + 1) / 400, 1.0)})
     found = diagnosis(tmp_path, rows, config=config, model=model)
     assert found.verdict is Verdict.HEALTHY
