@@ -16,7 +16,8 @@ A stable stretch with a decay at its end lowers the loss once more, after it has
 becomes harder, a game or a reward follow something else. Some tasks stay on a plateau and are then learned
 at once, whatever the rate does: a single fall is not counted. A network that finds its way late, and then
 learns faster under a high rate than it does behind, was not held up by the rate. Losses of few batches that
-leap leave it open where the level was, and nothing is said of them.
+leap leave it open where the level was, and nothing is said of them; nor of a loss that was well below before,
+under a higher rate still: there the data changed.
 
 ## References
 - Smith et al., "Don't decay the learning rate, increase the batch size", 2018
@@ -48,6 +49,7 @@ HALVED = 0.5  # of the peak
 LATE = 0.42  # of the fall, in the logarithm
 FALLS = 0.7  # of the first value: a loss that ends above has hardly fallen at all
 STILL_HIGH = 0.25  # of the first value, where the rate has halved
+REACHED = 0.7  # of the level where the rate has halved, at some time before
 NOISES = 2.5  # deviations of a level, by which it may be too high
 FEW = 5  # samples of a batch
 BEFORE = 0.2  # of the run, up to where the rate has halved
@@ -79,7 +81,8 @@ def examine(
     late = math.log(then / last) / math.log(first / last)
     if late < LATE or then < STILL_HIGH * first or _falls_at_once(level, half):
         return
-    if _is_within_noise(series.values, then, first, last):
+    # What was reached under a high rate, and lost since, was not held up by the rate.
+    if float(level[: half + 1].min()) < REACHED * then or _is_within_noise(series.values, then, first, last):
         return
     if _fell_faster_before(np.asarray(series.steps, dtype=float), np.log(level), half):
         return

@@ -72,7 +72,8 @@ def cut_off_parts(loop: TrainingLoop) -> Iterator[CutOffPart]:
     for part, cut in reach.cut_off():
         holder = next((one for one in holders if one.holds(loop.run, part)), None)
         named = _place_of(loop.run, holder, part) if holder is not None else None
-        named = named or (_as_whole(part) if holder is not None else None)
+        # Where several optimizers take turns, another loss than those of this loop may teach a network.
+        named = named or (_as_whole(part) if len(holders) == 1 and holder is not None else None)
         if holder is not None and named is not None and _should_learn(loop, *named, part):
             yield CutOffPart(*named, cut, holder)
 
