@@ -11,7 +11,8 @@ weights away from the minimum by as much as the rate is too high for it; the los
 
 ## When it is harmless
 A sample may hold much: all pixels of a picture, a text, a whole graph or every point of an equation. A
-schedule that brings the rate down to nothing lets the weights settle. Both are common: this is only a note.
+schedule that brings the rate down to nothing lets the weights settle. Both are common: this is only a note. Networks that
+are trained on noisy input are left alone.
 
 ## References
 - McCandlish et al., "An Empirical Model of Large-Batch Training", 2018
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.signals.batch_norms import BatchNorms
+from stethoscope.signals.denoising import DenoisingObjective
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -34,7 +36,12 @@ HIGH_ADAPTIVE = 2e-3  # twice the rate that Adam comes with, which is used with 
 HIGH_PLAIN = 0.05  # half of what SGD is used with for 256 samples
 
 
-def examine(plan: TrainingPlan, norms: BatchNorms | None, start: StartingPoint) -> Iterator[Finding]:
+def examine(
+    plan: TrainingPlan,
+    norms: BatchNorms | None,
+    start: StartingPoint,
+    denoising: DenoisingObjective | None,
+) -> Iterator[Finding]:
     """Note a batch of few samples beside a rate for many."""
     each, rate = plan["batch per device"].only(), plan["learning rate"].only()
     count = plan["effective batch"].in_effect
@@ -42,7 +49,7 @@ def examine(plan: TrainingPlan, norms: BatchNorms | None, start: StartingPoint) 
         raise InsufficientData("the settings do not name one batch and one learning rate")
     samples, height = count[0].amount.number or 1.0, rate.amount.number or 0.0
     highest = HIGH_ADAPTIVE if plan.is_adaptive else HIGH_PLAIN
-    is_dense = norms is not None and norms.dense
+    is_dense = (norms is not None and norms.dense) or denoising is not None
     if samples > FEW or height < highest or is_dense or not start.from_scratch:
         return
     spoken = f"{samples:g} sample{'s' if samples > 1 else ''}"

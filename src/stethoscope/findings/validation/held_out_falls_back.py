@@ -34,6 +34,7 @@ from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
 
 RULE = Rule(code="VAL762", since="0.8", severity=Severity.WARNING)
 
+AT_ONCE = 0.5  # of all that was lost since the best evaluation
 RAISED = 1.5  # times the rate before the fall
 
 
@@ -55,9 +56,15 @@ def examine(
         return
     step = int(judged[0].series.steps[seen.at])
     before = int(judged[0].series.steps[seen.at - 1])
-    if _rate_comes_back(rates, before, step):
+    if _rate_comes_back(rates, before, step) or not _falls_at_once(judged[0], seen):
         return
     yield _told(judged[0], seen, step, falls)
+
+
+def _falls_at_once(metric: Metric, seen: FallBack) -> bool:
+    """Whether this one evaluation lost most of what was lost since the best, and did not end a decline."""
+    best = float(np.max(metric.sign * metric.series.values[: seen.at]))
+    return seen.before - seen.after > AT_ONCE * (best - seen.after)
 
 
 def _rate_comes_back(rates: LearningRate | None, before: int, step: int) -> bool:
