@@ -11,8 +11,8 @@ weights away from the minimum by as much as the rate is too high for it; the los
 
 ## When it is harmless
 A sample may hold much: all pixels of a picture, a text, a whole graph or every point of an equation. A
-schedule that brings the rate down to nothing lets the weights settle. Both are common: this is only a note. Networks that
-are trained on noisy input are left alone.
+schedule that brings the rate down to nothing lets the weights settle. Both are common: this is only a note.
+Networks that are trained on noisy input are left alone.
 
 ## References
 - McCandlish et al., "An Empirical Model of Large-Batch Training", 2018
