@@ -1,8 +1,8 @@
-"""Each update is made of one to four samples, at a rate that suits dozens.
+"""Each update is made of one or two samples, at a rate that suits dozens.
 
 ## What it checks
 The effective batch (samples at a time, gathered batches and processes together) against the learning rate, in
-trainings of networks that give one answer for each sample: four samples or fewer, at two thousandths or more
+trainings of networks that give one answer for each sample: one or two, at two thousandths or more
 of Adam and its kind, or at a twentieth or more of plain SGD.
 
 ## Why it matters
@@ -31,7 +31,7 @@ from stethoscope.signals.training_plan import TrainingPlan
 
 RULE = Rule(code="SET710", since="0.8", severity=Severity.NOTE, subject=Subject.SETTINGS)
 
-FEW = 4.0
+FEW = 2.0
 HIGH_ADAPTIVE = 2e-3  # twice the rate that Adam comes with, which is used with 32 samples and more
 HIGH_PLAIN = 0.05  # half of what SGD is used with for 256 samples
 
