@@ -33,18 +33,22 @@ def misnamed_states(index: Index) -> Iterator[Misnamed]:
         if is_test(function.source) or "load_state_dict" not in function.source.text:
             continue
         for call in own_nodes(function.node, ast.Call):
-            if not _is_lenient_load(call) or not call.args:
+            network = _leniently_loaded(call)
+            if network is None or not call.args:
                 continue
             prefix = _prefix(function, call.args[0])
-            cls = _class_of(index, function, call.func.value)  # type: ignore[attr-defined]
+            cls = _class_of(index, function, network)
             if prefix and cls is not None and not _may_have(index, cls, prefix):
                 yield Misnamed(function.source, call, prefix, cls)
 
 
-def _is_lenient_load(call: ast.Call) -> bool:
+def _leniently_loaded(call: ast.Call) -> ast.expr | None:
+    """The network that a call loads with `strict=False`; None for every other call."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "load_state_dict":
+        return None
     strict = [word.value for word in call.keywords if word.arg == "strict"] or call.args[1:2]
-    is_load = isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict"
-    return is_load and any(isinstance(one, ast.Constant) and one.value is False for one in strict)
+    is_lenient = any(isinstance(one, ast.Constant) and one.value is False for one in strict)
+    return call.func.value if is_lenient else None
 
 
 def _prefix(function: Function, state: ast.expr) -> str:

@@ -63,7 +63,7 @@ def _chain(index: Index, cls: Class) -> FadingChain | None:
     if forward is None or not any(base.endswith("Module") for base in index.outside_bases(cls)):
         return None
     graph = _Graph()
-    first: Held = {name: graph.add(()) for name in forward.parameters[1:]}
+    first: Held = {name: graph.add(_Value(())) for name in forward.parameters[1:]}
     outputs = _Method(index, cls, graph, DEPTH).outputs(forward, first)
     worst = graph.worst_way([one for one in outputs if one is not None])
     if not worst.fades:
@@ -100,8 +100,8 @@ class _Graph:
 
     values: list[_Value] = field(default_factory=list)
 
-    def add(self, inputs: tuple[int, ...], **how: object) -> int:
-        self.values.append(_Value(inputs, **how))  # type: ignore[arg-type]
+    def add(self, value: _Value) -> int:
+        self.values.append(value)
         return len(self.values) - 1
 
     @property
@@ -239,12 +239,12 @@ class _Method:
         known = tuple(dict.fromkeys(one for one in made if one is not None))
         if len(known) < 2:
             return known[0] if known else None
-        return self.graph.add(known)
+        return self.graph.add(_Value(known))
 
     def faded(self, made: int | None, where: Where, factor: float | None) -> int | None:
         if made is None or factor is None:
             return made
-        return self.graph.add((made,), fade=(where, abs(factor)))
+        return self.graph.add(_Value((made,), fade=(where, abs(factor))))
 
     def factor(self, op: ast.operator, by: ast.expr, *, over: bool) -> float | None:
         value = number(by)
@@ -309,11 +309,11 @@ class _Method:
         if made is None:
             return None
         if _NORM.search(name):
-            return self.graph.add((made,), norm=True)
+            return self.graph.add(_Value((made,), norm=True))
         if name in _SIGMOIDS:
             return self.faded(made, where, STEEPEST)
         is_weighing = name in DENSE or name in _WEIGHING
-        return self.graph.add((made,), weights=True) if is_weighing else made
+        return self.graph.add(_Value((made,), weights=True)) if is_weighing else made
 
 
 def _store(target: ast.expr, node: int | None, held: Held) -> None:
