@@ -11,6 +11,7 @@ from pathlib import Path
 from stethoscope.causes import Explanation, explain
 from stethoscope.causes.verdict import Verdict, judge
 from stethoscope.findings import Examination, examine
+from stethoscope.forgetting import forget_now_and_then
 from stethoscope.prescription import Prescription, prescribe
 from stethoscope.read import read
 from stethoscope.run import Run
@@ -63,6 +64,7 @@ def judged(run: Run) -> Diagnosis:
     explanation = explain(examination, run.proofs)
     prescription = prescribe(explanation, examination, run)
     verdict = judge(run, explanation)
+    forget_now_and_then()
     return Diagnosis(run, how_it_ended(run), examination, explanation, prescription, verdict)
 
 

@@ -34,6 +34,7 @@ def remembered(function: Callable[..., Answer]) -> Callable[..., Answer]:
                 answers.popitem(last=False)
         return answers[key][1]
 
+    vars(ask)["cache_clear"] = answers.clear
     return ask
 
 
