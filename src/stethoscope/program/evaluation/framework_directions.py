@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.evaluation.score_directions import direction, named_direction
+from stethoscope.program.evaluation.returned_scores import returned_scores
+from stethoscope.program.evaluation.score_directions import Known, direction, named_direction
 from stethoscope.program.index import Class, Function, Index, Module, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
@@ -140,7 +141,7 @@ def _of_score(index: Index, module: Module, site: Site, score: ast.expr) -> Iter
     if not any(name.startswith("ignite") for name in module.imports.values()):
         return
     answer = _answer(index, module, score)
-    wanted = direction(answer, {}) if answer is not None else None
+    wanted = direction(answer, Known(results=returned_scores(index))) if answer is not None else None
     if answer is not None and wanted == LOWER:
         yield ToldDirection(site, ast.unparse(answer), HIGHER, wanted, "the handler", score)
 

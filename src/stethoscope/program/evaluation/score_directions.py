@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stethoscope.program.likenesses import words
 from stethoscope.run.names import HIGHER, LOWER, better
@@ -64,8 +65,19 @@ def _of_word(word: str) -> str | None:
     return better(f"val/{word}")
 
 
-def direction(node: ast.expr, known: Mapping[str, ast.expr], depth: int = DEPTH) -> str | None:
-    """The same of an expression; `known` are the names that are given one value, with it."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known where a score stands: names that are given one value, and what functions give back."""
+
+    names: Mapping[str, ast.expr] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)  # a function's name, and its result's direction
+
+
+NOTHING_KNOWN = Known()
+
+
+def direction(node: ast.expr, known: Known, depth: int = DEPTH) -> str | None:
+    """The same of an expression, by what is known of the names in it."""
     if depth == 0:
         return None
     match node:
@@ -98,7 +110,7 @@ def _says_otherwise(name: str) -> bool:
 
 
 def _of_operation(
-    left: ast.expr, operator: ast.operator, right: ast.expr, known: Mapping[str, ast.expr], depth: int
+    left: ast.expr, operator: ast.operator, right: ast.expr, known: Known, depth: int
 ) -> str | None:
     first, second = direction(left, known, depth - 1), direction(right, known, depth - 1)
     if isinstance(operator, ast.Sub):
@@ -120,7 +132,7 @@ def _is_negative(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
-def _of_call(call: ast.Call, known: Mapping[str, ast.expr], depth: int) -> str | None:
+def _of_call(call: ast.Call, known: Known, depth: int) -> str | None:
     """A number handed on, or what a function is named for: `accuracy(model, loader)`."""
     func = call.func
     last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
@@ -130,15 +142,15 @@ def _of_call(call: ast.Call, known: Mapping[str, ast.expr], depth: int) -> str |
         is_method = isinstance(func, ast.Attribute) and not (call.args and _is_library(func.value))
         inner = func.value if is_method and isinstance(func, ast.Attribute) else next(iter(call.args), None)
         return direction(inner, known, depth - 1) if inner is not None else None
-    return named_direction(last) if last else None
+    return (named_direction(last) or known.results.get(last)) if last else None
 
 
 def _is_library(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in {"np", "numpy", "torch", "jnp", "math", "statistics"}
 
 
-def _of_name(name: str, known: Mapping[str, ast.expr], depth: int) -> str | None:
-    said, made = named_direction(name), known.get(name)
+def _of_name(name: str, known: Known, depth: int) -> str | None:
+    said, made = named_direction(name), known.names.get(name)
     if made is None:
         return said
     if said is None and not _says_otherwise(name):

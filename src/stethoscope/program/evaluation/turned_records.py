@@ -14,7 +14,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.evaluation.score_directions import direction
+from stethoscope.program.evaluation.returned_scores import returned_scores
+from stethoscope.program.evaluation.score_directions import NOTHING_KNOWN, Known, direction
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
@@ -87,14 +88,16 @@ def turned_records(index: Index) -> tuple[TurnedRecord, ...]:
         if not any(word in source.text for word in ("best", "lowest", "highest", "min", "max", "record")):
             continue
         for body in bodies(source.tree):
-            for one in _in_body(source, body, below_zero):
+            for one in _in_body(source, body, below_zero, returned_scores(index)):
                 found.setdefault(one.site.node, one)
     return tuple(found.values())
 
 
-def _in_body(source: Source, body: Sequence[ast.stmt], below_zero: bool) -> Iterator[TurnedRecord]:
+def _in_body(
+    source: Source, body: Sequence[ast.stmt], below_zero: bool, results: Mapping[str, str]
+) -> Iterator[TurnedRecord]:
     statements = list(_statements(body))
-    known = _given_once(statements)
+    known = Known(_given_once(statements), results)
     for record in (*_compared(statements), *_flagged(statements)):
         if _speaks_of_worst(record) or not _is_kept(record):
             continue
@@ -123,7 +126,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _given_once(statements: Sequence[ast.AST]) -> dict[str, ast.expr]:
-    """The names that one statement alone gives a value, with it."""
+    """The names that one statement alone gives a value, with it; constants beside it only hold its place."""
     found: dict[str, list[ast.expr]] = {}
     for one in statements:
         if isinstance(one, ast.Assign):
@@ -133,7 +136,11 @@ def _given_once(statements: Sequence[ast.AST]) -> dict[str, ast.expr]:
         elif isinstance(one, ast.AugAssign | ast.For):
             for name in all_nodes(one.target, ast.Name):
                 found.setdefault(name.id, []).extend((name, name))
-    return {name: values[0] for name, values in found.items() if len(values) == 1}
+    made = {
+        name: [one for one in values if not isinstance(one, ast.Constant)] or values
+        for name, values in found.items()
+    }
+    return {name: values[0] for name, values in made.items() if len(values) == 1}
 
 
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -364,9 +371,9 @@ def _is_meant(record: _Record) -> bool:
     return bool(named & (UPWARDS if record.kept == HIGHER else DOWNWARDS))
 
 
-def _wanted(record: _Record, known: Mapping[str, ast.expr]) -> str | None:
+def _wanted(record: _Record, known: Known) -> str | None:
     said = direction(record.score, known)
-    named = direction(record.record, {})
+    named = direction(record.record, NOTHING_KNOWN)
     if said and named and said != named:
         return None
     return said or named
@@ -457,9 +464,7 @@ def _number(node: ast.expr) -> float | None:
 # Picking from what was kept
 
 
-def _picked(
-    source: Source, statements: Sequence[ast.AST], known: Mapping[str, ast.expr]
-) -> Iterator[TurnedRecord]:
+def _picked(source: Source, statements: Sequence[ast.AST], known: Known) -> Iterator[TurnedRecord]:
     """`best = max(runs, key=lambda run: run["loss"])` and `best_epoch = np.argmin(accuracies)`."""
     for one in statements:
         if not isinstance(one, ast.Assign) or not BEST_WORDS & _words(one.targets[0]):

@@ -8,10 +8,11 @@ scheduler.step(val_loss)                                 a loss is better the lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stethoscope.program.evaluation.score_directions import direction, named_direction
+from stethoscope.program.evaluation.returned_scores import returned_scores
+from stethoscope.program.evaluation.score_directions import Known, direction, named_direction
 from stethoscope.program.index import Index, dotted
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
@@ -54,7 +55,7 @@ def misread_plateaus(index: Index) -> Iterator[Misread]:
         yield from _told(one)
         # A name that two schedules have, of two minds, says nothing.
         if one.name and len(named[one.name]) == 1:
-            yield from _stepped(one, _near(one, sources))
+            yield from _stepped(one, _near(one, sources), returned_scores(index))
 
 
 def _near(one: Plateau, sources: list[Source]) -> list[Source]:
@@ -90,12 +91,12 @@ def _name_of(source: Source, call: ast.Call) -> str:
     return ""
 
 
-def _stepped(one: Plateau, sources: list[Source]) -> Iterator[Misread]:
+def _stepped(one: Plateau, sources: list[Source], results: Mapping[str, str]) -> Iterator[Misread]:
     for source in sources:
         for call in _steps(source, one.name):
             given = call.args[0] if call.args else next(iter(call.keywords)).value
             body = _body_around(source, call)
-            known = _known(body)
+            known = Known(_known(body), results)
             if _is_counter(body, given):
                 yield Misread(one, source, given, ast.unparse(given), counts=True)
                 return

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.data.ingredients import LAYOUT, is_drawn, peeled
+from stethoscope.program.data.input_scales import READING
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import APART, ATTACK
 from stethoscope.program.objective.orientation import Contribution, Reader
+from stethoscope.program.objective.own_losses import own_loss
 from stethoscope.program.objective.taken_apart import Objective, allow_reading, objectives
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -151,8 +153,13 @@ def _arguments(value: Applied | Delayed) -> tuple[Value, ...]:
 
 def _is_of_data(value: Value) -> bool:
     if isinstance(value, Applied):
-        is_made = value.callee.rpartition(".")[2] in MADE or is_drawn(value)
+        name = value.callee.rpartition(".")[2]
+        if name in READING:
+            return True
+        is_made = name in MADE or is_drawn(value)
         return not is_made and any(_is_of_data(peeled(arg)) for arg in value.args)
+    if isinstance(value, Items):
+        return any(_is_of_data(peeled(item)) for item in value.items)
     if isinstance(value, Choice):
         return all(_is_of_data(peeled(option)) for option in value.options)
     return isinstance(value, Leaf | Part | Delayed)
@@ -179,6 +186,9 @@ def _leads(run: Execution, outer: Value, wanted: Value, depth: int, seen: set[in
     match outer:
         case Delayed() if not is_network_pass(run.index, outer):
             return _leads(run, run.expand(outer), wanted, depth - 1, seen)
+        case Delayed() | Part():
+            loss = own_loss(run, outer)  # a network that computes its loss itself
+            return loss is not None and _leads(run, loss, wanted, depth - 1, seen)
         case Choice(options=inner) | Items(items=inner):
             return any(_leads(run, one, wanted, depth - 1, seen) for one in inner)
         case Applied(callee="-", args=[Constant(), _]):
