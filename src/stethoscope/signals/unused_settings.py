@@ -362,7 +362,9 @@ def _outshone(places: list[Wanted], uses: SettingUses) -> Iterator[UnusedSetting
         rivals = frozenset(other.sections[-1] for other in paths.values()) - {place.sections[-1]}
         usage = uses.of(place.name, place.sections, place.beside, rivals) if rivals else None
         is_unused = usage is not None and usage.use is Use.UNUSED and not usage.mentions
-        if (is_unused or uses.is_left_lying(path)) and asks_for_something(place.name, place.value):
+        if (is_unused or uses.is_left_lying(path, place.where.file)) and asks_for_something(
+            place.name, place.value
+        ):
             name = ".".join(path[-2:])
             yield UnusedSetting(name, (place.where,), place.value, (), True, True)
 
@@ -381,9 +383,10 @@ def usage_of(place: Wanted, places: list[Wanted], uses: SettingUses) -> Usage:
     if len(declared) == 1 and uses.is_section_of(place.sections[-1], declared[0]):
         return uses.of_option(declared[0])
     usage = uses.of(place.name, place.sections, place.beside)
-    if usage.use is not Use.UNUSED and not declared and uses.is_left_lying((*place.sections, place.name)):
-        return Usage(Use.UNUSED)
-    return usage
+    if usage.use is Use.UNUSED or declared or place.where.file is None:
+        return usage
+    is_left = uses.is_left_lying((*place.sections, place.name), place.where.file)
+    return Usage(Use.UNUSED) if is_left else usage
 
 
 @lru_cache(maxsize=65_536)  # files of one project share most of their names

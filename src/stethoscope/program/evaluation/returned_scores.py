@@ -28,7 +28,7 @@ def returned_scores(index: Index) -> Mapping[str, str]:
     return {name: found for name, (found, *others) in said.items() if found is not None and not others}
 
 
-def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> str | None:
+def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     known = Known(_summed(function))
     said = {
         _counted(one.value, known) or direction(one.value, known)
@@ -38,7 +38,7 @@ def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> 
     return said.pop() if len(said) == 1 else None
 
 
-def _summed(function: ast.AST) -> dict[str, ast.expr]:
+def _summed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
     """The names that are given one thing, or to which one thing is added, besides constants to begin with."""
     found: dict[str, list[ast.expr]] = defaultdict(list)
     for one in own_nodes(function, ast.Assign, ast.AugAssign):

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from stethoscope.program.index import Class, Function
-from stethoscope.program.settings.declared_options import ABSL, HOLDS_OPTIONS
+from stethoscope.program.settings.declared_options import ABSL, HOLDS_OPTIONS, field_names
 from stethoscope.program.settings.mentions import Mentions, Spot, called, spoken_of, taken_by_name
 from stethoscope.program.settings.option import Option
 from stethoscope.program.settings.parameter_options import saved_parameters
@@ -26,6 +26,7 @@ from stethoscope.program.settings.settings_objects import (
     PARSING,
     absl_flags,
     flag_holders,
+    is_made_by_hand,
     objects_of,
     parsed_flags,
     reading_base,
@@ -35,6 +36,8 @@ from stethoscope.run import Program, Where
 
 _LOADS_WEIGHTS = re.compile(r"^(?:torch|np|numpy|jnp|joblib|pickle|xm|fabric|self\.fabric)\.load$")
 _DECLARES = re.compile(r"^(?:add_argument|DEFINE_\w+|add_option|set_defaults)$")
+
+_READ_BY = {"json": {"json"}, "tomllib": {"toml"}, "toml": {"toml"}, "yaml": {"yaml", "yml", "json"}}
 
 
 class Use(StrEnum):
@@ -126,16 +129,15 @@ class SettingUses:
             taken = [spot for spot in taken if section_taken_from(spot, self.code) not in rivals]
         return self._judged(name, taken, lambda: self._escape(name, sections, beside))
 
-    def is_left_lying(self, path: Sequence[str]) -> bool:
-        """Whether the way of loaded settings is seen whole, the sections are taken, and this one is not.
+    def is_left_lying(self, path: Sequence[str], file: str) -> bool:
+        """Whether the way of a loaded file is seen whole, the sections are taken, and this one is not.
 
         What else has its name, in a log or an optimizer, does not matter then.
         """
-        if path[-1] in self.fields or any(
-            self.code.calls.get(name) for name in PARSERS if name not in PARSING
-        ):
+        if self._may_be_filled(path[-1]) or self._parses_otherwise:
             return False
-        held = self._exactly((), self._loads)
+        kind = file.rpartition(".")[2].lower()
+        held = self._exactly((kind,), (spot for spot in self._loads if _may_load(spot, kind)))
         for depth, name in enumerate(path, 1):
             if held.escape is not None or held.is_loose or held.spreads or self._exact.is_spent:
                 return False
@@ -143,8 +145,18 @@ class SettingUses:
                 return bool(held.takes) and name not in held.takes
             if name not in held.takes:
                 return False
-            held = self._exactly(path[:depth], held.takes[name])
+            held = self._exactly((kind, *path[:depth]), held.takes[name])
         return False
+
+    @cached_property
+    def _parses_otherwise(self) -> bool:
+        """Whether a library makes settings of files, and not of flags: `Config.fromfile`, but no array's."""
+        spots = (spot for name in PARSERS if name not in PARSING for spot in self.code.calls.get(name, ()))
+        return any(not _is_of_arrays(spot) for spot in spots)
+
+    def _may_be_filled(self, name: str) -> bool:
+        """Whether an option class with a field of this name may be filled otherwise than field by field."""
+        return any(name in field_names(cls) and not is_made_by_hand(cls, self.code) for cls in self.records)
 
     def _exactly(self, path: Sequence[str], spots: Iterable[Spot]) -> Whole:
         """Where a section of the loaded settings goes, with all that is taken out of it."""
@@ -395,6 +407,19 @@ class SettingUses:
     @property
     def _loaded(self) -> frozenset[str]:
         return self.program.loaded
+
+
+def _is_of_arrays(spot: Spot) -> bool:
+    assert isinstance(spot.node, ast.Call)
+    return called(spot.node).partition(".")[0] in {"np", "numpy", "torch", "array"}
+
+
+def _may_load(load: Spot, kind: str) -> bool:
+    """Whether a call may load a file of this kind; one that is not known may load any."""
+    assert isinstance(load.node, ast.Call)
+    loader = called(load.node).partition(".")[0]
+    reads = _READ_BY.get(loader)
+    return reads is None or kind in reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,21 @@ def _may_be(spot: Spot, cls: Class, code: Mentions) -> bool:
     )
 
 
+def is_made_by_hand(cls: Class, code: Mentions) -> bool:
+    """Whether every object of a class is made by a call that says what goes into it: `Shape(width)`."""
+    for spot in _mentioned(cls, code):
+        parent = code.parents.get(id(spot.node))
+        if isinstance(parent, ast.arg | ast.AnnAssign | ast.Constant):
+            continue  # an annotation
+        if not (isinstance(parent, ast.Call) and parent.func is spot.node):
+            return False
+        if any(isinstance(arg, ast.Starred) for arg in parent.args):
+            return False
+        if any(word.arg is None for word in parent.keywords):
+            return False
+    return not any(code.is_called(spot.node) for spot in code.names_in(cls.source, "cls"))
+
+
 def reading_base(cls: Class, code: Mentions) -> bool:
     """Whether a class has a base outside the repository that may read the fields of its heirs."""
     return not all(_PLAIN_BASES.search(base) for base in code.index.outside_bases(cls))
