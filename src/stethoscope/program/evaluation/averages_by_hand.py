@@ -91,4 +91,4 @@ def _is_one(node: ast.expr) -> bool:
 
 def _is_learned(walk: Walk, network: Value) -> bool:
     """Whether an optimizer was made with its parameters."""
-    return any(trained_by(move.subject, network) for move in walk.moves if move.updates)
+    return any(trained_by(walk.trace.run, move.subject, network) for move in walk.moves if move.updates)

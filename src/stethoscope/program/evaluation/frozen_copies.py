@@ -62,7 +62,7 @@ def _trained(walk: Walk) -> tuple[Value, ...]:
     """The networks that an optimizer of the walk was made for."""
     found: dict[int, Value] = {}
     for optimizer in {id(m.subject): m.subject for m in walk.moves if m.updates and m.subject}.values():
-        for owner in parameter_owners(optimizer):
+        for owner in parameter_owners(walk.trace.run, optimizer):
             found.update({id(network): network for network in networks(owner)})
     return tuple(found.values())
 
@@ -114,8 +114,8 @@ def _is_method(event: Call) -> bool:
 def _is_kept(event: Call) -> bool:
     """Whether weights are only taken to be saved: inside a call that saves, a dictionary or a `return`."""
     for node in all_nodes(event.site.source.tree):
-        is_saving = isinstance(node, ast.Call) and "save" in words(_name(node.func))
-        is_keeping = is_saving or isinstance(node, ast.Dict | ast.Return)
+        called = _name(node.func) if isinstance(node, ast.Call) else ""
+        is_keeping = called == "dict" or "save" in words(called) or isinstance(node, ast.Dict | ast.Return)
         if is_keeping and any(inner is event.site.node for inner in ast.walk(node)):
             return True
     return False

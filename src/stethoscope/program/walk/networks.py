@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.taken_from_wrappers import taken_from
 from stethoscope.program.walk.values import (
@@ -147,18 +148,18 @@ def are_related(one: Value | None, other: Value | None) -> bool:
     return holds(one, other) or holds(other, one)
 
 
-def trained_by(optimizer: Value | None, network: Value | None) -> bool | None:
+def trained_by(run: Execution, optimizer: Value | None, network: Value | None) -> bool | None:
     """Whether an optimizer was made with parameters of a network; None where that cannot be told."""
     answer: bool | None = None
-    for owner in parameter_owners(optimizer) if optimizer is not None else ():
+    for owner in parameter_owners(run, optimizer) if optimizer is not None else ():
         if are_related(owner, network):
             return True
         answer = False
     return answer
 
 
-def parameter_owners(optimizer: Value) -> Iterator[Value]:
-    """The networks whose parameters an optimizer was made with."""
+def parameter_owners(run: Execution, optimizer: Value) -> Iterator[Value]:
+    """The networks whose parameters an optimizer was made with; functions that pick some are followed."""
     seen: set[int] = set()
     waiting = [optimizer]
     while waiting and len(seen) < MOST_LOOKED:
@@ -170,7 +171,10 @@ def parameter_owners(optimizer: Value) -> Iterator[Value]:
         if owner is not None:
             yield owner
             continue
-        waiting.extend(value.attributes.values() if isinstance(value, Instance) else inputs(value))
+        if isinstance(value, Delayed) and not run.is_sealed(value):
+            waiting.append(quietly(run, value))
+        else:
+            waiting.extend(value.attributes.values() if isinstance(value, Instance) else inputs(value))
 
 
 def _owner_of_parameters(value: Value) -> Value | None:
