@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
 from stethoscope.program.settings.said_numbers import Said, said
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
@@ -227,6 +228,7 @@ def blended_networks(index: Index) -> Iterator[BlendedNetwork]:
     """Loops over the weights of two networks that write to the one an optimizer of the class trains."""
     for function in _mixing(index):
         if function.owner is None:
+            yield from _blended_by_callers(index, function)
             continue
         trained = _trained(index, function)
         for loop in own_nodes(function.node, ast.For):
@@ -235,6 +237,49 @@ def blended_networks(index: Index) -> Iterator[BlendedNetwork]:
                 own, other = sides.get(_bare(blend.average)), sides.get(_bare(blend.weight))
                 if own in trained and other is not None and other not in trained and _is_within(loop, blend):
                     yield BlendedNetwork(function.source, blend, own, other, trained[own])
+
+
+def _blended_by_callers(index: Index, function: Function) -> Iterator[BlendedNetwork]:
+    """The same of a function that is handed both networks: `draw(net, average)` for `draw(average, net)`."""
+    handed = [
+        (own, other, blend)
+        for loop in own_nodes(function.node, ast.For)
+        for sides in (_sides(loop),)
+        for blend in _blends(function)
+        if _is_within(loop, blend)
+        and (own := sides.get(_bare(blend.average))) in function.parameters
+        and (other := sides.get(_bare(blend.weight))) in function.parameters
+    ]
+    for caller in index.bodies if handed else ():
+        calls = [given for call in own_nodes(caller.node, ast.Call) if (given := _given(function, call))]
+        trained = _optimized(caller)
+        for own, other, blend in handed:
+            pairs = {(given.get(own), given.get(other)) for given in calls}
+            written = {network for network, _ in pairs}
+            for network, average in pairs:
+                if network in trained and average and average not in {*trained, *written}:
+                    yield BlendedNetwork(function.source, blend, network, average, trained[network])
+
+
+def _given(function: Function, call: ast.Call) -> dict[str, str]:
+    """The names that a call of a function hands to its parameters."""
+    if _last(call.func) != function.name:
+        return {}
+    words = {word.arg: word.value for word in call.keywords if word.arg is not None}
+    placed = {**dict(zip(function.parameters, call.args, strict=False)), **words}
+    return {name: said for name, value in placed.items() if (said := dotted(value)) is not None}
+
+
+def _optimized(function: Function) -> dict[str, ast.AST]:
+    """What the optimizers that a function makes are told of, by name."""
+    made = [call for call in own_nodes(function.node, ast.Call) if _last(call.func) in OPTIMIZER_CLASSES]
+    return {
+        said: call
+        for call in made
+        for arg in (*call.args[:1], *(word.value for word in call.keywords if word.arg == "params"))
+        for node in all_nodes(arg, ast.Name, ast.Attribute)
+        if (said := dotted(node)) is not None
+    }
 
 
 def _is_within(loop: ast.For, blend: Blend) -> bool:
