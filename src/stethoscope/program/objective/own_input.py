@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
-from stethoscope.program.data.ingredients import LAYOUT, ingredients
+from stethoscope.program.data.ingredients import LAYOUT, ingredients, is_drawn
 from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.loss_calls import LossCall
@@ -50,6 +51,7 @@ WRITING = frozenset(
 )
 DEPTH = 8
 MOST_CLASSES = 24
+MOST_PASSES = 60
 
 
 def given_its_target(call: LossCall) -> Site | None:
@@ -62,22 +64,40 @@ def given_its_target(call: LossCall) -> Site | None:
     if isinstance(wanted, Constant):
         return None
     try:
-        for value in ingredients(call.run, prediction):
-            if is_network_pass(call.run.index, value) and not _is_meant(call, value):
-                given = value.args if isinstance(value, Applied | Delayed) else ()
-                if any(_same(_bare(one), wanted, DEPTH) for one in given):
-                    return value.site if isinstance(value, Applied | Delayed) else None
+        for value in _passes(call, prediction):
+            if any(_same(_bare(one), wanted, DEPTH) for one in value.args) and not _is_meant(call, value):
+                return value.site
     except (Exhausted, RecursionError):
         return None
     return None
+
+
+def _passes(call: LossCall, prediction: Value) -> Iterator[Applied | Delayed]:
+    """The networks that a prediction went through, one behind the other, from the last to the first."""
+    waiting, seen = [prediction], 0
+    while waiting and seen < MOST_PASSES:
+        for value in ingredients(call.run, waiting.pop(0)):
+            if isinstance(value, Applied | Delayed) and is_network_pass(call.run.index, value):
+                seen += 1
+                yield value
+                waiting.extend(value.args)
 
 
 def _is_meant(call: LossCall, value: Value) -> bool:
     """Whether the network, a part of it, or the function that trains it speaks of copying or moving."""
     callee = value.callee if isinstance(value, Delayed) else None
     bound = callee.bound if isinstance(callee, FunctionValue) else None
-    texts = _texts(call.run.index, bound.cls) if isinstance(bound, Instance) else ()
+    classes = [*([bound.cls] if isinstance(bound, Instance) else []), *_classes_around(call)]
+    texts = [text for cls in classes for text in _texts(call.run.index, cls)]
     return any(map(_MEANT.search, (*texts, _function_around(call.site))))
+
+
+def _classes_around(call: LossCall) -> Iterator[Class]:
+    """The class that computes a loss itself."""
+    line = getattr(call.site.node, "lineno", 0)
+    for cls in call.run.index.classes:
+        if cls.source is call.site.source and cls.node.lineno <= line <= (cls.node.end_lineno or 0):
+            yield cls
 
 
 def _texts(index: Index, cls: Class) -> list[str]:
@@ -129,6 +149,12 @@ def _bare(value: Value) -> Value:
     return value
 
 
+def _gives_the_same(value: Applied) -> bool:
+    """Whether a call gives the same again for the same arguments: a cut, a stack or a sum, and nothing drawn."""
+    is_known = value.callee in {"[]", "slice", "+", "-", "*"} or value.callee.startswith("torch.")
+    return is_known and not is_drawn(value) and not value.keywords
+
+
 def _same(one: Value, other: Value, depth: int) -> bool:
     if one is other:
         return True
@@ -141,7 +167,7 @@ def _same(one: Value, other: Value, depth: int) -> bool:
             return len(left) == len(right) and all(
                 _same(a, b, depth - 1) for a, b in zip(left, right, strict=True)
             )
-        case Applied(callee="[]" | "slice" as cut), Applied(callee=as_cut) if cut == as_cut:
+        case Applied(), Applied() if one.callee == other.callee and _gives_the_same(one):
             pairs = zip(one.args, other.args, strict=False)
             return len(one.args) == len(other.args) and all(_same(a, b, depth - 1) for a, b in pairs)
     return False
