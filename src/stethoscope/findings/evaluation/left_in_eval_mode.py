@@ -126,7 +126,7 @@ def _training_runs(walk: Walk) -> Iterator[Move]:
 def _is_trained(walk: Walk, network: Value | None) -> bool:
     """Whether an optimizer holds its parameters; where none was seen being made, whether it is alone."""
     steps = [move for move in walk.moves if move.updates]
-    answers = [trained_by(move.subject, network) for move in steps]
+    answers = [trained_by(walk.trace.run, move.subject, network) for move in steps]
     if any(answers) or False in answers:
         return any(answers)
     run = {id(n) for move in _training_runs(walk) for n in networks(called_network(move))}

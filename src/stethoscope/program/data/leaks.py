@@ -19,7 +19,7 @@ from stethoscope.run import Source
 # fmt: off
 HELD_OUT = frozenset({
     "val", "valid", "validation", "test", "eval", "evaluation", "dev", "holdout", "heldout", "testing", "va",
-    "te", "tst",
+    "te", "tst", "held", "unseen",
 })
 TRAINING = frozenset({"train", "training", "trn", "tr", "fit"})
 SPLITTING = frozenset({"torch.utils.data.random_split", "sklearn.model_selection.train_test_split"})

@@ -27,7 +27,7 @@ from stethoscope.program.walk.values import Applied, Delayed, Instance
 
 # fmt: off
 EVALUATION_WORDS = frozenset({
-    "val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout", "heldout",
+    "val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout", "heldout", "held",
     "evaluate", "validate", "accuracy", "tst", "vali",
 })
 # fmt: on

@@ -16,7 +16,7 @@ from stethoscope.program.walk.values import Site
 from stethoscope.run import Source
 
 HELD_OUT = frozenset(
-    {"val", "valid", "validation", "test", "eval", "dev", "heldout", "holdout", "evaluation"}
+    {"val", "valid", "validation", "test", "eval", "dev", "heldout", "held", "holdout", "evaluation"}
 )
 # Words in the name of a call that brings the counts of all processes together, or may do so out of sight.
 TOGETHER = frozenset({
