@@ -60,6 +60,9 @@ def examine(loops: TrainingLoops, sources: Sources) -> Iterator[Finding]:
             if clearing and all(_is_of_skipped_rounds(loop, zero) for zero in clearing):
                 yield _cleared_when_skipped(step, clearing[0])
                 continue
+            if clearing and all(_is_now_and_then(loop, zero, step) for zero in clearing):
+                yield _cleared_now_and_then(step, clearing[0])
+                continue
             asked = [asked_once(loop, zero.event, step.event) for zero in clearing]
             if not all(asked) or _is_fresh(loop, step) or gradients_are_replaced(loop, step):
                 continue
@@ -116,6 +119,43 @@ def _cleared_when_skipped(step: Move, zero: Move) -> Finding:
         where=(zero.event.site.where, step.event.site.where),
         message=f"{zero.event.site.text} is reached only where a round is left before its step: "
         f"{step.event.site.text} adds up all batches between two such rounds",
+        evidence={"step": step.event.site.text, "cleared": zero.event.site.text},
+        fix=_fix(step),
+    )
+
+
+def _is_now_and_then(loop: TrainingLoop, zero: Move, step: Move) -> bool:
+    """Whether gradients are cleared once in so many rounds, `if i % 100 == 0`, and every round updates."""
+    under = [scope for scope in step.event.scopes() if scope.kind == "if"]
+    for scope in zero.event.scopes():
+        if scope is loop.body:
+            return False
+        if scope.kind == "if" and scope not in under and _counts_rounds(scope.node) and scope.arm:
+            return not _is_under_condition(loop, step)
+    return False
+
+
+def _counts_rounds(asked: ast.AST) -> bool:
+    match asked:
+        case ast.Compare(left=ast.BinOp(op=ast.Mod(), right=every), ops=[ast.Eq()], comparators=[_]):
+            return not (isinstance(every, ast.Constant) and every.value == 1)
+    return False
+
+
+def _is_under_condition(loop: TrainingLoop, move: Move) -> bool:
+    for scope in move.event.scopes():
+        if scope is loop.body:
+            return False
+        if scope.kind == "if":
+            return True
+    return True
+
+
+def _cleared_now_and_then(step: Move, zero: Move) -> Finding:
+    return Finding(
+        where=(zero.event.site.where, step.event.site.where),
+        message=f"{zero.event.site.text} is reached once in so many rounds, and {step.event.site.text} in "
+        "each: every step adds up all batches since",
         evidence={"step": step.event.site.text, "cleared": zero.event.site.text},
         fix=_fix(step),
     )

@@ -27,8 +27,8 @@ from stethoscope.program.walk.values import Applied, Delayed, Instance
 
 # fmt: off
 EVALUATION_WORDS = frozenset({
-    "val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout", "heldout", "held",
-    "evaluate", "validate", "accuracy", "tst", "vali",
+    "val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout", "heldout",
+    "held", "evaluate", "validate", "accuracy", "tst", "vali",
 })
 # fmt: on
 EVALUATION_HOOKS = ("val_dataloader", "test_dataloader")

@@ -35,7 +35,8 @@ EVALUATION_WORDS = frozenset({
 })
 TRAINING_WORDS = frozenset({"train", "training", "fit", "trainer"})
 DATA_WORDS = frozenset({
-    "val", "valid", "validation", "test", "eval", "dev", "holdout", "heldout", "held", "evaluation", "vali", "tst",
+    "val", "valid", "validation", "test", "eval", "dev", "holdout", "heldout", "held", "evaluation", "vali",
+    "tst",
 })
 OTHER_PURPOSES = frozenset({
     "bn", "statistics", "calibrate", "calibration", "recalibrate", "warmup", "init", "initialize", "mc",

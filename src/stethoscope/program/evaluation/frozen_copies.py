@@ -34,13 +34,13 @@ def frozen_copies(walk: Walk) -> tuple[FrozenCopy, ...]:
     """The evaluations in the training loop that run a copy made before it, where none runs the network."""
     evaluations = [one for one in walk.evaluations if _repeats(walk, one.forward.event)]
     measured = [_only(one.network) for one in evaluations]
-    trained = _trained(walk)
+    trained = trained_networks(walk)
     makings = [event for event in walk.trace.events if _copies(event, trained)]
     if not walk.trace.complete or not evaluations or not trained or not makings:
         return ()
     if any(_repeats(walk, event) for event in makings):
         return ()  # a picture of the weights as they are
-    if not all(one is not None and _is_copy(one, trained) for one in measured):
+    if not all(one is not None and is_copy(one, trained) for one in measured):
         return ()
     if any(
         _may_write(walk, event, one) for event in walk.trace.events for one in measured if one is not None
@@ -58,7 +58,7 @@ def _only(network: Value | None) -> Value | None:
     return found[0] if len(found) == 1 else None
 
 
-def _trained(walk: Walk) -> tuple[Value, ...]:
+def trained_networks(walk: Walk) -> tuple[Value, ...]:
     """The networks that an optimizer of the walk was made for."""
     found: dict[int, Value] = {}
     for optimizer in {id(m.subject): m.subject for m in walk.moves if m.updates and m.subject}.values():
@@ -74,7 +74,7 @@ def _copies(event: Event, trained: tuple[Value, ...]) -> bool:
     return any(one is network for one in networks(event.args[0]) for network in trained)
 
 
-def _is_copy(network: Value, trained: tuple[Value, ...]) -> bool:
+def is_copy(network: Value, trained: tuple[Value, ...]) -> bool:
     """Whether a network is of the kind of a trained one, and none of them."""
     if any(network is one for one in trained):
         return False

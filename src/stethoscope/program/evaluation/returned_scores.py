@@ -41,7 +41,9 @@ def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
 def _summed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, ast.expr]:
     """The names that are given one thing, or to which one thing is added, besides constants to begin with."""
     found: dict[str, list[ast.expr]] = defaultdict(list)
-    for one in own_nodes(function, ast.Assign, ast.AugAssign):
+    for one in own_nodes(function):
+        if not isinstance(one, ast.Assign | ast.AugAssign):
+            continue
         targets = one.targets if isinstance(one, ast.Assign) else [one.target]
         for target in targets:
             pairs = (

@@ -150,7 +150,7 @@ def _bare(value: Value) -> Value:
 
 
 def _gives_the_same(value: Applied) -> bool:
-    """Whether a call gives the same again for the same arguments: a cut, a stack or a sum, and nothing drawn."""
+    """Whether a call gives the same again for the same arguments: a cut, a stack, a sum, nothing drawn."""
     is_known = value.callee in {"[]", "slice", "+", "-", "*"} or value.callee.startswith("torch.")
     return is_known and not is_drawn(value) and not value.keywords
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stethoscope.program.evaluation.evaluations import Walk, names_in
+from stethoscope.program.evaluation.frozen_copies import is_copy, trained_networks
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind, Move, receiver_role
 from stethoscope.program.loop.roles import Role, role_by_name, role_of
@@ -16,6 +17,7 @@ from stethoscope.program.settings.settings_tree import HOLDERS
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment, Call, Event, Scope
+from stethoscope.program.walk.networks import networks
 from stethoscope.program.walk.values import (
     Applied,
     Choice,
@@ -123,7 +125,7 @@ def without_weights(walk: Walk) -> Call | None:
     )
     if restored is None or _restores_everything(walk):
         return None
-    others = [call for call in loads if call is not restored and not _is_of_average(call)]
+    others = [call for call in loads if call is not restored and not _is_of_average(walk, call)]
     if any(_may_be(walk, call, Role.MODEL) for call in others):
         return None
     is_read = Resumption(walk, restored, None, True)._is_read(Role.MODEL) or _speaks_of_weights(restored)
@@ -141,10 +143,13 @@ def _is_of_file(walk: Walk, load: Call) -> bool:
     return any(is_loaded(one) for value in load.args[:1] for one in ancestry(walk.trace.run, value))
 
 
-def _is_of_average(load: Call) -> bool:
-    """Whether what is loaded is called an average of the weights: the network itself is another."""
+def _is_of_average(walk: Walk, load: Call) -> bool:
+    """Whether what is loaded is an average of the weights, or a copy: the network itself is another."""
     piece = load.args[0] if load.args else None
-    return isinstance(piece, Part) and bool(AVERAGES & set(words(str(piece.key))))
+    if isinstance(piece, Part) and bool(AVERAGES & set(words(str(piece.key)))):
+        return True
+    trained, filled = trained_networks(walk), tuple(networks(load.receiver))
+    return bool(filled) and all(is_copy(one, trained) for one in filled)
 
 
 def _has_trained_weights(walk: Walk) -> bool:

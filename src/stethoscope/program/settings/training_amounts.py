@@ -104,7 +104,7 @@ def _optimizers(loop: TrainingLoop) -> Iterator[CodedAmount]:
             kind = made.callee.rpartition(".")[2]
             yield CodedAmount("optimizer", kind, made.site.where)
             for name, quantity in (("lr", "learning rate"), ("weight_decay", "weight decay")):
-                value = made.keywords.get(name) or _positional(made, name)
+                value = _strongest(loop, made, name) or made.keywords.get(name) or _positional(made, name)
                 known = constant_of(loop, value)
                 if known is not None and isinstance(known.value, int | float):
                     yield CodedAmount(quantity, known.value, made.site.where, setting=known.setting)
@@ -115,6 +115,20 @@ def _optimizers(loop: TrainingLoop) -> Iterator[CodedAmount]:
             betas = _numbers(loop, made.keywords.get("betas"))
             if betas:
                 yield CodedAmount("betas", betas, made.site.where, "betas")
+
+
+def _strongest(loop: TrainingLoop, made: Applied, name: str) -> Value | None:
+    """What the groups of an optimizer are told themselves, where each is: the largest, which acts on most."""
+    groups = quietly(loop.run, made.args[0] if made.args else made.keywords.get("params", made))
+    rows = [quietly(loop.run, one) for one in groups.items] if isinstance(groups, Items) else []
+    told = [row.entries.get(name) if isinstance(row, Table) else None for row in rows]
+    known = {id(value): constant_of(loop, value) for value in told}
+    numbers = [
+        (float(one.value), value)
+        for value in told
+        if (one := known[id(value)]) is not None and isinstance(one.value, int | float)
+    ]
+    return max(numbers, key=lambda pair: pair[0])[1] if numbers and len(numbers) == len(told) else None
 
 
 def _takes_no_decay(made: Applied) -> bool:
