@@ -143,6 +143,9 @@ def _counts_rounds(asked: ast.AST) -> bool:
 
 
 def _is_under_condition(loop: TrainingLoop, move: Move) -> bool:
+    """Whether a round may go on to the next without a move."""
+    if any(isinstance(event, Jump) and event.leaves is loop.body for event in loop.events):
+        return True
     for scope in move.event.scopes():
         if scope is loop.body:
             return False
