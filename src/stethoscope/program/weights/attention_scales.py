@@ -324,7 +324,20 @@ class _Reading:
         for assigned in self.assigned:
             if isinstance(assigned, ast.Assign) and _sets_one(assigned, name):
                 return self.size(assigned.value, depth - 1)
+            if isinstance(assigned, ast.Assign) and _takes_a_size(assigned, name):
+                return Scale.UP
         return Scale.UP if _SIZE.search(name.lower()) else Scale.UNKNOWN
+
+
+def _takes_a_size(node: ast.Assign, name: str) -> bool:
+    """Whether an assignment gives a variable one of a tensor's sizes: `b, t, d = x.shape`."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=elements)],
+            value=ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size"), args=[]),
+        ):
+            return any(isinstance(one, ast.Name) and one.id == name for one in elements)
+    return False
 
 
 def _sets_one(node: ast.Assign | ast.AnnAssign, name: str) -> bool:
