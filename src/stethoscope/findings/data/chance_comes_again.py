@@ -2,8 +2,9 @@
 
 ## What it checks
 Whether a training loop, or an evaluation inside it, sets the seed of everybody's random numbers to the same
-number each time it comes by; whether each round takes the first batch of a loader that keeps its order; and
-whether the items of training data set the seed to one number, or to one of a few.
+number each time it comes by, or makes itself a generator from one number; whether each round takes the first
+batch of a loader or a stream that keeps its order; and whether the items of training data set the seed to one
+number, or to one of a few.
 
 ## Why it matters
 What is drawn behind the seed is what was drawn the last time: the order of an epoch, the crop, the dropped
@@ -27,7 +28,12 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.data.repeated_chance import first_batches, seeds_again
+from stethoscope.program.data.repeated_chance import (
+    first_batches,
+    generators_again,
+    seeds_again,
+    streams_begun_again,
+)
 from stethoscope.program.data.seeded_items import seeded_items
 from stethoscope.signals.evaluations import Evaluations
 from stethoscope.signals.training_data import TrainingLoaders
@@ -61,11 +67,27 @@ def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterat
                     severity=Severity.NOTE if again.aside else None,
                     strength=0.5 if again.aside else 1.0,
                 )
+        for made in generators_again(walk):
+            if made.site.node not in seen:
+                seen.add(made.site.node)
+                yield Finding(
+                    made.site.where,
+                    f"`{made.site.text}` is made anew in every round: each draws the same numbers",
+                    evidence={"seed": made.site.text},
+                )
         for drawn, begun in first_batches(walk):
             if drawn.site.node not in seen:
                 seen.add(drawn.site.node)
                 yield Finding(
                     (drawn.site.where, begun.where),
                     "each round takes the first batch of a loader in order: it is always the same",
+                    evidence={"drawn": drawn.site.text},
+                )
+        for drawn, begun in streams_begun_again(walk):
+            if drawn.site.node not in seen:
+                seen.add(drawn.site.node)
+                yield Finding(
+                    (begun.where, drawn.site.where),
+                    f"`{begun.text}` begins again before every update: each learns from its first batches",
                     evidence={"drawn": drawn.site.text},
                 )

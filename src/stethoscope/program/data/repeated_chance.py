@@ -7,15 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.data.batches import datasets, is_loader
+from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.data.training_data import POSITIONAL, TrainingLoader, sources
 from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS, Walk
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
-from stethoscope.program.loop.moves import full_name
+from stethoscope.program.loop.moves import Kind, full_name
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
-from stethoscope.program.walk.events import Call, Scope
-from stethoscope.program.walk.values import Applied, Constant, Instance, Site, Value, is_nothing
+from stethoscope.program.walk.events import Call, Event, Scope
+from stethoscope.program.walk.values import (
+    Applied,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Site,
+    Value,
+    is_nothing,
+)
 from stethoscope.run import Source
 
 # fmt: off
@@ -194,12 +204,39 @@ def seeds_again(walk: Walk) -> Iterator[SeedAgain]:
             yield SeedAgain(event, loop, any(_is_aside(scope) for scope in _up_to(event, loop)))
 
 
+def generators_again(walk: Walk) -> Iterator[Call]:
+    """The generators that a round makes anew from one seed, and that its loss was drawn with."""
+    rounds = [move for move in walk.moves if move.kind is Kind.BACKWARD and move.subject is not None]
+    for event in walk.trace.events:
+        if not isinstance(event, Call) or event.name not in GENERATORS or not event.args:
+            continue
+        is_one_seed = isinstance(event.args[0], Constant) and isinstance(event.args[0].value, int)
+        around = _loop_around(event)
+        if not is_one_seed or around is None or any(s.kind == "if" for s in _up_to(event, around)):
+            continue
+        losses = [move.subject for move in rounds if _loop_around(move.event) is around]
+        if any(_is_drawn_with(walk, loss, event) for loss in losses if loss is not None):
+            yield event
+
+
+def _loop_around(event: Event) -> Scope | None:
+    return next((scope for scope in event.scopes() if scope.kind == "loop"), None)
+
+
+def _is_drawn_with(walk: Walk, loss: Value, made: Call) -> bool:
+    """Whether what is learned from was drawn by a generator."""
+    return any(
+        isinstance(one, Applied) and one.site.node is made.site.node
+        for one in ingredients(walk.trace.run, loss, through_networks=True)
+    )
+
+
 def _is_aside(scope: Scope) -> bool:
     spoken = set(words(getattr(scope.node, "name", ""))) if scope.kind == "call" else set()
     return bool(spoken & (EVALUATION_WORDS | ASIDE))
 
 
-def _up_to(event: Call, loop: Scope) -> Iterator[Scope]:
+def _up_to(event: Event, loop: Scope) -> Iterator[Scope]:
     for scope in event.scopes():
         if scope is loop:
             return
@@ -235,6 +272,33 @@ def first_batches(walk: Walk) -> Iterator[tuple[Call, Site]]:
         for loader in sources(begun, walk.trace.run):
             if is_loader(loader) and _keeps_order(loader) and _is_trained_on(walk, event):
                 yield event, loader.site
+
+
+def streams_begun_again(walk: Walk) -> Iterator[tuple[Call, Site]]:
+    """`stream = read(file)` before every update, of a generator that keeps its order, and `next(stream)`."""
+    updating = [_loop_around(move.event) for move in walk.moves if move.updates]
+    calls = [event for event in walk.trace.events if isinstance(event, Call)]
+    begun_at = {id(event.site.node): _loop_around(event) for event in calls}
+    for event in calls:
+        begun = event.args[0] if event.name == "next" and event.args else None
+        if not isinstance(begun, Delayed) or not _streams_in_order(begun):
+            continue
+        around = begun_at.get(id(begun.site.node))
+        if around is not None and any(around is one for one in updating) and _is_within(event, around):
+            yield event, begun.site
+
+
+def _streams_in_order(begun: Delayed) -> bool:
+    """Whether a call begins a generator of the repository that draws no random numbers."""
+    if not isinstance(begun.callee, FunctionValue):
+        return False
+    nodes = own_nodes(begun.callee.function.node)
+    is_stream = any(isinstance(node, ast.Yield) for node in nodes)
+    return is_stream and not any(isinstance(one, ast.Call) and bare_name(one) in DRAWING for one in nodes)
+
+
+def _is_within(event: Event, loop: Scope) -> bool:
+    return any(scope is loop for scope in event.scopes())
 
 
 def _is_iter(node: ast.expr) -> bool:
