@@ -27,6 +27,7 @@ CAUSE = Cause(
             "a hook throws the schedule's state away",
             when=says("optimizer", answer=False),
         ),
+        Evidence("count-begins-anew", DECISIVE, "the count that the rate follows stays in the checkpoint"),
         Evidence("schedule-fast-forward", DECISIVE, "the schedule is replayed or begun anew"),
         Evidence("ema-counter-reset", STRONG, "the average or its count begins anew"),
     ),
