@@ -74,7 +74,7 @@ CAUSE = Cause(
         Evidence("validation-left-behind", WEAK, "the validation never moves while training learns"),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(
-            "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
+            "below-trivial-baseline", -MODERATE, "the score beats the trivial baseline", outcome=Outcome.CLEAR
         ),
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
         Evidence(

@@ -37,7 +37,7 @@ CAUSE = Cause(
         Evidence("learning-hardly-begins", MODERATE, "the batches hold little to learn from"),
         Evidence("loss-never-falls", MODERATE, "the batches hold nothing to learn from"),
         Evidence("validation-settles-at-once", MODERATE, "the batches hold nothing to learn from"),
-        Evidence("mean-over-nothing", STRONG, "the loss is a mean over a mask that may be empty"),
+        Evidence("mean-over-nothing", DECISIVE, "the loss is a mean over a mask that may be empty"),
         Evidence("loss-exactly-zero", STRONG, "the loss is exactly zero on single steps"),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("loss-exactly-zero", -WEAK, "no batch has a loss of zero", outcome=Outcome.CLEAR),
