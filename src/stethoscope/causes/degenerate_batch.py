@@ -15,7 +15,17 @@ still go backward: give a zero that hangs on the graph.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
