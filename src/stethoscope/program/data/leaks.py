@@ -38,7 +38,9 @@ TAKING_PARTS = (
 )
 TREATMENTS = TRAINING | {"noise", "jitter", "augment", "is", "flip", "mirror", "dropout", "shuffle"}
 CHANGES = ("transform", "tf", "aug", "preprocess", "collate")
-JOINING = frozenset({"concat", "concatenate", "ConcatDataset", "vstack", "hstack", "cat", "concatenate_datasets"})
+JOINING = frozenset(
+    {"concat", "concatenate", "ConcatDataset", "vstack", "hstack", "cat", "concatenate_datasets"}
+)
 PART = re.compile(r"^(?P<name>[\w-]+)(?:\[(?P<low>-?\d+%?)?:(?P<high>-?\d+%?)?\])?$")
 
 
@@ -374,7 +376,9 @@ def _trainers_own_part(source: Source, body: Sequence[ast.stmt]) -> Iterator[Lea
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
     for call in (one for statement in own for one in own_below(statement) if isinstance(one, ast.Call)):
         given = {word.arg: word.value for word in call.keywords if word.arg is not None}
-        trained = next((value for name, value in given.items() if _is_training(name) and "data" in name), None)
+        trained = next(
+            (value for name, value in given.items() if _is_training(name) and "data" in name), None
+        )
         for name, held in given.items():
             if trained is None or not _is_held_out(name) or "data" not in name:
                 continue

@@ -121,9 +121,7 @@ def _is_off_by_default(cls: Class, switch: str) -> bool:
     placed = [*spec.posonlyargs, *spec.args]
     pairs = [*zip(placed[len(placed) - len(spec.defaults) :], spec.defaults, strict=True)]
     pairs += [(arg, one) for arg, one in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if one]
-    return any(
-        arg.arg == switch and isinstance(one, ast.Constant) and not one.value for arg, one in pairs
-    )
+    return any(arg.arg == switch and isinstance(one, ast.Constant) and not one.value for arg, one in pairs)
 
 
 def _drawn_behind(index: Index, cls: Class, switch: str) -> Site | None:

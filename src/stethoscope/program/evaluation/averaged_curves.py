@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.index import External, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
 from stethoscope.program.remembered import remembered
@@ -19,6 +19,13 @@ from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
+# Scores of a library that no average over batches gives: each batch has counts, or an order, of its own.
+OF_WHOLES = frozenset({
+    "f1_score", "fbeta_score", "precision_score", "recall_score", "roc_auc_score", "average_precision_score",
+    "matthews_corrcoef", "cohen_kappa_score", "balanced_accuracy_score", "r2_score", "jaccard_score",
+    "explained_variance_score", "corpus_bleu", "pearsonr", "spearmanr", "kendalltau",
+})  # fmt: skip
+LIBRARIES = ("sklearn.", "scipy.", "sacrebleu", "nltk.")
 BENDING = {"sqrt": "roots", "exp": "exponentials"}
 # What a batch is summed up in, by the words of its name.
 MEANS = frozenset({"loss", "mse", "criterion", "mean", "nll", "ce", "entropy", "crit", "err", "error"})
@@ -39,11 +46,14 @@ class AveragedCurve:
 def averaged_curves(index: Index) -> tuple[AveragedCurve, ...]:
     """Every average over batches of a root or an exponential of a mean."""
     return tuple(
-        found for function in index.bodies if not is_test(function.source) for found in _in_function(function)
+        found
+        for function in index.bodies
+        if not is_test(function.source)
+        for found in _in_function(index, function)
     )
 
 
-def _in_function(function: Function) -> Iterator[AveragedCurve]:
+def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
     given = {
         dotted(node.targets[0]) or "": node.value
         for node in own_nodes(function.node, ast.Assign)
@@ -55,6 +65,8 @@ def _in_function(function: Function) -> Iterator[AveragedCurve]:
         for node in all_nodes(loop):
             name, value = _grown(node)
             what = _bent(value, given, 2) if name and value is not None else ""
+            if name and value is not None and not what and _is_of_round(loop, node):
+                what = _of_whole(index, function, value, given)
             divided = _divided(function, loop, name) if what else None
             if divided is not None:
                 yield AveragedCurve(Site(function.source, node), Site(function.source, divided), what)
@@ -94,6 +106,29 @@ def _grown(node: ast.AST) -> tuple[str, ast.expr | None]:
         case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
             return dotted(held) or "", value
     return "", None
+
+
+def _is_of_round(loop: ast.For, node: ast.AST) -> bool:
+    """Whether something is done once a round, and not once a sample in a loop inside it."""
+    inner = [one for one in all_nodes(loop, ast.For, ast.comprehension) if one is not loop]
+    return not any(one is node for other in inner for one in all_nodes(other))
+
+
+def _of_whole(index: Index, function: Function, value: ast.expr, given: dict[str, ast.expr]) -> str:
+    """The score of a library that a value is, which only all samples together have; "" otherwise."""
+    while isinstance(value, ast.Subscript) or (isinstance(value, ast.Name) and value.id in given):
+        value = value.value if isinstance(value, ast.Subscript) else given.get(value.id, value)
+        if isinstance(value, ast.Name):
+            return ""
+    if not isinstance(value, ast.Call) or bare_name(value) not in OF_WHOLES:
+        return ""
+    if any(
+        word.arg == "average" and getattr(word.value, "value", "") == "samples" for word in value.keywords
+    ):
+        return ""
+    target = index.resolve(index.module_of(function.source), dotted(value.func) or "")
+    is_library = isinstance(target, External) and target.name.startswith(LIBRARIES)
+    return f"values of {bare_name(value)}" if is_library else ""
 
 
 def _bent(value: ast.expr, given: dict[str, ast.expr], depth: int) -> str:
