@@ -14,7 +14,7 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The metric is computed wrongly",

@@ -305,7 +305,7 @@ def _is_treatment(keyword: ast.keyword) -> bool:
 
 
 def _split_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[Leak]:
-    """`train, _ = random_split(a, sizes)` and `_, val = random_split(b, sizes)`: each draws parts of its own."""
+    """`train, _ = random_split(a, sizes)` and `_, val = random_split(b, sizes)`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
     nodes = [one for statement in own for one in own_below(statement)]
     seeds = [one for one in nodes if isinstance(one, ast.Call) and bare_name(one) in SEEDING]

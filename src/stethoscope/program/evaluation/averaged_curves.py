@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.evaluation.swapped_arguments import is_of_network
 from stethoscope.program.index import External, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
@@ -24,6 +25,12 @@ OF_WHOLES = frozenset({
     "f1_score", "fbeta_score", "precision_score", "recall_score", "roc_auc_score", "average_precision_score",
     "matthews_corrcoef", "cohen_kappa_score", "balanced_accuracy_score", "r2_score", "jaccard_score",
     "explained_variance_score", "corpus_bleu", "pearsonr", "spearmanr", "kendalltau",
+})  # fmt: skip
+# What a loop over these hands out has all the samples of one thing, whose score is its own.
+WHOLE_THINGS = frozenset({
+    "series", "subject", "subjects", "patient", "patients", "user", "users", "case", "cases", "image",
+    "images", "sample", "samples", "video", "videos", "files", "task", "tasks", "groups", "folds", "volumes",
+    "items", "recordings", "stations",
 })  # fmt: skip
 LIBRARIES = ("sklearn.", "scipy.", "sacrebleu", "nltk.")
 BENDING = {"sqrt": "roots", "exp": "exponentials"}
@@ -60,11 +67,12 @@ def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
         if len(node.targets) == 1
     }
     for loop in own_nodes(function.node, ast.For):
-        if not _is_over_batches(loop, given) or _trains(loop):
+        is_over_batches = _is_over_batches(loop, given)
+        if _trains(loop) or not (is_over_batches or _asks_network(loop, function)):
             continue
         for node in all_nodes(loop):
             name, value = _grown(node)
-            what = _bent(value, given, 2) if name and value is not None else ""
+            what = _bent(value, given, 2) if is_over_batches and name and value is not None else ""
             if name and value is not None and not what and _is_of_round(loop, node):
                 what = _of_whole(index, function, value, given)
             divided = _divided(function, loop, name) if what else None
@@ -106,6 +114,16 @@ def _grown(node: ast.AST) -> tuple[str, ast.expr | None]:
         case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
             return dotted(held) or "", value
     return "", None
+
+
+def _asks_network(loop: ast.For, function: Function) -> bool:
+    """Whether each round has a network answer inputs that come with targets, as many as a batch has."""
+    if not isinstance(loop.target, ast.Tuple) or WHOLE_THINGS.intersection(words(dotted(loop.iter) or "")):
+        return False
+    calls = [call for statement in loop.body for call in all_nodes(statement, ast.Call)]
+    added = [one for one in all_nodes(loop, ast.Subscript) if getattr(one.slice, "value", one) is None]
+    is_one = bool(added) or any(bare_name(call) == "unsqueeze" for call in calls)
+    return not is_one and any(is_of_network(call, function) for call in calls)
 
 
 def _is_of_round(loop: ast.For, node: ast.AST) -> bool:

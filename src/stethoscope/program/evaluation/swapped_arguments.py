@@ -79,7 +79,10 @@ def _in_function(index: Index, function: Function) -> Iterator[SwappedArguments]
     answered, known = _answered(function)
     for call, truth_first in asked:
         answer, truth = call.args[:2] if truth_first else call.args[1::-1]
-        if _is_answer(answer, answered) and _is_truth(truth, answered, known, answer):
+        is_swapped = _is_answer(answer, answered, function) and _is_truth(
+            truth, answered, known, answer, function
+        )
+        if is_swapped:
             yield SwappedArguments(Site(function.source, call), bare_name(call), ast.unparse(answer))
 
 
@@ -100,7 +103,7 @@ def _answered(function: Function) -> tuple[set[str], set[str]]:
     fed = [(name, value) for node in own_nodes(function.node) for name, value in _fed(node)]
     answered: set[str] = set()
     for _ in fed:
-        more = {name for name, value in fed if _comes_from_network(value, answered)} - answered
+        more = {name for name, value in fed if _comes_from_network(value, answered, function)} - answered
         if not more:
             break
         answered |= more
@@ -126,29 +129,44 @@ def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                 yield name, value
 
 
-def _comes_from_network(value: ast.expr, answered: set[str]) -> bool:
+def _comes_from_network(value: ast.expr, answered: set[str], function: Function) -> bool:
     for one in all_nodes(value):
-        if isinstance(one, ast.Call) and NETWORKS.intersection(words(bare_name(one))):
+        if isinstance(one, ast.Call) and is_of_network(one, function):
             return True
         if isinstance(one, ast.Name | ast.Attribute) and dotted(one) in answered:
             return True
     return False
 
 
-def _is_answer(side: ast.expr, answered: set[str]) -> bool:
-    spoken = _spoken(side)
-    return _comes_from_network(side, answered) or bool(spoken & ANSWERS and not spoken & TRUTHS)
+def is_of_network(call: ast.Call, function: Function) -> bool:
+    """Whether a call asks a network: by its name, or as what the file switches to training or evaluation."""
+    return bool(NETWORKS.intersection(words(bare_name(call)))) or dotted(call.func) in _switched(function)
 
 
-def _is_truth(side: ast.expr, answered: set[str], known: set[str], answer: ast.expr) -> bool:
+def _switched(function: Function) -> set[str | None]:
+    """What a function puts into evaluation or training mode: `net.eval()`."""
+    calls = own_nodes(function.node, ast.Call)
+    held = [call.func for call in calls if isinstance(call.func, ast.Attribute) and not call.args]
+    return {dotted(one.value) for one in held if one.attr in {"eval", "train"}} - {None}
+
+
+def _is_answer(side: ast.expr, answered: set[str], function: Function) -> bool:
     spoken = _spoken(side)
-    if _comes_from_network(side, answered) or spoken & ANSWERS:
+    is_named = bool(spoken & ANSWERS and not spoken & TRUTHS)
+    return is_named or _comes_from_network(side, answered, function)
+
+
+def _is_truth(
+    side: ast.expr, answered: set[str], known: set[str], answer: ast.expr, function: Function
+) -> bool:
+    spoken = _spoken(side)
+    if _comes_from_network(side, answered, function) or spoken & ANSWERS:
         return False
     if spoken & TRUTHS:
         return True
     # Not named for what it is: then both sides must be seen filled, and the other by the network.
     names = {dotted(one) for one in all_nodes(side) if isinstance(one, ast.Name | ast.Attribute)}
-    return bool(names & known) and _comes_from_network(answer, answered)
+    return bool(names & known) and _comes_from_network(answer, answered, function)
 
 
 def _spoken(side: ast.expr) -> set[str]:

@@ -1,4 +1,4 @@
-"""Which end of a score is better, by the name under which it is told: `print(f"psnr {p:.2f}")`, `{"psnr": p}`."""
+"""Which end of a score is better, by the name under which it is told: `print(f"psnr {p:.2f}")`."""
 
 from __future__ import annotations
 
