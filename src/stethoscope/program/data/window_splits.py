@@ -47,6 +47,7 @@ def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> It
         if isinstance(node, ast.Assign) and _is_random(node.value)
         for name in _names(node)
     }
+    yield from _dealt_by_places(module, nodes, made, mixed)
     for node in nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
@@ -61,6 +62,51 @@ def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> It
         if bare_name(node) == "Subset" and len(node.args) > 1 and _is_drawn(node.args[1], mixed):
             yield _leak(module, node, origin)
             return
+
+
+def _dealt_by_places(
+    module: Module, nodes: list[ast.AST], made: dict[str, ast.AST], mixed: set[str]
+) -> Iterator[Leak]:
+    """`x[order[:n]]` and `x[order[n:]]`, or `x = x[order]` and then `x[:n]` and `x[n:]`."""
+    parts: dict[str, list[ast.Subscript]] = {}
+    moved = {
+        name
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        if any(_picks(one, made, mixed) for one in all_nodes(node.value))
+        for name in _names(node)
+    }
+    for node in nodes:
+        match node:
+            case ast.Subscript(
+                value=ast.Name(id=name),
+                slice=ast.Subscript(value=ast.Name(id=order), slice=ast.Slice() as part),
+            ) if name in made and order in mixed:
+                parts.setdefault(name, []).append(ast.Subscript(node.value, part, node.ctx))
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()) if name in made and name in moved:
+                parts.setdefault(name, []).append(node)
+    for name, cuts in parts.items():
+        heads = {ast.unparse(cut.slice.upper) for cut in cuts if _is_head(cut.slice)}
+        tails = {ast.unparse(cut.slice.lower) for cut in cuts if _is_tail(cut.slice)}
+        if heads & tails:
+            why = f"windows overlap, and {name} is put into a random order before it is parted"
+            yield Leak(module.source, made[name], made[name], why)
+            return
+
+
+def _picks(node: ast.AST, made: dict[str, ast.AST], mixed: set[str]) -> bool:
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=order)):
+            return name in made and order in mixed
+    return False
+
+
+def _is_head(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.lower is None and part.upper is not None
+
+
+def _is_tail(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.upper is None and part.lower is not None
 
 
 def _leak(module: Module, split: ast.Call, origin: ast.AST) -> Leak:
