@@ -300,6 +300,7 @@ def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
         if (dotted(node.func) or "").rpartition(".")[2] in SEEDING
     ]
     moved = [one for statement in statements for one in _moving(index, function, statement)]
+    yield from _moved_in_one_line(index, function, statements)
     for place, (name, node) in enumerate(moved):
         for other, there in moved[place + 1 :]:
             is_seeded = any(
@@ -308,6 +309,32 @@ def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
             if not is_seeded and are_pair(name, other):
                 yield PartedPair(Site(function.source, node), Site(function.source, there), (name, other))
                 return
+
+
+def _moved_in_one_line(
+    index: Index, function: Function, statements: Sequence[ast.Assign]
+) -> Iterator[PartedPair]:
+    """`x, mask = spin(x), spin(mask)`, of which nothing but the two is given back: each is drawn by itself."""
+    given = [
+        [dotted(one) for one in node.value.elts]
+        for node in own_nodes(function.node, ast.Return)
+        if isinstance(node.value, ast.Tuple)
+    ]
+    for statement in statements:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name(id=one), ast.Name(id=other)])],
+                value=ast.Tuple(
+                    elts=[
+                        ast.Call(func=called, args=[ast.Name(id=first)]),
+                        ast.Call(func=again, args=[ast.Name(id=second)]),
+                    ]
+                ),
+            ) if (first, second) == (one, other) and [one, other] in given:
+                is_same = ast.unparse(called) == ast.unparse(again)
+                if is_same and _moves_at_random(index, function, called):
+                    site = Site(function.source, statement)
+                    yield PartedPair(site, site, (one, other))
 
 
 def _moving(index: Index, function: Function, statement: ast.Assign) -> Iterator[tuple[str, ast.Call]]:
