@@ -314,7 +314,7 @@ def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
 def _moved_in_one_line(
     index: Index, function: Function, statements: Sequence[ast.Assign]
 ) -> Iterator[PartedPair]:
-    """`x, mask = spin(x), spin(mask)`, of which nothing but the two is given back: each is drawn by itself."""
+    """`x, mask = spin(x), spin(mask)`, of which the two alone are given back."""
     given = [
         [dotted(one) for one in node.value.elts]
         for node in own_nodes(function.node, ast.Return)
@@ -433,7 +433,7 @@ def _is_moving_chain(node: ast.expr) -> bool:
 def _draws_place(function: Function) -> bool:
     """Whether a function crops or turns its one picture at a place that it draws."""
     said = set(words(function.name))
-    if not said & {"crop", "flip", "rotate", "rotation", "augment", "turn", "shift", "affine"}:
-        return False
     names = {(dotted(call.func) or "").rpartition(".")[2] for call in own_nodes(function.node, ast.Call)}
-    return bool(names & DRAWS) and not names & SEEDING
+    is_moving = said & {"crop", "flip", "rotate", "rotation", "augment", "turn", "shift", "affine"}
+    is_moving = is_moving or names & {"flip", "fliplr", "flipud", "rot90", "hflip", "vflip", "rotate"}
+    return bool(is_moving and names & DRAWS) and not names & SEEDING
