@@ -37,12 +37,17 @@ def _in_comprehensions(function: Function) -> Iterator[PartedPair]:
         element = node.value if isinstance(node, ast.DictComp) else node.elt
         for loop in node.generators[:1]:
             targets = {one.id for one in all_nodes(loop.target) if isinstance(one, ast.Name)}
-            arrays = loop.iter.elts if isinstance(loop.iter, ast.Tuple | ast.List) else []
+            named = loop.iter.elts if isinstance(loop.iter, ast.Tuple | ast.List) else []
+            first, second = (*map(ast.unparse, named[:PAIR]), *[f"each of {ast.unparse(loop.iter)}"] * PAIR)[
+                :PAIR
+            ]
             for pick in all_nodes(element, ast.Subscript):
                 is_array = isinstance(pick.value, ast.Name) and pick.value.id in targets
-                if is_array and len(arrays) >= PAIR and _draws(pick.slice):
-                    names = (ast.unparse(arrays[0]), ast.unparse(arrays[1]))
-                    yield PartedPair(Site(function.source, pick), Site(function.source, loop.iter), names)
+                # A draw that asks each array for its length is of arrays that have nothing to do with each other.
+                own = targets & {one.id for one in all_nodes(pick.slice, ast.Name)}
+                if is_array and not own and _draws_many(pick.slice):
+                    site = Site(function.source, loop.iter)
+                    yield PartedPair(Site(function.source, pick), site, (first, second))
 
 
 def _side_by_side(function: Function) -> Iterator[PartedPair]:
@@ -59,6 +64,12 @@ def _side_by_side(function: Function) -> Iterator[PartedPair]:
             yield PartedPair(
                 Site(function.source, named[first]), Site(function.source, named[pair]), (first, pair)
             )
+
+
+def _draws_many(place: ast.expr) -> bool:
+    """Whether rows for a whole batch are drawn: with a bound and a size."""
+    calls = [one for one in all_nodes(place, ast.Call) if bare_name(one) in DRAWING]
+    return _draws(place) and any(len(one.args) + len(one.keywords) >= PAIR for one in calls)
 
 
 def _draws(place: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from stethoscope.run import Source
 # fmt: off
 HELD_OUT = frozenset({
     "val", "valid", "validation", "test", "eval", "evaluation", "dev", "holdout", "heldout", "testing", "va",
-    "te", "tst",
+    "te", "tst", "held", "unseen",
 })
 TRAINING = frozenset({"train", "training", "trn", "tr", "fit"})
 SPLITTING = frozenset({"torch.utils.data.random_split", "sklearn.model_selection.train_test_split"})
@@ -335,6 +335,11 @@ def _joined_into_training(source: Source, body: Sequence[ast.stmt]) -> Iterator[
         match node:
             case ast.Assign(targets=[ast.Name(id=whole)], value=value) if _is_training(whole):
                 joined = _joined(value)
+            case ast.Assign(targets=[target], value=ast.Call(args=[rows, *_]) as value) if (
+                bare_name(value).endswith("DataLoader") and _is_training(_last(target)) and _joined(rows)
+            ):
+                joined = _joined(rows)
+                whole = next((name for name in joined if _is_training(name)), "")
             case ast.AugAssign(target=ast.Name(id=whole), op=ast.Add(), value=ast.Name(id=added)):
                 joined = [whole, added]
             case _:

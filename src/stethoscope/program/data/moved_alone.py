@@ -31,7 +31,16 @@ TURNING = frozenset({
 })
 # fmt: on
 # What says that a picture is read as a map of places: in one channel, or without mixing neighbours.
-ONE_CHANNEL = ("convert('L')", "convert('P')", "convert('1')", "IMREAD_GRAYSCALE", "GRAY", "imread(mask")
+ONE_CHANNEL = (
+    "IMREAD_ANYDEPTH",
+    "IMREAD_UNCHANGED",
+    "convert('L')",
+    "convert('P')",
+    "convert('1')",
+    "IMREAD_GRAYSCALE",
+    "GRAY",
+    "imread(mask",
+)
 # Masks that say what counts or is hidden, and not where things are.
 OTHER_MASKS = frozenset(
     {"attention", "attn", "padding", "pad", "valid", "loss", "token", "tokens", "random", "patch"}
@@ -66,7 +75,7 @@ def _in_function(function: Function, handed: list[tuple[frozenset[str], Site]]) 
                     Site(function.source, statement), Site(function.source, twin[1]), (name, twin[0])
                 )
                 return
-            if not PICTURE_WORDS.intersection(words(name)):
+            if not (PICTURE_WORDS.intersection(words(name)) or name in _opened(function)):
                 continue
             beside = _beside(function, block, name, handed)
             if beside is not None and not _is_moved(function, block, beside[0]):
@@ -246,7 +255,8 @@ def _beside(
         name = _named(node)
         if name != picture and _is_mark(name) and _is_of_sample(function, block, name):
             return name, Site(function.source, node)
-    for name, node in _handed_as_marks(function):
+    maps = [name for name, is_map in _opened(function).items() if is_map]
+    for name, node in (*_handed_as_marks(function), *((name, function.node) for name in maps)):
         if name != picture and _is_of_sample(function, block, name):
             return name, Site(function.source, node)
     if not any(

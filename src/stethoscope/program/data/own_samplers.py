@@ -6,9 +6,9 @@ import ast
 
 from stethoscope.program.data.ordered_indices import CHANCE, COUNTING, IN_PLACE
 from stethoscope.program.data.training_data import TrainingLoader
-from stethoscope.program.index import dotted
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
 from stethoscope.program.walk.values import Applied, Delayed, FunctionValue, Instance, Site
 
@@ -44,4 +44,4 @@ def _counted(run: Execution, sampler: Instance) -> Site | None:
 
 
 def _mixes_in_place(node: ast.AST) -> bool:
-    return any((dotted(call.func) or "").rpartition(".")[2] in IN_PLACE for call in all_nodes(node, ast.Call))
+    return any(bare_name(call) in IN_PLACE for call in all_nodes(node, ast.Call))

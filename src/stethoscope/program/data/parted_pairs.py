@@ -316,7 +316,7 @@ def _moved_in_one_line(
 ) -> Iterator[PartedPair]:
     """`x, mask = spin(x), spin(mask)`, of which the two alone are given back."""
     given = [
-        [dotted(one) for one in node.value.elts]
+        [_rooted(function, one) for one in node.value.elts]
         for node in own_nodes(function.node, ast.Return)
         if isinstance(node.value, ast.Tuple)
     ]
@@ -330,11 +330,29 @@ def _moved_in_one_line(
                         ast.Call(func=again, args=[ast.Name(id=second)]),
                     ]
                 ),
-            ) if (first, second) == (one, other) and [one, other] in given:
+            ) if (first, second) == (one, other) and _are_given(one, other, given):
                 is_same = ast.unparse(called) == ast.unparse(again)
                 if is_same and _moves_at_random(index, function, called):
                     site = Site(function.source, statement)
                     yield PartedPair(site, site, (one, other))
+
+
+def _rooted(function: Function, value: ast.expr) -> set[str]:
+    """The names that an expression is made of, and those that they were made of in turn."""
+    found = {one.id for one in all_nodes(value, ast.Name)}
+    for node in sorted(own_nodes(function.node, ast.Assign), key=lambda one: -one.lineno):
+        if any(isinstance(one, ast.Name) and one.id in found for one in node.targets):
+            found |= {one.id for one in all_nodes(node.value, ast.Name)}
+    return found
+
+
+def _are_given(one: str, other: str, given: Sequence[Sequence[set[str]]]) -> bool:
+    """Whether a row of two is given back, of which each is made of one of two names alone."""
+    for row in given:
+        sides = [names & {one, other} for names in row]
+        if sides == [{one}, {other}]:
+            return True
+    return False
 
 
 def _moving(index: Index, function: Function, statement: ast.Assign) -> Iterator[tuple[str, ast.Call]]:

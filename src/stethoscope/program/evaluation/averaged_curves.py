@@ -66,9 +66,10 @@ def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
         for node in own_nodes(function.node, ast.Assign)
         if len(node.targets) == 1
     }
+    has_loaders = any("DataLoader(" in module.source.text for module in index.modules.values())
     for loop in own_nodes(function.node, ast.For):
         is_over_batches = _is_over_batches(loop, given)
-        if _trains(loop) or not (is_over_batches or _asks_network(loop, function)):
+        if _trains(loop) or not (is_over_batches or (has_loaders and _asks_network(loop, function))):
             continue
         for node in all_nodes(loop):
             name, value = _grown(node)
@@ -118,7 +119,8 @@ def _grown(node: ast.AST) -> tuple[str, ast.expr | None]:
 
 def _asks_network(loop: ast.For, function: Function) -> bool:
     """Whether each round has a network answer inputs that come with targets, as many as a batch has."""
-    if not isinstance(loop.target, ast.Tuple) or WHOLE_THINGS.intersection(words(dotted(loop.iter) or "")):
+    is_named = isinstance(loop.iter, ast.Name | ast.Attribute) and isinstance(loop.target, ast.Tuple)
+    if not is_named or WHOLE_THINGS.intersection(words(dotted(loop.iter) or "")):
         return False
     calls = [call for statement in loop.body for call in all_nodes(statement, ast.Call)]
     added = [one for one in all_nodes(loop, ast.Subscript) if getattr(one.slice, "value", one) is None]

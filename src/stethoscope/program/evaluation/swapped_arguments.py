@@ -107,7 +107,7 @@ def _answered(function: Function) -> tuple[set[str], set[str]]:
         if not more:
             break
         answered |= more
-    return answered, {name for name, _ in fed}
+    return answered, {*(name for name, _ in fed), *function.parameters}
 
 
 def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
