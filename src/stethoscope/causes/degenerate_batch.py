@@ -47,6 +47,11 @@ CAUSE = Cause(
         Evidence("learning-hardly-begins", MODERATE, "the batches hold little to learn from"),
         Evidence("loss-never-falls", MODERATE, "the batches hold nothing to learn from"),
         Evidence("validation-settles-at-once", MODERATE, "the batches hold nothing to learn from"),
+        Evidence(
+            "unfilled-rows-are-drawn",
+            DECISIVE + WEAK,  # rows that nobody wrote are empty rather than damaged
+            "rows that nobody has filled are drawn like the others",
+        ),
         Evidence("mean-over-nothing", DECISIVE, "the loss is a mean over a mask that may be empty"),
         Evidence("loss-exactly-zero", STRONG, "the loss is exactly zero on single steps"),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),

@@ -43,7 +43,7 @@ def _in_comprehensions(function: Function) -> Iterator[PartedPair]:
             ]
             for pick in all_nodes(element, ast.Subscript):
                 is_array = isinstance(pick.value, ast.Name) and pick.value.id in targets
-                # A draw that asks each array for its length is of arrays that have nothing to do with each other.
+                # A draw that asks each array for its length is of arrays that do not belong together.
                 own = targets & {one.id for one in all_nodes(pick.slice, ast.Name)}
                 if is_array and not own and _draws_many(pick.slice):
                     site = Site(function.source, loop.iter)

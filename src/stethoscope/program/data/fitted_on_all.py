@@ -21,6 +21,7 @@ from stethoscope.program.walk.values import Site
 
 SCALERS = ("Scaler", "PowerTransformer", "QuantileTransformer", "PCA", "Imputer")
 CHOOSERS = ("SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV", "TargetEncoder")
+SIDES = {ast.Lt: "head", ast.LtE: "head", ast.Gt: "tail", ast.GtE: "tail"}
 WHOLE_ROWS = frozenset({"to_numpy", "astype", "drop", "fillna", "copy", "select_dtypes", "reset_index"})
 PARTED = TRAINING | HELD_OUT | {"source"}
 
@@ -46,10 +47,10 @@ def fitted_on_all(index: Index) -> Iterator[FittedOnAll]:
             splits = list(_splits(nodes))
             for fit, given, kept, by_answers in _fits(nodes) if splits else ():
                 begun = _parted(nodes, given, fit)
-                held = next(
-                    (node for node, name in splits if name in (kept, given) and _line(node) > _line(fit)),
-                    None,
-                )
+                # Where all rows are fitted under a name of their own, it does not matter what comes first.
+                whole = [node for node, name in splits if name == given and (given != kept or _is_fit(fit))]
+                later = [node for node, name in splits if name in (kept, given) and _line(node) > _line(fit)]
+                held = next(iter([*later, *whole]), None)
                 if held is not None and not begun:
                     yield FittedOnAll(Site(source, fit), Site(source, held), given, by_answers)
 
@@ -78,6 +79,11 @@ def _splits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
                                 yield node, name
 
 
+def _is_fit(node: ast.AST) -> bool:
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Call) and bare_name(value) == "fit"
+
+
 def _parted_in_two(pairs: Sequence[tuple[ast.expr, ast.expr]]) -> Iterator[str]:
     """`past, future = rows[:cut], rows[cut:]`, cut at one computed place."""
     ends: dict[tuple[str, str], set[str]] = {}
@@ -87,6 +93,10 @@ def _parted_in_two(pairs: Sequence[tuple[ast.expr, ast.expr]]) -> Iterator[str]:
                 ends.setdefault((name, cut), set()).add("head")
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(lower=ast.Name(id=cut), upper=None)):
                 ends.setdefault((name, cut), set()).add("tail")
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.Compare(left=left, ops=[operator], comparators=[cut])
+            ) if side := SIDES.get(type(operator)):
+                ends.setdefault((name, f"{ast.unparse(left)} at {ast.unparse(cut)}"), set()).add(side)
     yield from (name for (name, _), sides in ends.items() if len(sides) == 2)
 
 
@@ -135,10 +145,11 @@ def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
                 _averages_answers(call, given, nodes)
             ):
                 yield call, given, given, True
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[rows, *more])) if (
-                given := _table(rows)
-            ):
-                kind = made.get(ast.unparse(tool), "")
+            case (
+                ast.Expr(value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[rows, *more]))
+                | ast.Assign(value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[rows, *more]))
+            ) if given := _table(rows):
+                kind = bare_name(tool) if isinstance(tool, ast.Call) else made.get(ast.unparse(tool), "")
                 if _may_leak(kind, given):
                     yield node, given, given, bool(more) and kind in CHOOSERS
             case ast.Assign(
