@@ -33,21 +33,31 @@ def drawn_each(index: Index) -> tuple[PartedPair, ...]:
 
 
 def _in_comprehensions(function: Function) -> Iterator[PartedPair]:
-    for node in own_nodes(function.node, ast.ListComp, ast.GeneratorExp, ast.DictComp):
-        element = node.value if isinstance(node, ast.DictComp) else node.elt
-        for loop in node.generators[:1]:
-            targets = {one.id for one in all_nodes(loop.target) if isinstance(one, ast.Name)}
-            named = loop.iter.elts if isinstance(loop.iter, ast.Tuple | ast.List) else []
-            first, second = (*map(ast.unparse, named[:PAIR]), *[f"each of {ast.unparse(loop.iter)}"] * PAIR)[
-                :PAIR
-            ]
-            for pick in all_nodes(element, ast.Subscript):
-                is_array = isinstance(pick.value, ast.Name) and pick.value.id in targets
-                # A draw that asks each array for its length is of arrays that do not belong together.
-                own = targets & {one.id for one in all_nodes(pick.slice, ast.Name)}
-                if is_array and not own and _draws_many(pick.slice):
-                    site = Site(function.source, loop.iter)
-                    yield PartedPair(Site(function.source, pick), site, (first, second))
+    for node in own_nodes(function.node):
+        if isinstance(node, ast.DictComp):
+            yield from _each(function, node.value, node.generators[0])
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
+            yield from _each(function, node.elt, node.generators[0])
+
+
+def _each(function: Function, element: ast.expr, loop: ast.comprehension) -> Iterator[PartedPair]:
+    """The picks of a comprehension over arrays that are listed, or kept together by an object."""
+    names = _arrays(loop.iter)
+    targets = {one.id for one in all_nodes(loop.target, ast.Name)}
+    for pick in all_nodes(element, ast.Subscript) if names else ():
+        is_array = isinstance(pick.value, ast.Name) and pick.value.id in targets
+        # A draw that asks each array for its length is of arrays that do not belong together.
+        own = targets & {one.id for one in all_nodes(pick.slice, ast.Name)}
+        if is_array and not own and names and _draws_many(pick.slice):
+            yield PartedPair(Site(function.source, pick), Site(function.source, loop.iter), names)
+
+
+def _arrays(over: ast.expr) -> tuple[str, str] | None:
+    if isinstance(over, ast.Tuple | ast.List) and len(over.elts) >= PAIR:
+        return ast.unparse(over.elts[0]), ast.unparse(over.elts[1])
+    if isinstance(over, ast.Attribute) and getattr(over.value, "id", "") == "self":
+        return f"each of {ast.unparse(over)}", "the others"
+    return None
 
 
 def _side_by_side(function: Function) -> Iterator[PartedPair]:

@@ -86,9 +86,9 @@ def _dealt_by_places(
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()) if name in made and name in moved:
                 parts.setdefault(name, []).append(node)
     for name, cuts in parts.items():
-        heads = {ast.unparse(cut.slice.upper) for cut in cuts if _is_head(cut.slice)}
-        tails = {ast.unparse(cut.slice.lower) for cut in cuts if _is_tail(cut.slice)}
-        if heads & tails:
+        heads = {_end(cut.slice, last=True) for cut in cuts}
+        tails = {_end(cut.slice, last=False) for cut in cuts}
+        if (heads & tails) - {""}:
             why = f"windows overlap, and {name} is put into a random order before it is parted"
             yield Leak(module.source, made[name], made[name], why)
             return
@@ -101,12 +101,12 @@ def _picks(node: ast.AST, made: dict[str, ast.AST], mixed: set[str]) -> bool:
     return False
 
 
-def _is_head(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and part.lower is None and part.upper is not None
-
-
-def _is_tail(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and part.upper is None and part.lower is not None
+def _end(part: ast.expr, last: bool) -> str:
+    """Where a slice from the start ends, or where one to the end starts; "" where it is no such slice."""
+    if not isinstance(part, ast.Slice):
+        return ""
+    end, other = (part.upper, part.lower) if last else (part.lower, part.upper)
+    return ast.unparse(end) if end is not None and other is None else ""
 
 
 def _leak(module: Module, split: ast.Call, origin: ast.AST) -> Leak:
