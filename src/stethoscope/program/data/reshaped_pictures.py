@@ -17,7 +17,6 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 READING = frozenset({"imread", "imdecode"})
-ARRAYS = frozenset({"array", "asarray"})
 # What puts the colours first, as it should be done, or makes a single channel of them.
 TURNING = frozenset({
     "permute", "transpose", "moveaxis", "rollaxis", "movedim", "swapaxes", "einsum", "rearrange", "ToTensor",
@@ -88,9 +87,8 @@ def _reads(value: ast.expr, pictures: set[str]) -> bool:
 
 
 def _opens(call: ast.Call) -> bool:
-    """`np.array(Image.open(path))`."""
-    inner = [bare_name(one) for one in all_nodes(call, ast.Call)]
-    return bare_name(call) in ARRAYS and "open" in inner
+    """`Image.open(path)`: what has no axes to turn before an array is made of it."""
+    return bare_name(call) == "open" and ast.unparse(call.func).endswith("Image.open")
 
 
 def _turns(value: ast.expr) -> bool:
