@@ -28,7 +28,7 @@ CAUSE = Cause(
         Evidence(
             "loss-repeats-itself", STRONG, "batches come again in the same order, those of a kind together"
         ),
-        Evidence("training-data-not-shuffled", STRONG, "the loader keeps the stored order"),
+        Evidence("training-data-not-shuffled", STRONG + MODERATE, "the loader keeps the stored order"),
         Evidence("loss-stands-above-its-start", MODERATE, "each batch undoes what the one before taught"),
         Evidence("sampler-repeats-its-order", DECISIVE, "every epoch has the same order"),
         Evidence("loss-repeats-itself", -MODERATE, "no batch comes again", outcome=Outcome.CLEAR),

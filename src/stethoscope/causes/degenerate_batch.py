@@ -15,7 +15,17 @@ still go backward: give a zero that hangs on the graph.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -37,7 +47,12 @@ CAUSE = Cause(
         Evidence("learning-hardly-begins", MODERATE, "the batches hold little to learn from"),
         Evidence("loss-never-falls", MODERATE, "the batches hold nothing to learn from"),
         Evidence("validation-settles-at-once", MODERATE, "the batches hold nothing to learn from"),
-        Evidence("mean-over-nothing", STRONG, "the loss is a mean over a mask that may be empty"),
+        Evidence(
+            "unfilled-rows-are-drawn",
+            DECISIVE + WEAK,  # rows that nobody wrote are empty rather than damaged
+            "rows that nobody has filled are drawn like the others",
+        ),
+        Evidence("mean-over-nothing", DECISIVE, "the loss is a mean over a mask that may be empty"),
         Evidence("loss-exactly-zero", STRONG, "the loss is exactly zero on single steps"),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
         Evidence("loss-exactly-zero", -WEAK, "no batch has a loss of zero", outcome=Outcome.CLEAR),

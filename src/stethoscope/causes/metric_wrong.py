@@ -14,7 +14,7 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The metric is computed wrongly",
@@ -34,6 +34,7 @@ CAUSE = Cause(
             when=says("learns", False),
         ),
         Evidence("score-stays-at-nothing", MODERATE, "no score at all beside a loss that falls"),
+        Evidence("metric-arguments-swapped", DECISIVE, "the prediction stands where the truth belongs"),
         Evidence("answers-over-batch", DECISIVE, "answers are taken over the samples of a batch"),
         Evidence("answers-one-token-off", DECISIVE, "answers are compared with the token before theirs"),
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),
@@ -58,7 +59,7 @@ CAUSE = Cause(
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence("validation-resizes", -MODERATE, "the validation path itself already explains the scores"),
         Evidence(
-            "below-trivial-baseline", -STRONG, "the score beats the trivial baseline", outcome=Outcome.CLEAR
+            "below-trivial-baseline", -MODERATE, "the score beats the trivial baseline", outcome=Outcome.CLEAR
         ),
         Evidence(
             "overfit-gap",

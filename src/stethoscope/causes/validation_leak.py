@@ -46,7 +46,7 @@ CAUSE = Cause(
             "what is measured is what is trained on",
             when=lambda finding: "data" in finding.evidence,
         ),
-        Evidence("statistics-of-all-rows", STRONG, "what is held out has a say in how training data look"),
+        Evidence("statistics-of-all-rows", DECISIVE, "what is held out has a say in how training data look"),
         Evidence(
             "statistics-of-all-rows", STRONG, "and its answers choose the features", when=says("by answers")
         ),

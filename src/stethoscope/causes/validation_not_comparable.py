@@ -42,7 +42,11 @@ CAUSE = Cause(
             "the training data are not learned either",
             when=says("learns", False),
         ),
-        Evidence("evaluation-input-resized", STRONG, "only what is measured is resized before the network"),
+        Evidence(
+            "evaluation-input-resized",
+            STRONG + MODERATE,
+            "only what is measured is resized before the network",
+        ),
         Evidence("validation-resizes", DECISIVE, "the validation path changes the size of what it compares"),
         Evidence(
             "validation-follows-curriculum",

@@ -31,6 +31,12 @@ CAUSE = Cause(
             "held-out samples are cropped, mirrored or noised by chance",
             when=says("same", False),
         ),
+        Evidence(
+            "evaluation-input-resized",
+            DECISIVE + STRONG,  # the draw is a step of a transform, where none is looked for in an evaluation
+            "what is measured is a random part of each sample",
+            when=lambda finding: "crop" in finding.evidence,
+        ),
         Evidence("evaluation-drawn-anew", DECISIVE, "chance decides what an evaluation measures"),
         Evidence(
             "evaluation-drawn-anew",

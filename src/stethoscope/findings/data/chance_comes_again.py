@@ -35,6 +35,7 @@ from stethoscope.program.data.repeated_chance import (
     streams_begun_again,
 )
 from stethoscope.program.data.seeded_items import seeded_items
+from stethoscope.program.data.unmoved_rounds import unmoved_rounds
 from stethoscope.signals.evaluations import Evaluations
 from stethoscope.signals.training_data import TrainingLoaders
 
@@ -54,6 +55,12 @@ def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterat
                     f"`{seed}` is set for every item of the training data: all draw the same behind it",
                     evidence={"seed": seed},
                 )
+    for rounds in unmoved_rounds(evaluations.index):
+        yield Finding(
+            (rounds.seeded.where, rounds.begun.where),
+            f"chance is seeded by {rounds.name}, which nothing ever counts up: every round draws the same",
+            evidence={"seed": rounds.seeded.text},
+        )
     if not evaluations.walks:
         raise InsufficientData("no training was found in the source")
     for walk in evaluations.walks:

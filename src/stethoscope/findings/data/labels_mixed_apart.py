@@ -25,6 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data.columns_apart import columns_apart
+from stethoscope.program.data.drawn_each import drawn_each
+from stethoscope.program.data.listings_apart import listings_apart
 from stethoscope.program.data.parted_pairs import mixed_apart, picked_apart
 from stethoscope.program.data.reordered_alone import reordered_alone
 from stethoscope.program.index import index
@@ -55,5 +58,26 @@ def examine(sources: Sources) -> Iterator[Finding]:
         yield Finding(
             (pair.first.where, pair.second.where),
             f"`{first}` is put into another order, and `{second}`, which belongs to it, stays as it lies",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )
+    for pair in columns_apart(known):
+        first, second = pair.names
+        yield Finding(
+            (pair.first.where, pair.second.where),
+            f"`{first}` is given back in another order than `{second}`, which comes from the same samples",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )
+    for pair in drawn_each(known):
+        first, second = pair.names
+        yield Finding(
+            (pair.first.where, pair.second.where),
+            f"`{first}` and `{second}` belong together and are each picked by a draw of their own",
+            evidence={"first": pair.first.text, "second": pair.second.text},
+        )
+    for pair in listings_apart(known):
+        first, second = pair.names
+        yield Finding(
+            (pair.first.where, pair.second.where),
+            f"`{first}` is sorted and `{second}`, whose files belong to it, is in the order of the disk",
             evidence={"first": pair.first.text, "second": pair.second.text},
         )

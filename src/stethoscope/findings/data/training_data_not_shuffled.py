@@ -50,8 +50,9 @@ def examine(loaders: TrainingLoaders) -> Iterator[Finding]:
         shuffle = loader.options.get("shuffle")
         left = loaders.left_off.get(shuffle.key) if isinstance(shuffle, Part) and is_parsed(shuffle) else None
         grouped = loader.options.get("batch_sampler")
-        keeps_order = (is_off(grouped) or goes_in_order(grouped)) and (is_off(shuffle) or left is not None)
-        alone = (lone_order(loader) or own_order(loader)) if keeps_order else None
+        is_left = is_off(shuffle) or left is not None
+        alone = (lone_order(loader) or own_order(loader)) if is_left else None
+        keeps_order = is_left and (is_off(grouped) or goes_in_order(grouped) or alone is not None)
         keeps_order = keeps_order and (is_off(sampler) or goes_in_order(sampler) or alone is not None)
         sampled = any(map(goes_in_order, (sampler, grouped)))
         is_ordered = sampled or alone is not None or is_map_style(loaders.index, loader.dataset)

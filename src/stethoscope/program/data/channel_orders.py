@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
@@ -14,6 +15,7 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 TURNING = ("BGR2RGB", "[..., ::-1]", "[:, :, ::-1]", "[2, 1, 0]")
+PARTS = frozenset({"train", "training", "split", "mode", "phase", "val", "test", "stage"})
 # What may turn the channels round, or the picture.
 MAY_TURN = ("BGR", "::-1", "2, 1, 0", "flip(", "convert", "channel")
 ONE_CHANNEL = ("GRAYSCALE", "UNCHANGED", ", 0)", ", -1)", "ANYDEPTH")
@@ -30,6 +32,9 @@ class ChannelOrders:
 @remembered
 def channel_orders(index: Index) -> tuple[ChannelOrders, ...]:
     """Pairs of data sets, made side by side, that end in different orders of the channels."""
+    switched = tuple(found for cls in index.classes for found in _turned_for_one_part(cls))
+    if switched:
+        return switched[:1]
     reading = [(cls, read) for cls in index.classes for read in _reads(index, cls)]
     turned = [(cls, site) for cls, (site, is_turned) in reading if is_turned]
     left = [(cls, site) for cls, (site, is_turned) in reading if not is_turned]
@@ -39,6 +44,21 @@ def channel_orders(index: Index) -> tuple[ChannelOrders, ...]:
         for other, there in turned
         if other is not cls and _are_made_together(index, cls, other)
     )[:1]
+
+
+def _turned_for_one_part(cls: Class) -> Iterator[ChannelOrders]:
+    """`if self.train: image = cvtColor(image, COLOR_BGR2RGB)`, and nothing turns the others round."""
+    item = cls.methods.get("__getitem__")
+    if item is None or is_test(cls.source):
+        return
+    for block in own_nodes(item.node, ast.If):
+        asked = {word for node in all_nodes(block.test, ast.Attribute) for word in words(node.attr)}
+        is_plain = isinstance(block.test, ast.Attribute | ast.UnaryOp | ast.Compare)
+        turned = [one for one in block.body if any(word in ast.unparse(one) for word in TURNING[:1])]
+        if turned and is_plain and asked & PARTS and not block.orelse:
+            rest = ast.unparse(item.node).replace(ast.unparse(turned[0]), "", 1)
+            if not any(word in rest for word in TURNING):
+                yield ChannelOrders(Site(item.source, turned[0]), Site(item.source, block))
 
 
 def _reads(index: Index, cls: Class) -> Iterator[tuple[Site, bool]]:

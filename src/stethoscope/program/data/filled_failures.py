@@ -38,6 +38,8 @@ def _in_function(function: Function) -> Iterator[Site]:
         return
     for block in own_nodes(function.node, ast.Try):
         read = _stored(block.body)
+        if filled := _filled_before(function, block, read):
+            yield Site(function.source, filled)
         for handler in block.handlers:
             calls = [bare_name(call) for node in handler.body for call in all_nodes(node, ast.Call)]
             leaves = any(
@@ -53,6 +55,17 @@ def _in_function(function: Function) -> Iterator[Site]:
                 if _fills(statement, read, function):
                     yield Site(function.source, statement)
                     break
+
+
+def _filled_before(function: Function, block: ast.Try, read: set[str]) -> ast.stmt | None:
+    """`image = np.zeros(...)` before a `try` that reads it, and whose failure nobody hears of."""
+    if any(not isinstance(one, ast.Pass) for handler in block.handlers for one in handler.body):
+        return None
+    for node in own_nodes(function.node, ast.Assign):
+        is_before = node.lineno < block.lineno and node.col_offset == block.col_offset
+        if is_before and _fills(node, read, function):
+            return node
+    return None
 
 
 def _words(node: ast.AST) -> list[str]:

@@ -21,6 +21,8 @@ from stethoscope.program.walk.values import Site
 
 SCALERS = ("Scaler", "PowerTransformer", "QuantileTransformer", "PCA", "Imputer")
 CHOOSERS = ("SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV", "TargetEncoder")
+SIDES = {ast.Lt: "head", ast.LtE: "head", ast.Gt: "tail", ast.GtE: "tail"}
+WHOLE_ROWS = frozenset({"to_numpy", "astype", "drop", "fillna", "copy", "select_dtypes", "reset_index"})
 PARTED = TRAINING | HELD_OUT | {"source"}
 
 
@@ -45,9 +47,10 @@ def fitted_on_all(index: Index) -> Iterator[FittedOnAll]:
             splits = list(_splits(nodes))
             for fit, given, kept, by_answers in _fits(nodes) if splits else ():
                 begun = _parted(nodes, given, fit)
-                held = next(
-                    (node for node, name in splits if name == kept and _line(node) > _line(fit)), None
-                )
+                # Where all rows are fitted under a name of their own, it does not matter what comes first.
+                whole = [node for node, name in splits if name == given and (given != kept or _is_fit(fit))]
+                later = [node for node, name in splits if name in (kept, given) and _line(node) > _line(fit)]
+                held = next(iter([*later, *whole]), None)
                 if held is not None and not begun:
                     yield FittedOnAll(Site(source, fit), Site(source, held), given, by_answers)
 
@@ -57,19 +60,70 @@ def _splits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
     cut: dict[str, set[str]] = {}
     for node in sorted(nodes, key=_line):
         match node:
-            case ast.Call(args=[ast.Name(id=name), *_]) if bare_name(node) == "train_test_split":
-                if not any(isinstance(one, ast.Name) and PARTED & set(words(one.id)) for one in node.args):
+            case ast.Call(args=[rows, *_]) if bare_name(node) == "train_test_split":
+                name = _table(rows) or _counted(rows)
+                if name and not any(
+                    isinstance(one, ast.Name) and PARTED & set(words(one.id)) for one in node.args
+                ):
                     yield node, name
             case ast.Assign(targets=[target], value=value):
                 pairs = [(target, value)]
                 if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
                     pairs = list(zip(target.elts, value.elts, strict=False))
+                yield from ((node, whole) for whole in _parted_in_two(pairs))
                 for one, part in pairs:
                     match one, part:
                         case ast.Name(id=kept), ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()):
                             cut.setdefault(name, set()).update(words(kept))
                             if cut[name] & TRAINING and cut[name] & HELD_OUT:
                                 yield node, name
+
+
+def _is_fit(node: ast.AST) -> bool:
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Call) and bare_name(value) == "fit"
+
+
+def _parted_in_two(pairs: Sequence[tuple[ast.expr, ast.expr]]) -> Iterator[str]:
+    """`past, future = rows[:cut], rows[cut:]`, cut at one computed place."""
+    ends: dict[tuple[str, str], set[str]] = {}
+    for _, part in pairs:
+        match part:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(lower=None, upper=ast.Name(id=cut))):
+                ends.setdefault((name, cut), set()).add("head")
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(lower=ast.Name(id=cut), upper=None)):
+                ends.setdefault((name, cut), set()).add("tail")
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.Compare(left=left, ops=[operator], comparators=[cut])
+            ) if side := SIDES.get(type(operator)):
+                ends.setdefault((name, f"{ast.unparse(left)} at {ast.unparse(cut)}"), set()).add(side)
+    yield from (name for (name, _), sides in ends.items() if len(sides) == 2)
+
+
+def _table(node: ast.expr) -> str:
+    """The name of what rows are of: `t`, `t[COLUMNS]`, `t.drop(columns="y").to_numpy()`."""
+    while True:
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Subscript(value=inner, slice=part) if not isinstance(part, ast.Slice | ast.Tuple):
+                node = inner
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in WHOLE_ROWS:
+                node = inner
+            case ast.Attribute(value=inner, attr="values"):
+                node = inner
+            case _:
+                return ""
+
+
+def _counted(node: ast.expr) -> str:
+    """The table whose places are dealt out: `np.arange(len(t))`, `range(len(t))`, `t.index`."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="index"):
+            return name
+        case ast.Call(args=[ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])]):
+            return name if bare_name(node) in {"arange", "range"} else ""
+    return ""
 
 
 def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
@@ -81,16 +135,21 @@ def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
             case ast.Assign(
                 targets=[ast.Name(id=kept)],
                 value=ast.Call(
-                    func=ast.Attribute(value=tool, attr="fit_transform"), args=[ast.Name(id=given), *more]
+                    func=ast.Attribute(value=tool, attr="fit_transform"), args=[rows, *more]
                 ) as call,
-            ):
+            ) if given := _table(rows):
                 kind = bare_name(tool) if isinstance(tool, ast.Call) else made.get(ast.unparse(tool), "")
                 if _may_leak(kind, given):
                     yield call, given, kept, bool(more) and kind in CHOOSERS
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[ast.Name(id=given), *more])
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=given))], value=ast.Call() as call) if (
+                _averages_answers(call, given, nodes)
             ):
-                kind = made.get(ast.unparse(tool), "")
+                yield call, given, given, True
+            case (
+                ast.Expr(value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[rows, *more]))
+                | ast.Assign(value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[rows, *more]))
+            ) if given := _table(rows):
+                kind = bare_name(tool) if isinstance(tool, ast.Call) else made.get(ast.unparse(tool), "")
                 if _may_leak(kind, given):
                     yield node, given, given, bool(more) and kind in CHOOSERS
             case ast.Assign(
@@ -103,6 +162,35 @@ def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
             ) if _may_leak("Scaler", given):
                 if _is_of(middle, given, means) and _is_of(spread, given, means):
                     yield node, given, kept, False
+
+
+def _averages_answers(value: ast.expr, table: str, nodes: Sequence[ast.AST]) -> bool:
+    """`t["plan"].map(t.groupby("plan")["left"].mean())`, where `left` is what is to be predicted."""
+    answers = {
+        column
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        if any(TARGETS & set(words(name)) for one in node.targets if (name := getattr(one, "id", "")))
+        for one in ast.walk(node.value)
+        if (column := _column(one, table))
+    }
+    for node in ast.walk(value):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Call() as grouped, slice=part))):
+                is_mean = node.func.attr in {"mean", "transform", "agg", "sum"}  # type: ignore[attr-defined]
+                is_of_table = ast.unparse(grouped).startswith(f"{table}.groupby(")
+                if is_mean and is_of_table and getattr(part, "value", None) in answers:
+                    return True
+    return False
+
+
+def _column(node: ast.AST, table: str) -> str:
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as column)):
+            return column if name == table else ""
+        case ast.Attribute(value=ast.Name(id=name), attr=column):
+            return column if name == table else ""
+    return ""
 
 
 def _made(nodes: Sequence[ast.AST]) -> dict[str, str]:

@@ -36,7 +36,11 @@ TAKING_PARTS = (
     "train_test_split",
     "fold",
 )
+TREATMENTS = TRAINING | {"noise", "jitter", "augment", "is", "flip", "mirror", "dropout", "shuffle"}
 CHANGES = ("transform", "tf", "aug", "preprocess", "collate")
+JOINING = frozenset(
+    {"concat", "concatenate", "ConcatDataset", "vstack", "hstack", "cat", "concatenate_datasets"}
+)
 PART = re.compile(r"^(?P<name>[\w-]+)(?:\[(?P<low>-?\d+%?)?:(?P<high>-?\d+%?)?\])?$")
 
 
@@ -64,6 +68,9 @@ def leaks(index: Index) -> Iterator[Leak]:
             yield from _overlapping_parts(index, module, assigned)
             yield from _whole_beside_part(module.source, body, assigned)
             yield from _held_out_masks(module.source, body)
+            yield from _split_anew(index, module, body)
+            yield from _joined_into_training(module.source, body)
+            yield from _trainers_own_part(module.source, body)
         yield from _made_alike(index, module)
     yield from _handed_back_whole(index)
 
@@ -199,7 +206,7 @@ def _made_alike(index: Index, module: Module) -> Iterator[Leak]:
         return
     made = list(_data_by_role(index, module))
     for role, held in made:
-        if not _is_held_out(role) or not _names_a_split(held):
+        if not _is_held_out(role) or not (_names_a_split(held) or _is_told_a_split(index, module, held)):
             continue
         twins = (one for other, one in made if _is_training(other) and _told_data(one) == _told_data(held))
         if (twin := next(twins, None)) is not None and twin is not held:
@@ -252,11 +259,152 @@ def _names_a_split(call: ast.Call) -> bool:
     return bool(spoken & (HELD_OUT | TRAINING | {"trainval"}))
 
 
+def _is_told_a_split(index: Index, module: Module, call: ast.Call) -> bool:
+    """The same of a data set whose part is computed or looked up: `f"{root}/train"`, `cfg["train"]`."""
+    target = index.resolve(module, dotted(call.func) or "")
+    is_data = isinstance(target, Class) and index.method(target, "__getitem__") is not None
+    given = (*call.args, *(word.value for word in call.keywords))
+    spoken = {word for one in given for word in _spoken_parts(one)}
+    return (is_data or bare_name(call).endswith(("Dataset", "Folder"))) and bool(
+        spoken & (HELD_OUT | TRAINING | {"trainval"})
+    )
+
+
+def _spoken_parts(given: ast.expr) -> Iterator[str]:
+    """The words of texts and of what is looked up by them; what is called or computed says nothing."""
+    for node in all_nodes(given):
+        match node:
+            case ast.Constant(value=str() as text):
+                yield from re.split(r"[^a-z]+", text.lower())
+            case ast.Attribute(attr=name, value=ast.Name() | ast.Attribute()):
+                yield from words(name)
+            case ast.Name(id=name) if name.isupper():
+                yield from words(name)
+
+
 def _told_data(call: ast.Call) -> tuple[object, ...]:
     """What a data set is made with, but for what is done to its samples."""
     placed = [one for one in call.args if not any(word in ast.unparse(one).lower() for word in CHANGES)]
-    func, _, named = _told(call)
-    return (func, tuple(map(ast.dump, placed)), named)
+    placed = [one for one in placed if not _is_switch(one)]
+    kept = [one for one in call.keywords if not any(word in (one.arg or "") for word in CHANGES)]
+    named = sorted((str(one.arg), ast.dump(one.value)) for one in kept if not _is_treatment(one))
+    return (ast.dump(call.func), tuple(map(ast.dump, placed)), tuple(named))
+
+
+def _is_switch(given: ast.expr) -> bool:
+    return isinstance(given, ast.Constant) and isinstance(given.value, bool)
+
+
+def _is_treatment(keyword: ast.keyword) -> bool:
+    """`noise=0.01`, `training=True`: how samples are treated, not which they are."""
+    is_plain = isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool | float)
+    return is_plain and bool(TREATMENTS.intersection(words(keyword.arg or "")))
+
+
+# --- by two random splits of the same samples
+
+
+def _split_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[Leak]:
+    """`train, _ = random_split(a, sizes)` and `_, val = random_split(b, sizes)`."""
+    own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
+    nodes = [one for statement in own for one in own_below(statement)]
+    seeds = [one for one in nodes if isinstance(one, ast.Call) and bare_name(one) in SEEDING]
+    kept: list[tuple[int, ast.Call]] = []
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=[first, second])], value=ast.Call() as call):
+                if _is_unseeded_split(index, module, call):
+                    used = [not (_last(one) or "_").startswith("_") for one in (first, second)]
+                    if sum(used) == 1:
+                        kept.append((used.index(True), call))
+    trained = next((call for part, call in kept if part == 0), None)
+    held = next((call for part, call in kept if part == 1), None)
+    if trained is not None and held is not None and len(seeds) < 2:
+        why = "training and held-out data come from two random splits, each of which draws its own parts"
+        yield Leak(module.source, held, trained, why)
+
+
+# --- by joining
+
+
+def _joined_into_training(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
+    """`train = train + val`, `train = pd.concat([train, val])`, where `val` goes on being held out."""
+    own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
+    nodes = [one for statement in own for one in own_below(statement)]
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=whole)], value=value) if _is_training(whole):
+                joined = _joined(value)
+            case ast.Assign(targets=[target], value=ast.Call(args=[rows, *_]) as value) if (
+                bare_name(value).endswith("DataLoader") and _is_training(_last(target)) and _joined(rows)
+            ):
+                joined = _joined(rows)
+                whole = next((name for name in joined if _is_training(name)), "")
+            case ast.AugAssign(target=ast.Name(id=whole), op=ast.Add(), value=ast.Name(id=added)):
+                joined = [whole, added]
+            case _:
+                continue
+        if whole not in joined or not _is_training(whole):
+            continue
+        behind = [one for one in nodes if _line(one) > _line(node)]
+        for held in set(joined) - {whole}:
+            if any(_is_measured_with(one, held, whole) for one in behind):
+                yield Leak(source, node, node, f"{held} is added to {whole}, and is held out all the same")
+
+
+def _joined(value: ast.expr) -> list[str]:
+    """The names that are put together: `a + b`, `pd.concat([a, b])`, `ConcatDataset([a, b])`."""
+    match value:
+        case ast.BinOp(left=ast.Name(id=one), op=ast.Add(), right=ast.Name(id=other)):
+            return [one, other]
+        case ast.List(elts=[ast.Starred(value=ast.Name(id=one)), ast.Starred(value=ast.Name(id=other))]):
+            return [one, other]
+        case ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_]):
+            if bare_name(value) in JOINING:
+                return [one.id for one in parts if isinstance(one, ast.Name)]
+    return []
+
+
+def _is_measured_with(node: ast.AST, held: str, whole: str) -> bool:
+    """`val_loader = DataLoader(val)`, `fit(..., eval_data=val)`: what is held out is made of it alone."""
+    match node:
+        case ast.Assign(targets=[target], value=value) if _is_held_out(_last(target)):
+            named = {one.id for one in all_nodes(value) if isinstance(one, ast.Name)}
+            return held in named and whole not in named
+        case ast.keyword(arg=str() as name, value=ast.Name(id=given)):
+            return given == held and _is_held_out(name)
+    return False
+
+
+def _trainers_own_part(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
+    """`Trainer(train_dataset=data, eval_dataset=data.select(range(100)))`."""
+    own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
+    for call in (one for statement in own for one in own_below(statement) if isinstance(one, ast.Call)):
+        given = {word.arg: word.value for word in call.keywords if word.arg is not None}
+        trained = next(
+            (value for name, value in given.items() if _is_training(name) and "data" in name), None
+        )
+        for name, held in given.items():
+            if trained is None or not _is_held_out(name) or "data" not in name:
+                continue
+            if _is_taken_out_of(held, ast.dump(trained)) and not isinstance(trained, ast.Call):
+                why = f"{name} is taken out of what is trained on: `{ast.unparse(held)}`"
+                yield Leak(source, held, trained, why)
+
+
+def _is_taken_out_of(held: ast.expr, trained: str) -> bool:
+    """Whether a set is a choice of the rows of what is trained on, all of which stay there."""
+    node, chosen = held, False
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr not in {"select", "shuffle", "take", "map", "filter", "with_format"}:
+            return False
+        chosen = chosen or node.func.attr in {"select", "take"}
+        node = node.func.value
+    return chosen and ast.dump(node) == trained
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
 
 
 # --- by masks

@@ -14,7 +14,7 @@ from stethoscope.program.data.loader_pairs import LoaderPair, loader_pairs
 from stethoscope.program.data.parted_pairs import DRAWS
 from stethoscope.program.data.standardisation import SAME_DEPTH, is_same
 from stethoscope.program.data.training_data import POSITIONAL
-from stethoscope.program.index import Class, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -25,6 +25,7 @@ from stethoscope.program.walk.values import Applied, Constant, Instance, Site, V
 
 SWITCHES = frozenset({"train", "training", "is_train", "is_training", "augment", "augmentation"})
 PARTS = frozenset({"split", "phase", "mode", "stage", "subset"})  # switches that are said in words
+MOST_DEEP = 2  # functions between the switch and the draw
 CHANCE = DRAWS | {"randn", "randn_like", "rand_like", "normal", "randperm", "permutation"}
 
 
@@ -63,10 +64,14 @@ def _of_pair(pair: LoaderPair) -> Iterator[MadeAsTraining]:
         return
     if _is_named_for_training(pair):
         return
-    for switch in sorted((SWITCHES | PARTS) & judged.made_with.keys()):
-        if not all(_is_on(one.made_with.get(switch)) for one in (trained, judged)):
+    for switch in sorted(judged.made_with.keys()):
+        is_named = switch in SWITCHES | PARTS
+        is_on = _is_on if is_named else _is_more_than_nothing
+        if not all(is_on(one.made_with.get(switch)) for one in (trained, judged)):
             continue
-        drawn = _drawn_behind(judged.cls, switch)
+        if not is_named and not _is_off_by_default(judged.cls, switch):
+            continue
+        drawn = _drawn_behind(pair.run.index, judged.cls, switch)
         same = _made_alike(trained, judged)
         if drawn is not None or (same and _is_asked(judged.cls, switch)):
             yield MadeAsTraining(switch, pair.judged.site, pair.trained.site, drawn, same)
@@ -100,18 +105,62 @@ def _made_alike(one: Instance, other: Instance) -> bool:
     )
 
 
-def _drawn_behind(cls: Class, switch: str) -> Site | None:
+def _is_more_than_nothing(value: Value | None) -> bool:
+    """Whether a value surely switches on what is off by default: `noise=0.01`, `patch=args.patch`."""
+    if isinstance(value, Constant):
+        return bool(value.value) and not isinstance(value.value, str)
+    return False
+
+
+def _is_off_by_default(cls: Class, switch: str) -> bool:
+    """Whether a data set does without what a parameter asks for where nobody gives it."""
+    init = cls.methods.get("__init__")
+    if init is None:
+        return False
+    spec = init.node.args
+    placed = [*spec.posonlyargs, *spec.args]
+    pairs = [*zip(placed[len(placed) - len(spec.defaults) :], spec.defaults, strict=True)]
+    pairs += [(arg, one) for arg, one in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if one]
+    return any(arg.arg == switch and isinstance(one, ast.Constant) and not one.value for arg, one in pairs)
+
+
+def _drawn_behind(index: Index, cls: Class, switch: str) -> Site | None:
     """What chance does to an item where the switch is on: a draw below `if self.train`."""
     item = cls.methods.get("__getitem__")
     for block in all_nodes(item.node, ast.If) if item is not None else ():
         if not _mentions(block.test, switch) or isinstance(block.test, ast.UnaryOp):
             continue
         for node in (block.test, *block.body):
-            for call in all_nodes(node, ast.Call):
-                last = call.func.attr if isinstance(call.func, ast.Attribute) else (dotted(call.func) or "")
-                if last in CHANCE and item is not None:
+            for call in _calls_made(node, switch):
+                if item is not None and _draws(index, item, call, switch, MOST_DEEP):
                     return Site(item.source, call)
     return None
+
+
+def _calls_made(node: ast.AST, switch: str) -> Iterator[ast.Call]:
+    """The calls below a node that no other switch decides over: `if self.train: crop() else: centre()`."""
+    if isinstance(node, ast.If | ast.IfExp) and any(
+        _mentions(node.test, other) for other in (SWITCHES | PARTS) - {switch}
+    ):
+        return
+    if isinstance(node, ast.Call):
+        yield node
+    for one in ast.iter_child_nodes(node):
+        yield from _calls_made(one, switch)
+
+
+def _draws(index: Index, function: Function, call: ast.Call, switch: str, depth: int) -> bool:
+    """Whether a call draws, by itself or in the functions of the program that it leads to."""
+    name = dotted(call.func) or ""
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else name
+    if last in CHANCE:
+        return True
+    target: object = index.resolve(index.module_of(function.source), name)
+    if name.startswith("self.") and name.count(".") == 1 and function.owner is not None:
+        target = index.method(function.owner, last)
+    if depth == 0 or not isinstance(target, Function):
+        return False
+    return any(_draws(index, target, one, switch, depth - 1) for one in _calls_made(target.node, switch))
 
 
 def _is_asked(cls: Class, switch: str) -> bool:

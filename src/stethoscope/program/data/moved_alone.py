@@ -31,7 +31,16 @@ TURNING = frozenset({
 })
 # fmt: on
 # What says that a picture is read as a map of places: in one channel, or without mixing neighbours.
-ONE_CHANNEL = ("convert('L')", "convert('P')", "convert('1')", "IMREAD_GRAYSCALE", "GRAY", "imread(mask")
+ONE_CHANNEL = (
+    "IMREAD_ANYDEPTH",
+    "IMREAD_UNCHANGED",
+    "convert('L')",
+    "convert('P')",
+    "convert('1')",
+    "IMREAD_GRAYSCALE",
+    "GRAY",
+    "imread(mask",
+)
 # Masks that say what counts or is hidden, and not where things are.
 OTHER_MASKS = frozenset(
     {"attention", "attn", "padding", "pad", "valid", "loss", "token", "tokens", "random", "patch"}
@@ -58,12 +67,40 @@ def _in_function(function: Function, handed: list[tuple[frozenset[str], Site]]) 
             continue
         for statement in block.body:
             name = _mirrored(statement)
-            if name is None or not PICTURE_WORDS.intersection(words(name)):
+            if name is None:
+                continue
+            twin = _mirrored_elsewhere(function, block, name)
+            if twin is not None:
+                yield PartedPair(
+                    Site(function.source, statement), Site(function.source, twin[1]), (name, twin[0])
+                )
+                return
+            if not (PICTURE_WORDS.intersection(words(name)) or name in _opened(function)):
                 continue
             beside = _beside(function, block, name, handed)
             if beside is not None and not _is_moved(function, block, beside[0]):
                 yield PartedPair(Site(function.source, statement), beside[1], (name, beside[0]))
                 return
+
+
+def _mirrored_elsewhere(function: Function, block: ast.If, name: str) -> tuple[str, ast.AST] | None:
+    """What is mirrored with a picture in another place of a function, given back with it, and stays here.
+
+    That it has been moved along once says that it has to be.
+    """
+    inside = {id(node) for node in all_nodes(block)}
+    given = {_named(one) for node in own_nodes(function.node, ast.Return) for one in all_nodes(node)}
+    touched = {_named(node) for node in all_nodes(block)}
+    for statement in own_nodes(function.node, ast.Assign):
+        target, value = statement.targets[0], statement.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = list(zip(target.elts, value.elts, strict=False))
+        moved = {_named(one) for one, by in pairs if _mirrors(by) and _named(one) in map(_named, _loads(by))}
+        others = sorted((moved & given) - touched - {name, ""})
+        if id(statement) not in inside and name in moved & given and others:
+            return others[0], statement
+    return None
 
 
 def _turned_in(function: Function) -> Iterator[PartedPair]:
@@ -218,6 +255,10 @@ def _beside(
         name = _named(node)
         if name != picture and _is_mark(name) and _is_of_sample(function, block, name):
             return name, Site(function.source, node)
+    maps = [name for name, is_map in _opened(function).items() if is_map]
+    for name, node in (*_handed_as_marks(function), *((name, function.node) for name in maps)):
+        if name != picture and _is_of_sample(function, block, name):
+            return name, Site(function.source, node)
     if not any(
         isinstance(node, ast.Subscript) and _named(node) == picture for node in own_nodes(function.node)
     ):
@@ -227,6 +268,16 @@ def _beside(
         if picture in keys and marks:
             return marks[0], site
     return None
+
+
+def _handed_as_marks(function: Function) -> Iterator[tuple[str, ast.AST]]:
+    """What is given back under the name of a mark: `b` of `{"boxes": torch.from_numpy(b)}`."""
+    for table in own_nodes(function.node, ast.Dict):
+        for key, value in zip(table.keys, table.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and _is_mark(key.value):
+                names = [one.id for one in all_nodes(value, ast.Name) if one.id not in {"torch", "np"}]
+                if len(names) == 1:
+                    yield names[0], value
 
 
 def _is_mark(name: str) -> bool:

@@ -21,6 +21,7 @@ from stethoscope.program.walk.values import Site
 
 ENCODERS = frozenset({"LabelEncoder", "OrdinalEncoder", "LabelBinarizer", "MultiLabelBinarizer"})
 # Orders in which values were met, which two sets of rows have differently.
+FOLDERS = frozenset({"listdir", "scandir", "iterdir", "glob", "walk"})
 BY_APPEARANCE = frozenset({"unique", "factorize", "set", "Counter", "fromkeys", "value_counts"})
 
 
@@ -40,6 +41,7 @@ def numbered_apart(index: Index) -> tuple[NumberedApart, ...]:
     for function in index.bodies:
         if not is_test(function.source):
             found.extend(_fitted_twice(function))
+            found.extend(_numbered_twice(index, function))
     for cls in index.classes:
         if not is_test(cls.source):
             found.extend(_by_each_object(index, cls))
@@ -64,6 +66,52 @@ def _fitted_twice(function: Function) -> Iterator[NumberedApart]:
                 Site(function.source, trained), Site(function.source, call), ast.unparse(call)
             )
             return
+
+
+def _numbered_twice(index: Index, function: Function) -> Iterator[NumberedApart]:
+    """`numbers(train)` and `numbers(dev)`, of a function that numbers what it is given."""
+    module = index.module_of(function.source)
+    told = {
+        name: {*words(name), *_words(value)}
+        for node in own_nodes(function.node, ast.Assign)
+        for name, value in _given(node)
+    }
+    asked: dict[str, list[tuple[ast.Call, set[str]]]] = {}
+    for call in sorted(own_nodes(function.node, ast.Call), key=lambda one: (one.lineno, one.col_offset)):
+        target = index.resolve(module, ast.unparse(call.func)) if isinstance(call.func, ast.Name) else None
+        if len(call.args) == 1 and isinstance(target, Function) and _gives_numbers(target):
+            name = getattr(call.args[0], "id", "")
+            said = told.get(name) or set(_words(call.args[0]))
+            asked.setdefault(target.name, []).append((call, said))
+    for calls in asked.values():
+        trained = next((call for call, said in calls if said & TRAINING and not said & HELD_OUT), None)
+        judged = next((call for call, said in calls if said & HELD_OUT and not said & TRAINING), None)
+        if trained is not None and judged is not None:
+            yield NumberedApart(
+                Site(function.source, trained), Site(function.source, judged), ast.unparse(judged)
+            )
+
+
+def _given(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
+    for target in node.targets:
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(target.elts, node.value.elts, strict=False))
+        yield from ((one.id, value) for one, value in pairs if isinstance(one, ast.Name))
+
+
+def _gives_numbers(function: Function) -> bool:
+    """Whether a function returns numbers for what it finds in its one argument; folders are alike for all."""
+    if len(function.parameters) < 1 or FOLDERS & {bare_name(c) for c in own_nodes(function.node, ast.Call)}:
+        return False
+    for node in own_nodes(function.node, ast.Return):
+        for table in all_nodes(node, ast.DictComp):
+            over = table.generators[0].iter
+            is_counted = isinstance(over, ast.Call) and bare_name(over) == "enumerate"
+            numbers = {one.id for one in all_nodes(table.generators[0].target) if isinstance(one, ast.Name)}
+            if is_counted and numbers & {one.id for one in all_nodes(table.value, ast.Name)}:
+                return True
+    return False
 
 
 def _numbers(call: ast.Call, made: dict[str, str]) -> bool:

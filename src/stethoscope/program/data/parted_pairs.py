@@ -300,6 +300,7 @@ def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
         if (dotted(node.func) or "").rpartition(".")[2] in SEEDING
     ]
     moved = [one for statement in statements for one in _moving(index, function, statement)]
+    yield from _moved_in_one_line(index, function, statements)
     for place, (name, node) in enumerate(moved):
         for other, there in moved[place + 1 :]:
             is_seeded = any(
@@ -308,6 +309,50 @@ def _moved_in(index: Index, function: Function) -> Iterator[PartedPair]:
             if not is_seeded and are_pair(name, other):
                 yield PartedPair(Site(function.source, node), Site(function.source, there), (name, other))
                 return
+
+
+def _moved_in_one_line(
+    index: Index, function: Function, statements: Sequence[ast.Assign]
+) -> Iterator[PartedPair]:
+    """`x, mask = spin(x), spin(mask)`, of which the two alone are given back."""
+    given = [
+        [_rooted(function, one) for one in node.value.elts]
+        for node in own_nodes(function.node, ast.Return)
+        if isinstance(node.value, ast.Tuple)
+    ]
+    for statement in statements:
+        match statement:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name(id=one), ast.Name(id=other)])],
+                value=ast.Tuple(
+                    elts=[
+                        ast.Call(func=called, args=[ast.Name(id=first)]),
+                        ast.Call(func=again, args=[ast.Name(id=second)]),
+                    ]
+                ),
+            ) if (first, second) == (one, other) and _are_given(one, other, given):
+                is_same = ast.unparse(called) == ast.unparse(again)
+                if is_same and _moves_at_random(index, function, called):
+                    site = Site(function.source, statement)
+                    yield PartedPair(site, site, (one, other))
+
+
+def _rooted(function: Function, value: ast.expr) -> set[str]:
+    """The names that an expression is made of, and those that they were made of in turn."""
+    found = {one.id for one in all_nodes(value, ast.Name)}
+    for node in sorted(own_nodes(function.node, ast.Assign), key=lambda one: -one.lineno):
+        if any(isinstance(one, ast.Name) and one.id in found for one in node.targets):
+            found |= {one.id for one in all_nodes(node.value, ast.Name)}
+    return found
+
+
+def _are_given(one: str, other: str, given: Sequence[Sequence[set[str]]]) -> bool:
+    """Whether a row of two is given back, of which each is made of one of two names alone."""
+    for row in given:
+        sides = [names & {one, other} for names in row]
+        if sides == [{one}, {other}]:
+            return True
+    return False
 
 
 def _moving(index: Index, function: Function, statement: ast.Assign) -> Iterator[tuple[str, ast.Call]]:
@@ -406,7 +451,7 @@ def _is_moving_chain(node: ast.expr) -> bool:
 def _draws_place(function: Function) -> bool:
     """Whether a function crops or turns its one picture at a place that it draws."""
     said = set(words(function.name))
-    if not said & {"crop", "flip", "rotate", "rotation", "augment", "turn", "shift", "affine"}:
-        return False
     names = {(dotted(call.func) or "").rpartition(".")[2] for call in own_nodes(function.node, ast.Call)}
-    return bool(names & DRAWS) and not names & SEEDING
+    is_moving = said & {"crop", "flip", "rotate", "rotation", "augment", "turn", "shift", "affine"}
+    is_moving = is_moving or names & {"flip", "fliplr", "flipud", "rot90", "hflip", "vflip", "rotate"}
+    return bool(is_moving and names & DRAWS) and not names & SEEDING

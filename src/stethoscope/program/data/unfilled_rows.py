@@ -34,10 +34,10 @@ class UnfilledRows:
 @remembered
 def unfilled_rows(index: Index) -> tuple[UnfilledRows, ...]:
     """Every draw over the whole of a memory that a method fills row by row."""
-    return tuple(found for cls in index.classes if not is_test(cls.source) for found in _of_class(cls))
+    return tuple(found for cls in index.classes if not is_test(cls.source) for found in _of_class(index, cls))
 
 
-def _of_class(cls: Class) -> Iterator[UnfilledRows]:
+def _of_class(index: Index, cls: Class) -> Iterator[UnfilledRows]:
     init = cls.methods.get("__init__")
     if init is None:
         return
@@ -51,7 +51,7 @@ def _of_class(cls: Class) -> Iterator[UnfilledRows]:
             said = _attributes(call)
             if bare_name(call) in DRAWING and said & bounds and not said & counts:
                 bound = sorted(said & bounds)[0]
-                if not _is_bounded_elsewhere(cls, counts):
+                if not _is_bounded_elsewhere(index, cls, counts):
                     yield UnfilledRows(Site(method.source, call), f"self.{bound}")
                 return
 
@@ -120,7 +120,12 @@ def _asks_for_fill(method: Function, counts: set[str]) -> bool:
     return bool(_attributes(method.node) & counts)
 
 
-def _is_bounded_elsewhere(cls: Class, counts: set[str]) -> bool:
-    """Whether the object says when it is full, so that its user may wait for that."""
-    names = {"full", "is_full", "ready", "is_ready", "can_sample"}
-    return bool(names & {*cls.methods, *counts})
+def _is_bounded_elsewhere(index: Index, cls: Class, counts: set[str]) -> bool:
+    """Whether the object says when it is full, and somebody else asks for it, who may wait for that."""
+    names = {"full", "is_full", "ready", "is_ready", "can_sample"} & {*cls.methods, *counts}
+    own = {id(node) for node in all_nodes(cls.node, ast.Attribute)}
+    return any(
+        node.attr in names and id(node) not in own
+        for module in (index.modules.values() if names else ())
+        for node in all_nodes(module.source.tree, ast.Attribute)
+    )

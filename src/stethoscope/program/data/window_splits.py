@@ -47,6 +47,7 @@ def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> It
         if isinstance(node, ast.Assign) and _is_random(node.value)
         for name in _names(node)
     }
+    yield from _dealt_by_places(module, nodes, made, mixed)
     for node in nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
@@ -61,6 +62,51 @@ def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> It
         if bare_name(node) == "Subset" and len(node.args) > 1 and _is_drawn(node.args[1], mixed):
             yield _leak(module, node, origin)
             return
+
+
+def _dealt_by_places(
+    module: Module, nodes: list[ast.AST], made: dict[str, ast.AST], mixed: set[str]
+) -> Iterator[Leak]:
+    """`x[order[:n]]` and `x[order[n:]]`, or `x = x[order]` and then `x[:n]` and `x[n:]`."""
+    parts: dict[str, list[ast.Subscript]] = {}
+    moved = {
+        name
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        if any(_picks(one, made, mixed) for one in all_nodes(node.value))
+        for name in _names(node)
+    }
+    for node in nodes:
+        match node:
+            case ast.Subscript(
+                value=ast.Name(id=name),
+                slice=ast.Subscript(value=ast.Name(id=order), slice=ast.Slice() as part),
+            ) if name in made and order in mixed:
+                parts.setdefault(name, []).append(ast.Subscript(node.value, part, node.ctx))
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()) if name in made and name in moved:
+                parts.setdefault(name, []).append(node)
+    for name, cuts in parts.items():
+        heads = {_end(cut.slice, last=True) for cut in cuts}
+        tails = {_end(cut.slice, last=False) for cut in cuts}
+        if (heads & tails) - {""}:
+            why = f"windows overlap, and {name} is put into a random order before it is parted"
+            yield Leak(module.source, made[name], made[name], why)
+            return
+
+
+def _picks(node: ast.AST, made: dict[str, ast.AST], mixed: set[str]) -> bool:
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=order)):
+            return name in made and order in mixed
+    return False
+
+
+def _end(part: ast.expr, last: bool) -> str:
+    """Where a slice from the start ends, or where one to the end starts; "" where it is no such slice."""
+    if not isinstance(part, ast.Slice):
+        return ""
+    end, other = (part.upper, part.lower) if last else (part.lower, part.upper)
+    return ast.unparse(end) if end is not None and other is None else ""
 
 
 def _leak(module: Module, split: ast.Call, origin: ast.AST) -> Leak:

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.evaluation.swapped_arguments import is_of_network
+from stethoscope.program.index import External, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
 from stethoscope.program.remembered import remembered
@@ -19,6 +20,19 @@ from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
+# Scores of a library that no average over batches gives: each batch has counts, or an order, of its own.
+OF_WHOLES = frozenset({
+    "f1_score", "fbeta_score", "precision_score", "recall_score", "roc_auc_score", "average_precision_score",
+    "matthews_corrcoef", "cohen_kappa_score", "balanced_accuracy_score", "r2_score", "jaccard_score",
+    "explained_variance_score", "corpus_bleu", "pearsonr", "spearmanr", "kendalltau",
+})  # fmt: skip
+# What a loop over these hands out has all the samples of one thing, whose score is its own.
+WHOLE_THINGS = frozenset({
+    "series", "subject", "subjects", "patient", "patients", "user", "users", "case", "cases", "image",
+    "images", "sample", "samples", "video", "videos", "files", "task", "tasks", "groups", "folds", "volumes",
+    "items", "recordings", "stations",
+})  # fmt: skip
+LIBRARIES = ("sklearn.", "scipy.", "sacrebleu", "nltk.")
 BENDING = {"sqrt": "roots", "exp": "exponentials"}
 # What a batch is summed up in, by the words of its name.
 MEANS = frozenset({"loss", "mse", "criterion", "mean", "nll", "ce", "entropy", "crit", "err", "error"})
@@ -39,22 +53,29 @@ class AveragedCurve:
 def averaged_curves(index: Index) -> tuple[AveragedCurve, ...]:
     """Every average over batches of a root or an exponential of a mean."""
     return tuple(
-        found for function in index.bodies if not is_test(function.source) for found in _in_function(function)
+        found
+        for function in index.bodies
+        if not is_test(function.source)
+        for found in _in_function(index, function)
     )
 
 
-def _in_function(function: Function) -> Iterator[AveragedCurve]:
+def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
     given = {
         dotted(node.targets[0]) or "": node.value
         for node in own_nodes(function.node, ast.Assign)
         if len(node.targets) == 1
     }
+    has_loaders = any("DataLoader(" in module.source.text for module in index.modules.values())
     for loop in own_nodes(function.node, ast.For):
-        if not _is_over_batches(loop, given) or _trains(loop):
+        is_over_batches = _is_over_batches(loop, given)
+        if _trains(loop) or not (is_over_batches or (has_loaders and _asks_network(loop, function))):
             continue
         for node in all_nodes(loop):
             name, value = _grown(node)
-            what = _bent(value, given, 2) if name and value is not None else ""
+            what = _bent(value, given, 2) if is_over_batches and name and value is not None else ""
+            if name and value is not None and not what and _is_of_round(loop, node):
+                what = _of_whole(index, function, value, given)
             divided = _divided(function, loop, name) if what else None
             if divided is not None:
                 yield AveragedCurve(Site(function.source, node), Site(function.source, divided), what)
@@ -94,6 +115,40 @@ def _grown(node: ast.AST) -> tuple[str, ast.expr | None]:
         case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
             return dotted(held) or "", value
     return "", None
+
+
+def _asks_network(loop: ast.For, function: Function) -> bool:
+    """Whether each round has a network answer inputs that come with targets, as many as a batch has."""
+    is_named = isinstance(loop.iter, ast.Name | ast.Attribute) and isinstance(loop.target, ast.Tuple)
+    if not is_named or WHOLE_THINGS.intersection(words(dotted(loop.iter) or "")):
+        return False
+    calls = [call for statement in loop.body for call in all_nodes(statement, ast.Call)]
+    added = [one for one in all_nodes(loop, ast.Subscript) if getattr(one.slice, "value", one) is None]
+    is_one = bool(added) or any(bare_name(call) == "unsqueeze" for call in calls)
+    return not is_one and any(is_of_network(call, function) for call in calls)
+
+
+def _is_of_round(loop: ast.For, node: ast.AST) -> bool:
+    """Whether something is done once a round, and not once a sample in a loop inside it."""
+    inner = [one for one in all_nodes(loop, ast.For, ast.comprehension) if one is not loop]
+    return not any(one is node for other in inner for one in all_nodes(other))
+
+
+def _of_whole(index: Index, function: Function, value: ast.expr, given: dict[str, ast.expr]) -> str:
+    """The score of a library that a value is, which only all samples together have; "" otherwise."""
+    while isinstance(value, ast.Subscript) or (isinstance(value, ast.Name) and value.id in given):
+        value = value.value if isinstance(value, ast.Subscript) else given.get(value.id, value)
+        if isinstance(value, ast.Name):
+            return ""
+    if not isinstance(value, ast.Call) or bare_name(value) not in OF_WHOLES:
+        return ""
+    if any(
+        word.arg == "average" and getattr(word.value, "value", "") == "samples" for word in value.keywords
+    ):
+        return ""
+    target = index.resolve(index.module_of(function.source), dotted(value.func) or "")
+    is_library = isinstance(target, External) and target.name.startswith(LIBRARIES)
+    return f"values of {bare_name(value)}" if is_library else ""
 
 
 def _bent(value: ast.expr, given: dict[str, ast.expr], depth: int) -> str:

@@ -63,10 +63,22 @@ def _loops(function: ast.AST) -> Iterator[tuple[list[ast.AST], ast.For, list[ast
     """Each loop with the statements before and behind it, in its own block."""
     holders = [function, *own_nodes(function)] if isinstance(function, ast.FunctionDef) else []
     for holder in holders:
+        if isinstance(holder, ast.With):
+            continue  # gone through with the block that it stands in
         for block in blocks(holder):
-            for at, statement in enumerate(block):
-                if isinstance(statement, ast.For):
-                    yield block[:at], statement, block[at + 1 :]
+            yield from _loops_in(block, [], [])
+
+
+def _loops_in(
+    block: Sequence[ast.AST], before: list[ast.AST], behind: list[ast.AST]
+) -> Iterator[tuple[list[ast.AST], ast.For, list[ast.AST]]]:
+    """The loops of a block and of what it does `with` something, such as no gradients."""
+    for at, statement in enumerate(block):
+        earlier, later = [*before, *block[:at]], [*block[at + 1 :], *behind]
+        if isinstance(statement, ast.For):
+            yield earlier, statement, later
+        elif isinstance(statement, ast.With):
+            yield from _loops_in(statement.body, earlier, later)
 
 
 def _is_whole(loop: ast.For) -> bool:

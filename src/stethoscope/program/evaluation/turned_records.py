@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.evaluation.returned_scores import returned_scores
 from stethoscope.program.evaluation.score_directions import NOTHING_KNOWN, Known, direction
+from stethoscope.program.evaluation.told_directions import told_direction
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
@@ -85,8 +86,6 @@ def turned_records(index: Index) -> tuple[TurnedRecord, ...]:
     found: dict[ast.AST, TurnedRecord] = {}
     below_zero = any(word in source.text.lower() for source in sources for word in BELOW_ZERO)
     for source in sources:
-        if not any(word in source.text for word in ("best", "lowest", "highest", "min", "max", "record")):
-            continue
         for body in bodies(source.tree):
             for one in _in_body(source, body, below_zero, returned_scores(index)):
                 found.setdefault(one.site.node, one)
@@ -101,7 +100,7 @@ def _in_body(
     for record in (*_compared(statements), *_flagged(statements)):
         if _speaks_of_worst(record) or not _is_kept(record):
             continue
-        wanted = _wanted(record, known)
+        wanted = _wanted(record, known) or told_direction(record.score, statements)
         if wanted is not None and wanted != record.kept and not _is_meant(record):
             yield _turned(source, record, wanted)
         elif not record.is_sure_to_begin:

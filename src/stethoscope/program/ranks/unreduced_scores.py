@@ -67,8 +67,16 @@ def _shared_loaders(source: Source) -> Iterator[tuple[str, Site]]:
             is_made_there = isinstance(given, ast.Call) and bare_name(given) == "DistributedSampler"
             sampler = given if is_made_there else samplers.get(_name(given))
             data = _name(made.args[0]) if made.args else _name(told.get("dataset"))
-            if isinstance(sampler, ast.Call) and HELD_OUT & {*words(name), *words(data)}:
+            is_held_out = HELD_OUT & {*words(name), *words(data)} or _is_in_order(sampler)
+            if isinstance(sampler, ast.Call) and is_held_out:
                 yield name, Site(source, sampler)
+
+
+def _is_in_order(sampler: ast.AST | None) -> bool:
+    """`DistributedSampler(data, shuffle=False)`, as it is made for what is measured."""
+    told = {word.arg: word.value for word in sampler.keywords} if isinstance(sampler, ast.Call) else {}
+    shuffle = told.get("shuffle")
+    return isinstance(shuffle, ast.Constant) and shuffle.value is False
 
 
 def _assigned(source: Source) -> Iterator[tuple[str, ast.expr]]:
@@ -124,7 +132,7 @@ def _in_block(
     function: Function | None,
 ) -> Iterator[UnreducedScore]:
     for node in nodes:
-        if not isinstance(node, ast.For):
+        if not isinstance(node, ast.For) or any(_trains(one) for one in all_nodes(node, ast.Call)):
             continue
         sampler = shared.get(_gone_through(node.iter))
         counted = _counted(node) if sampler is not None else None
@@ -132,6 +140,10 @@ def _in_block(
             continue
         if not _is_brought_together(index, source, nodes, function):
             yield UnreducedScore(Site(source, node), Site(source, counted), sampler)
+
+
+def _trains(call: ast.Call) -> bool:
+    return bare_name(call) == "backward"
 
 
 def _gone_through(iterable: ast.expr) -> str:

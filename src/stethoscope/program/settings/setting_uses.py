@@ -141,6 +141,8 @@ class SettingUses:
         for depth, name in enumerate(path, 1):
             if held.escape is not None or held.is_loose or held.spreads or self._exact.is_spent:
                 return False
+            if depth == 1 and self.written and self.written.isdisjoint(held.takes):
+                return False  # what is loaded is data: annotations, lists, tables
             if depth == len(path):
                 return bool(held.takes) and name not in held.takes
             if name not in held.takes:
