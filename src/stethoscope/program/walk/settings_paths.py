@@ -49,6 +49,12 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
 
+def is_whole(value: Value, key: str) -> bool:
+    """Whether a value is all that a file of settings holds: what it has no key for is not there."""
+    held = _held(value, key)
+    return isinstance(held, Applied) and held.callee in SETTINGS_READERS
+
+
 def _held(value: Value, key: str | int) -> Value:
     """The settings that an object holds: `SimpleNamespace(**loaded)`, or `loaded` after one typed key.
 
