@@ -189,7 +189,7 @@ def taken_here(spot: Spot, code: Mentions) -> str | None:
 
 
 def _is_config_file(scope: ast.AST, code: Mentions) -> bool:
-    """Whether a function is what a file of ml_collections is read through: it writes settings, and no more."""
+    """Whether a function is what ml_collections reads a file through: it writes settings, and no more."""
     is_read = bool(code.calls.get("DEFINE_config_file"))
     return is_read and isinstance(scope, ast.FunctionDef) and scope.name == "get_config"
 

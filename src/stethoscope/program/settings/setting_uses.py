@@ -117,7 +117,7 @@ class SettingUses:
 
         `beside` are the names of all settings in those sections: an object that none of them is taken from
         does not hold this one. None where they are not known. `rivals` are other sections with a setting of
-        this name: what is plainly taken out of them is not this one. `others` take something else of its name.
+        this name: what is plainly taken out of them is not this one. `others` take something else.
         """
         spread = self._spread(name, sections)
         if spread is not None:
