@@ -11,7 +11,7 @@ from stethoscope.program.settings.program_settings import taken_here
 from stethoscope.program.settings.section_taken_from import section_taken_from
 from stethoscope.program.settings.setting_uses import SettingUses, Use, setting_uses
 from stethoscope.recipe.schemas import nearest
-from stethoscope.run import Run, Where
+from stethoscope.run import Recipe, Run, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import Wanted, usage_of, wanted_settings, written_names
 
@@ -48,7 +48,7 @@ def measure(run: Run) -> MissedSettings | Missing:
         one for one in every if uses.is_from_settings(one.spot) or _variable_with_sections(one, uses, top)
     ]
     found = (*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses))
-    return MissedSettings((*found, *_at_the_top(every, wanted, uses, top)))
+    return MissedSettings((*found, *_at_the_top(every, wanted, uses, top), *_of_no_flag(run.recipe, uses)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +183,33 @@ def _asked(read: _Read) -> ast.expr | None:
         case ast.Call(func=ast.Attribute(value=base)) | ast.Call(func=ast.Name(), args=[base, *_]):
             return base
     return None
+
+
+def _of_no_flag(recipe: Recipe, uses: SettingUses) -> Iterator[MissedSetting]:
+    """What a file gives as the default of a flag, `parser.set_defaults(**loaded)`, and no flag is called."""
+    spread = next((spot for spot in uses.code.calls.get("set_defaults", ()) if _is_spread(spot)), None)
+    flags = {option.name.replace("-", "_"): option for option in uses.options if option.kind == "flag"}
+    if spread is None or not flags:
+        return
+    for file in recipe.files:
+        own = [one for one in recipe if one.where.file == file.file and file.syntax != "shell"]
+        known = {one.key[0] for one in own} & set(flags)
+        for one in own:
+            name = str(one.key[0])
+            if len(known) * 2 < len(own) or len(one.key) > 1 or name in flags or uses.code.texts.get(name):
+                continue
+            if uses.code.attributes.get(name):
+                continue
+            spelt = name.replace("-", "_").lower()
+            meant = spelt if spelt in flags else nearest(name, set(flags) - known).name
+            if meant in flags and meant not in known and (spelt in flags or nearest(name, set(flags)).clear):
+                default = repr(flags[meant].default)
+                yield MissedSetting(name, one.where, one.value, meant, spread.where, default)
+
+
+def _is_spread(spot: Spot) -> bool:
+    words = spot.node.keywords if isinstance(spot.node, ast.Call) else []
+    return any(word.arg is None for word in words)
 
 
 def _missed(place: Wanted, read: _Read) -> MissedSetting:
