@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stethoscope.program.settings.settings_tree import HOLDERS
-from stethoscope.program.walk.values import NOTHING, Applied, Constant, Leaf, Part, Settings, Value
+from stethoscope.program.walk.values import NOTHING, Applied, Constant, Instance, Leaf, Part, Settings, Value
 
 # What reads a file of settings, whatever the result is called.
 SETTINGS_READERS = frozenset(
@@ -77,6 +77,14 @@ def _held(value: Value, key: str | int) -> Value:
         else:
             break
     return value
+
+
+def told_to_module(base: Value, key: str | int) -> Value | None:
+    """What Lightning's `self.hparams` has under a key where the module is made with it."""
+    match base:
+        case Part(base=Instance(made_with=given), key="hparams") if isinstance(given.get(str(key)), Constant):
+            return given[str(key)]
+    return None
 
 
 def settings_part(base: Settings, key: str | int) -> Value:
