@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Index, Module, dotted
 from stethoscope.program.loop.fractions_for_steps import HOPS, number_told
-from stethoscope.program.loop.known_numbers import option_defaults
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.declared_options import declared_options
 from stethoscope.program.settings.mentions import Mentions, mentions
 from stethoscope.program.settings.setting_reads import path_of
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -121,8 +122,19 @@ def _number(node: ast.expr, index: Index, code: Mentions, settings: SettingsTree
             return float(found[1])
     known = number_told(node, code, settings, HOPS)
     if known is None and isinstance(node, ast.Attribute) and not settings.values_named(node.attr):
-        return option_defaults(index).get(node.attr)
+        return _defaults(index).get(node.attr)
     return known
+
+
+@remembered
+def _defaults(index: Index) -> dict[str, float]:
+    """The numbers of flags and of fields of records where nobody sets them, each under a name of its own."""
+    found: dict[str, list[object]] = {}
+    for option in declared_options(index):
+        if option.kind in {"flag", "field"}:
+            found.setdefault(option.name.replace("-", "_"), []).append(option.default)
+    single = {name: values[0] for name, values in found.items() if len(values) == 1}
+    return {name: float(one) for name, one in single.items() if type(one) in {int, float}}  # type: ignore[arg-type]
 
 
 def _called_for(test: ast.If, source: Source) -> str:
