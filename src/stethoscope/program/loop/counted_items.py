@@ -41,9 +41,8 @@ def divided_means(index: Index) -> Iterator[DividedMean]:
 
 def _in(index: Index, function: Function) -> Iterator[DividedMean]:
     counts = _names_of_count(function)
-    for node in own_nodes(function.node, ast.BinOp, ast.AugAssign):
-        divided, by = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        if not isinstance(node.op, ast.Div) or not _is_count(by, counts):
+    for node, divided, by in _divisions(function):
+        if not _is_count(by, counts):
             continue
         means = [_mean(index, function, one, HOPS) for one in _values(function, divided)]
         if means and all(means):
@@ -52,13 +51,23 @@ def _in(index: Index, function: Function) -> Iterator[DividedMean]:
             yield DividedMean(source.where(node), source.where(means[0]), ast.unparse(means[0]))
 
 
+def _divisions(function: Function) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
+    for node in own_nodes(function.node, ast.BinOp):
+        if isinstance(node.op, ast.Div):
+            yield node, node.left, node.right
+    for step in own_nodes(function.node, ast.AugAssign):
+        if isinstance(step.op, ast.Div):
+            yield step, step.target, step.value
+
+
 def _names_of_count(function: Function) -> frozenset[str]:
     """The variables of a function that are the count: one that falls back to another count is, too."""
     found = {COUNT}
-    for node in own_nodes(function.node, ast.Assign):
+    for node in own_nodes(function.node, ast.Assign):  # in the order of the source
         mentions = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
-        if isinstance(node.value, ast.Name | ast.IfExp | ast.Call) and COUNT in mentions:
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node.value, ast.Name | ast.IfExp | ast.Call) and mentions & found:
+            is_loss = isinstance(node.value, ast.Call) and not _is_count(node.value, frozenset(found))
+            found |= {one.id for one in node.targets if isinstance(one, ast.Name) and not is_loss}
     return frozenset(found)
 
 
@@ -67,6 +76,8 @@ def _is_count(node: ast.expr, counts: frozenset[str]) -> bool:
         return _is_count(node.args[0], counts)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return _is_count(node.func.value, counts)
+    if isinstance(node, ast.IfExp):
+        return _is_count(node.body, counts) or _is_count(node.orelse, counts)
     return isinstance(node, ast.Name) and node.id in counts
 
 
@@ -120,6 +131,8 @@ def _is_criterion(index: Index, function: Function, func: ast.expr) -> bool:
     """Whether what is called is a loss of torch that takes the mean: made here, or in the constructor."""
     if isinstance(func, ast.Name):
         made = list(_values(function, func))
+        if made and all(isinstance(one, ast.Attribute) for one in made):
+            return all(_is_criterion(index, function, one) for one in made)
     elif isinstance(func, ast.Attribute) and dotted(func) == f"self.{func.attr}" and function.owner:
         made = list(_kept(index, function.owner, func.attr))
     else:

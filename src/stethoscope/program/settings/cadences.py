@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.index import Index, Module, dotted
@@ -53,7 +53,7 @@ def _own_loops(module: Module) -> list[ast.For]:
 
 
 def _in(
-    source: Source, loops: list[ast.For], index: Index, code: Mentions, settings: SettingsTree
+    source: Source, loops: Sequence[ast.For], index: Index, code: Mentions, settings: SettingsTree
 ) -> Iterator[NeverDue]:
     for loop in loops:
         rounds = _rounds(loop, index, code, settings)

@@ -102,10 +102,14 @@ def _is_named(node: ast.expr, said: frozenset[str], not_said: frozenset[str]) ->
     return bool(spoken & said) and not spoken & not_said
 
 
-def _pair(node: ast.expr, code: Mentions, settings: SettingsTree) -> tuple[float, float] | None:
+def _pair(
+    node: ast.expr, code: Mentions, settings: SettingsTree, hops: int = HOPS
+) -> tuple[float, float] | None:
     """Two numbers: written as a row, or the one row of that name in the settings."""
     if isinstance(node, ast.Call) and dotted(node.func) in {"tuple", "list"} and node.args:
-        return _pair(node.args[0], code, settings)
+        return _pair(node.args[0], code, settings, hops)
+    if isinstance(node, ast.Name) and len(code.given.get(node.id, ())) == 1 and node.id not in code.changed:
+        return _pair(code.given[node.id][0].node, code, settings, hops - 1) if hops else None
     if isinstance(node, ast.Tuple | ast.List):
         found = [number_told(one, code, settings, HOPS) for one in node.elts]
     else:
