@@ -87,6 +87,8 @@ CAUSE = Cause(
             "at such a rate a usual weight decay takes the weights away within a few updates",
             when=says("by_rate"),
         ),
+        Evidence("rate-and-decay-exchanged", DECISIVE, "the weight decay is the learning rate"),
+        Evidence("betas-exchanged", DECISIVE, "steps grow to many times the rate whenever gradients shrink"),
         Evidence("rate-times-batch", DECISIVE, "the rate is multiplied by the batch and divided by none"),
         Evidence("divergence", STRONG, "the training loss runs away", when=_over_many_steps),
         Evidence("loss-never-falls", STRONG, "every update made the loss worse", when=_above_start),

@@ -1,7 +1,8 @@
 """A setting is written down and does nothing.
 
 ## How it works
-It is misspelt, unknown to this version of the framework, read as a string, or parsed and never used.
+It is misspelt, unknown to this version of the framework, read as a string, parsed and never used, or due
+first behind the end of the run.
 The run is not the experiment its settings describe.
 
 ## How to tell it from its look-alikes
@@ -22,6 +23,7 @@ CAUSE = Cause(
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("default-read-instead", DECISIVE, "the source looks elsewhere and takes its default"),
+        Evidence("never-due-in-run", DECISIVE, "the run is over before it is due"),
         Evidence("text-taken-for-truth", DECISIVE, "a no is taken for a yes"),
         Evidence("rate-written-over", DECISIVE, "every round replaces the rate by a number of the code"),
         Evidence("setting-only-switches", DECISIVE, "the source takes another number for it"),

@@ -16,7 +16,17 @@ A decay at which weights are remembered for hundreds of updates: rate times deca
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 
 CAUSE = Cause(
     title="Weight decay is too strong",
@@ -40,6 +50,7 @@ CAUSE = Cause(
             "Adam divides the decay with the gradient",
             when=says("decay"),
         ),
+        Evidence("rate-and-decay-exchanged", STRONG, "the learning rate is the weight decay"),
         Evidence("decay-on-the-wrong-group", DECISIVE, "norms and biases decay, and matrices do not"),
         Evidence("loss-plateau", WEAK, "the loss stays where it began"),
         Evidence(

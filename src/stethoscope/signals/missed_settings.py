@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.settings.mentions import Spot, taken_by_name
+from stethoscope.program.settings.program_settings import taken_here
 from stethoscope.program.settings.section_taken_from import section_taken_from
 from stethoscope.program.settings.setting_uses import SettingUses, Use, setting_uses
 from stethoscope.recipe.schemas import nearest
-from stethoscope.run import Run, Where
+from stethoscope.run import Recipe, Run, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import Wanted, usage_of, wanted_settings, written_names
 
@@ -42,8 +43,12 @@ def measure(run: Run) -> MissedSettings | Missing:
     if uses is None or not uses.reads_files:
         return Missing("the program reads no settings file that can be followed")
     wanted = wanted_settings(run, uses)
-    reads = [read for read in _reads(uses) if uses.is_from_settings(read.spot)]
-    return MissedSettings((*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses)))
+    every, top = tuple(_reads(uses)), _top(run)
+    reads = [
+        one for one in every if uses.is_from_settings(one.spot) or _variable_with_sections(one, uses, top)
+    ]
+    found = (*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses))
+    return MissedSettings((*found, *_at_the_top(every, wanted, uses, top), *_of_no_flag(run.recipe, uses)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,93 @@ def _elsewhere(
         usages = [uses.of(place.name, place.sections, place.beside, asked) for place in places]
         if all(usage.use is Use.UNUSED and not usage.mentions for usage in usages):
             yield _missed(places[0], read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """What stands at the top of the run's files: all names, and the sections that are found nowhere else."""
+
+    names: frozenset[str]
+    sections: frozenset[str]
+
+
+def _top(run: Run) -> _Top:
+    keys = [setting.key for setting in run.recipe or ()]
+    deeper = {part for key in keys for part in key[1:]}
+    sections = {str(key[0]) for key in keys if len(key) > 1} - deeper
+    return _Top(frozenset(str(key[0]) for key in keys if key), frozenset(map(str, sections)))
+
+
+def _at_the_top(
+    reads: Iterable[_Read], wanted: dict[str, list[Wanted]], uses: SettingUses, top: _Top
+) -> Iterator[MissedSetting]:
+    """Reads out of the settings as a whole of what only a section has, where nothing takes it there."""
+    lost: dict[str, list[_Read]] = {}
+    for read in reads:
+        if read.name in wanted and read.name not in top.names and _is_of_the_whole(read, uses, top):
+            lost.setdefault(read.name, []).append(read)
+    for name, those in lost.items():
+        places = wanted[name]
+        if not _in_file(places, None) or not all(place.sections for place in places):
+            continue
+        spots = [read.spot for read in those]
+        usages = [uses.of(name, place.sections, place.beside, others=spots) for place in places]
+        if all(usage.use is Use.UNUSED for usage in usages):
+            yield _missed(places[0], those[0])
+
+
+def _is_of_the_whole(read: _Read, uses: SettingUses, top: _Top) -> bool:
+    """Whether a default stands in for what is asked of the whole file itself."""
+    return isinstance(_asked(read), ast.Name) and _variable_with_sections(read, uses, top)
+
+
+def _variable_with_sections(read: _Read, uses: SettingUses, top: _Top) -> bool:
+    """Whether the variable that is read is the whole file: sections of its top are taken out of it beside."""
+    base = _asked(read)
+    own = read.section if isinstance(base, ast.Attribute | ast.Subscript) else None
+    if isinstance(base, ast.Attribute | ast.Subscript):
+        base = base.value if own in top.sections else None
+    if not isinstance(base, ast.Name):
+        return False
+    scope = uses.code.scope_of(read.spot.node)
+    beside = uses.code.names_in(read.spot.source, base.id)
+    taken = (taken_here(spot, uses.code) for spot in beside if uses.code.scope_of(spot.node) is scope)
+    return any(one in top.sections and one != own for one in taken)
+
+
+def _asked(read: _Read) -> ast.expr | None:
+    """What a name is asked of, with a default."""
+    match read.spot.node:
+        case ast.Call(func=ast.Attribute(value=base)) | ast.Call(func=ast.Name(), args=[base, *_]):
+            return base
+    return None
+
+
+def _of_no_flag(recipe: Recipe, uses: SettingUses) -> Iterator[MissedSetting]:
+    """What a file gives as the default of a flag, `parser.set_defaults(**loaded)`, and no flag is called."""
+    spread = next((spot for spot in uses.code.calls.get("set_defaults", ()) if _is_spread(spot)), None)
+    flags = {option.name.replace("-", "_"): option for option in uses.options if option.kind == "flag"}
+    if spread is None or not flags:
+        return
+    for file in recipe.files:
+        own = [one for one in recipe if one.where.file == file.file and file.syntax != "shell"]
+        known = {one.key[0] for one in own} & set(flags)
+        for one in own:
+            name = str(one.key[0])
+            if len(known) * 2 < len(own) or len(one.key) > 1 or name in flags or uses.code.texts.get(name):
+                continue
+            if uses.code.attributes.get(name):
+                continue
+            spelt = name.replace("-", "_").lower()
+            meant = spelt if spelt in flags else nearest(name, set(flags) - known).name
+            if meant in flags and meant not in known and (spelt in flags or nearest(name, set(flags)).clear):
+                default = repr(flags[meant].default)
+                yield MissedSetting(name, one.where, one.value, meant, spread.where, default)
+
+
+def _is_spread(spot: Spot) -> bool:
+    words = spot.node.keywords if isinstance(spot.node, ast.Call) else []
+    return any(word.arg is None for word in words)
 
 
 def _missed(place: Wanted, read: _Read) -> MissedSetting:

@@ -8,7 +8,7 @@ of `len(loader)` or named steps and iterations, stepped once an epoch. A `Sequen
 `ChainedScheduler` counts as its members do, a `LambdaLR` as its function divides. A rate that the loop sets
 by hand must not divide a count of steps by a number of epochs, nor the reverse. In Lightning the `interval`
 that `configure_optimizers` hands over, "epoch" where it says nothing, is held against the lengths in the same
-way.
+way, by their names and by their numbers: nobody trains for 20,000 epochs.
 
 ## Why it matters
 Too fast, the rate is spent within the first epoch: it vanishes, or with a cosine it swings up and down
@@ -30,7 +30,11 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.statements import blocks_around, cut, holding, put_after
-from stethoscope.program.loop.configured_schedules import ConfiguredSchedule, configured_schedules
+from stethoscope.program.loop.configured_schedules import (
+    ConfiguredSchedule,
+    amount_of_other_unit,
+    configured_schedules,
+)
 from stethoscope.program.loop.hand_made_rates import all_schedules, mixed_rates
 from stethoscope.program.loop.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
 from stethoscope.program.loop.schedules import (
@@ -76,7 +80,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 evidence={"count": mixed.count.text, "rate": mixed.rate.text},
             )
         for configured in configured_schedules(loop):
-            why = _configured_mismatch(configured)
+            why = _configured_mismatch(configured) or amount_of_other_unit(loop, configured)
             if why:
                 yield Finding(
                     where=configured.schedule.site.where,

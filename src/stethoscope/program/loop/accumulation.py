@@ -16,9 +16,11 @@ from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.training_loop import TrainingLoop, condition
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.declared_options import declared_options
+from stethoscope.program.settings.mentions import mentions
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment, Call, Jump, Scope
+from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Constant, Delayed, Site, Value
 
 ACCUMULATION_WORDS = frozenset(
@@ -311,7 +313,7 @@ def accumulates_one(loop: TrainingLoop) -> tuple[Site, Site, str] | None:
                 continue
             if any(map(_is_told, engine.keywords.items())) or _is_open(engine):
                 continue
-            asked = _accumulation_option(loop.run.index)
+            asked = _accumulation_option(loop.run.index) or _accumulation_setting(loop.run)
             if asked:
                 return value.site, engine.site, asked
     return None
@@ -335,6 +337,18 @@ def _accumulation_option(index: Index) -> str:
     """The option of the program that asks for accumulation."""
     named = (option.name for option in declared_options(index) if option.default != 1)
     return next((name for name in named if SPOKEN.intersection(words(name))), "")
+
+
+def _accumulation_setting(run: Execution) -> str:
+    """The setting of a file that asks for accumulation, by a name that the program knows."""
+    code = mentions(run.index)
+    for name in sorted({*code.attributes, *code.texts}):
+        if not SPOKEN.intersection(words(name)):
+            continue
+        values = run.settings.values_named(name)
+        if any(isinstance(value, int) and not isinstance(value, bool) and value > 1 for value in values):
+            return name
+    return ""
 
 
 SPOKEN = ACCUMULATION_WORDS - {"acc", "micro", "microbatch"}

@@ -62,3 +62,15 @@ def _rates(code: Mentions, settings: SettingsTree) -> Iterator[tuple[float, Spot
             rate = number_told(told, code, settings, HOPS) if told is not None else None
             if told is not None and rate is not None and "adam" in other.lower():
                 yield rate, Spot(told, spot.source)
+    yield from _parsed_rates(code, settings)
+
+
+def _parsed_rates(code: Mentions, settings: SettingsTree) -> Iterator[tuple[float, Spot]]:
+    """The rate of a file that `HfArgumentParser((..., TrainingArguments))` fills the arguments with."""
+    rates = {one for one in settings.values_named("learning_rate") if isinstance(one, float)}
+    named = [str(one).lower() for one in settings.values_named("optim")]
+    if len(rates) != 1 or not all("adam" in one for one in named):
+        return
+    for spot in code.calls.get("HfArgumentParser", ()):
+        if any(isinstance(node, ast.Name) and node.id in ARGUMENTS for node in ast.walk(spot.node)):
+            yield next(iter(rates)), spot

@@ -33,7 +33,7 @@ PARSERS = (*PARSING, "fromfile", "compose", "parse_args_into_dataclasses")
 LOADERS = ("safe_load", "full_load", "load", "loads")
 _LOADS_FILES = re.compile(
     r"\byaml\.(?:safe_load|load|full_load)\(|\bjson\.loads?\(|OmegaConf\.load\(|\bhydra\.main\b|Config\.fromfile\("
-    r"|\btomllib\.load|merge_from_file\(|YAML\("
+    r"|\btomllib\.load|merge_from_file\(|YAML\(|\bDEFINE_config_file\("
 )
 
 
@@ -126,7 +126,7 @@ class ProgramSettings:
         return tuple(
             Holder(tuple(spots), frozenset(taken))
             for (name, scope), (spots, taken) in _holders(self.code).items()
-            if not _is_handed_in(name, scope, self.code)
+            if not _is_handed_in(name, scope, self.code) and not _is_config_file(scope, self.code)
         )
 
     @cached_property
@@ -166,13 +166,13 @@ def _holders(code: Mentions) -> dict[tuple[str, ast.AST], tuple[list[Spot], set[
         for spot in spots:
             held = found.setdefault((name, code.scope_of(spot.node)), ([], set()))
             held[0].append(spot)
-            taken = _taken_here(spot, code)
+            taken = taken_here(spot, code)
             if taken is not None:
                 held[1].add(taken)
     return {holder: held for holder, held in found.items() if held[1]}
 
 
-def _taken_here(spot: Spot, code: Mentions) -> str | None:
+def taken_here(spot: Spot, code: Mentions) -> str | None:
     """The name that is taken directly out of an expression."""
     parent = code.parents.get(id(spot.node))
     if isinstance(parent, ast.Attribute) and parent.attr in {"get", "pop"} and code.is_called(parent):
@@ -186,6 +186,12 @@ def _taken_here(spot: Spot, code: Mentions) -> str | None:
     if isinstance(parent, ast.Call) and called(parent) == "getattr" and len(parent.args) > 1:
         return text_of(parent.args[1])
     return None
+
+
+def _is_config_file(scope: ast.AST, code: Mentions) -> bool:
+    """Whether a function is what ml_collections reads a file through: it writes settings, and no more."""
+    is_read = bool(code.calls.get("DEFINE_config_file"))
+    return is_read and isinstance(scope, ast.FunctionDef) and scope.name == "get_config"
 
 
 def _is_handed_in(name: str, scope: ast.AST, code: Mentions) -> bool:

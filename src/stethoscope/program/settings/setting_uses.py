@@ -114,12 +114,13 @@ class SettingUses:
         sections: Sequence[str] = (),
         beside: frozenset[str] | None = None,
         rivals: frozenset[str] = frozenset(),
+        others: Sequence[Spot] = (),
     ) -> Usage:
         """What becomes of the setting of this name, below these sections.
 
         `beside` are the names of all settings in those sections: an object that none of them is taken from
         does not hold this one. None where they are not known. `rivals` are other sections with a setting of
-        this name: what is plainly taken out of them is not this one.
+        this name: what is plainly taken out of them is not this one. `others` take something else.
         """
         spread = self._spread(name, sections)
         if spread is not None:
@@ -127,6 +128,8 @@ class SettingUses:
         taken = self._told(name)[0]
         if rivals:
             taken = [spot for spot in taken if section_taken_from(spot, self.code) not in rivals]
+        if others:
+            taken = [spot for spot in taken if not _is_among(spot, others)]
         return self._judged(name, taken, lambda: self._escape(name, sections, beside))
 
     def is_left_lying(self, path: Sequence[str], file: str) -> bool:

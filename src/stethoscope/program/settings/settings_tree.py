@@ -56,7 +56,12 @@ class SettingsTree:
         return alike
 
     def _answers_all(self, other: SettingsTree) -> bool:
-        questions = {"find": self._find, "values": self._values_named, "names": self._named}
+        questions = {
+            "find": self._find,
+            "values": self._values_named,
+            "names": self._named,
+            "deeper": self._is_only_deeper,
+        }
         for (kind, what, about), answer in other.asked.items():
             given = questions[kind](what, about)  # type: ignore[operator]
             if type(given) is not type(answer) or repr(given) != repr(answer):
@@ -76,6 +81,10 @@ class SettingsTree:
         asked = frozenset(names)
         return self._answer("names", asked, None, self._named(asked))
 
+    def is_only_deeper(self, name: str) -> bool:
+        """Whether sections have something of this name, and the settings as a whole have not."""
+        return self._answer("deeper", name, None, self._is_only_deeper(name))
+
     def _answer(self, kind: str, what: object, about: object, answer: Answer) -> Answer:
         self.asked[kind, what, about] = answer
         return answer
@@ -88,6 +97,9 @@ class SettingsTree:
 
     def _values_named(self, name: str, _: object = None) -> list[object]:
         return [self.nodes[key] for key in self.by_last.get(name, ())]
+
+    def _is_only_deeper(self, name: str, _: object = None) -> bool:
+        return (name,) not in self.nodes and name in self.by_last
 
     def _named(self, names: frozenset[str], _: object = None) -> frozenset[str]:
         return names & self._texts

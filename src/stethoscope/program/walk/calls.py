@@ -21,6 +21,7 @@ from stethoscope.program.walk.given_back import FABRIC_SETUPS, UNCHANGED, WRAPPE
 from stethoscope.program.walk.opened_outputs import opened_output
 from stethoscope.program.walk.parsed_records import parsed_records
 from stethoscope.program.walk.registries import REGISTRY_METHODS, definition, registered, registry_named
+from stethoscope.program.walk.settings_paths import is_whole
 from stethoscope.program.walk.values import (
     NOTHING,
     Applied,
@@ -179,12 +180,19 @@ def call_method(
     if args and (name == "prepare" or (name in FABRIC_SETUPS and _is_fabric(receiver))):  # accelerate, fabric
         return args[0] if len(args) == 1 else Items(list(args))
     if name == "get" and args and isinstance(args[0], Constant) and isinstance(args[0].value, str):
-        return run.part(receiver, args[0].value)
+        return _got(run, receiver, args[0].value, args[1] if len(args) > 1 else NOTHING)
     parsed = parsed_records(run, receiver, name, keywords)
     if parsed is not None:
         return parsed
     _follow_callbacks(run, args, keywords, site)
     return run.note(Applied(f".{name}", (receiver, *args), keywords, site))
+
+
+def _got(run: Execution, receiver: Value, key: str, default: Value) -> Value:
+    """`loaded.get(key, default)`: the default where only a section deeper in the file has the key."""
+    if is_whole(receiver, key) and run.settings.is_only_deeper(key):
+        return default
+    return run.part(receiver, key)
 
 
 def usable(value: Choice) -> tuple[Value, ...]:

@@ -41,7 +41,7 @@ from stethoscope.program.walk.opened_outputs import opened_output
 from stethoscope.program.walk.operators import binary, boolean, compared, either, joined_text
 from stethoscope.program.walk.parameter_values import bind, entry_parameters, entry_value
 from stethoscope.program.walk.registries import registered, registry_item
-from stethoscope.program.walk.settings_paths import setting, settings_part, settings_path
+from stethoscope.program.walk.settings_paths import setting, settings_part, settings_path, told_to_module
 from stethoscope.program.walk.statement_flow import follow_block
 from stethoscope.program.walk.unrecorded import Unrecorded
 from stethoscope.program.walk.values import (
@@ -573,6 +573,9 @@ class Execution:
         """An attribute or item of an unresolved value: a setting where the settings know it."""
         if isinstance(base, Settings):
             return settings_part(base, key)
+        told = told_to_module(base, key)
+        if told is not None:
+            return told
         found = self._parts.get((id(base), key))
         if found is None:
             found = Part(base, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stethoscope.program.settings.settings_tree import HOLDERS
-from stethoscope.program.walk.values import NOTHING, Applied, Constant, Leaf, Part, Settings, Value
+from stethoscope.program.walk.values import NOTHING, Applied, Constant, Instance, Leaf, Part, Settings, Value
 
 # What reads a file of settings, whatever the result is called.
 SETTINGS_READERS = frozenset(
@@ -49,6 +49,12 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
 
+def is_whole(value: Value, key: str) -> bool:
+    """Whether a value is all that a file of settings holds: what it has no key for is not there."""
+    held = _held(value, key)
+    return isinstance(held, Applied) and held.callee in SETTINGS_READERS
+
+
 def _held(value: Value, key: str | int) -> Value:
     """The settings that an object holds: `SimpleNamespace(**loaded)`, or `loaded` after one typed key.
 
@@ -71,6 +77,14 @@ def _held(value: Value, key: str | int) -> Value:
         else:
             break
     return value
+
+
+def told_to_module(base: Value, key: str | int) -> Value | None:
+    """What Lightning's `self.hparams` has under a key where the module is made with it."""
+    match base:
+        case Part(base=Instance(made_with=given), key="hparams") if isinstance(given.get(str(key)), Constant):
+            return given[str(key)]
+    return None
 
 
 def settings_part(base: Settings, key: str | int) -> Value:
