@@ -79,6 +79,12 @@ CAUSE = Cause(
             "hardly any gradient arrives",
             when=lambda f: f.evidence.get("little") is True and f.evidence.get("tiny_rate") is not True,
         ),
+        Evidence(
+            "metric-never-moves",
+            -STRONG,
+            "no weight moves at all, where at least those of the last layer should",
+            when=says("exact"),
+        ),
         Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
         Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
         Evidence("loss-falls-little", MODERATE, "though the rate is a usual one", when=says("usual_rate")),

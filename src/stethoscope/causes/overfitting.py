@@ -63,6 +63,7 @@ CAUSE = Cause(
             "held-out data never were better off than before training",
             when=says("never_gained"),
         ),
+        Evidence("non-finite-values", -STRONG, "the run was lost in values that are not finite"),
         Evidence("held-out-falls-back", -DECISIVE, "held-out scores fall between two evaluations"),
     ),
     confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",

@@ -28,6 +28,11 @@ def _nothing_moves(finding: Finding) -> bool:
     return finding.evidence.get("learns") is False and finding.evidence.get("weights_move") is not True
 
 
+def _to_the_last_digit(finding: Finding) -> bool:
+    """Whether an error, which the smallest step would move, is the same at every evaluation."""
+    return _nothing_moves(finding) and finding.evidence.get("exact") is True
+
+
 CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
@@ -40,6 +45,12 @@ CAUSE = Cause(
             MODERATE,
             "no answer ever changes, and nothing is learned",
             when=_nothing_moves,
+        ),
+        Evidence(
+            "metric-never-moves",
+            STRONG,
+            "the error of every answer stays to its last digit",
+            when=_to_the_last_digit,
         ),
         Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),

@@ -10,7 +10,8 @@ stands well above its start, updates made it worse: the rate is too high, gradie
 is wrong. Where it stands at its start, nothing arrives at the weights, or there is nothing to learn.
 
 ## When it is harmless
-Trained weights begin low, and a curriculum or a term that grows raises the loss by design; where a validation
+Trained weights begin low: where the first scores are good, or a loss that hardly moves still creeps down, this
+is only a note. A curriculum or a term that grows raises the loss by design; where a validation
 metric improves, the loss does not measure the progress. The losses of a game or of reinforcement learning
 never do. While the rate warms up there is nothing to judge.
 
@@ -26,6 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.robust_stats import median_deviation
+from stethoscope.detectors.trend import creeps_down
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
 from stethoscope.signals.curriculum import Curriculum
@@ -73,12 +75,13 @@ def examine(
     if not above and noise > QUIET:  # one low batch at the start would look the same
         return
     how = "stands above its start for the whole run" if above else "is never lower than where it began"
+    tuned = not above and (start.knows_its_task or creeps_down(series.steps, series.values))
     yield Finding(
         series.where(),
         f"{series.name} {how}: {first:.4g} at step {int(series.steps[0]):,}, {last:.4g} at the end",
         {"series": series.name, "first": first, "last": last, "lowest": min(levels), "above": above},
         onset=int(series.steps[0]),
-        severity=Severity.CRITICAL if above else None,
+        severity=Severity.CRITICAL if above else Severity.NOTE if tuned else None,
     )
 
 

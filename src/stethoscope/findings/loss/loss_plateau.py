@@ -79,6 +79,8 @@ def examine(
     if flat is None or not flat.within(STUCK) or _is_improving(validation):
         return
     chance = _chance(flat, baseline, validation)
+    if chance is None and start.knows_its_task:
+        return
     if chance is None and not (_from_scratch(start, rates) and flat.noise <= QUIET * abs(flat.initial)):
         return
     yield _stuck(series, flat, chance, rates)

@@ -12,7 +12,8 @@ nothing behind it: units are dead or alike, gradients do not get through, the ra
 the start, or the labels tell nothing.
 
 ## When it is harmless
-Trained weights. A task that is learned before the first loss is logged; its first loss is low already, and
+Trained weights: where the first scores are good, or the training loss still creeps down, this is only a note.
+A task that is learned before the first loss is logged; its first loss is low already, and
 more than one evaluation says so.
 
 ## References
@@ -25,6 +26,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.detectors.trend import creeps_down
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss, words
@@ -60,6 +62,7 @@ def examine(
     if first <= 0.0 or last < LEARNED * first:
         return
     held = judged[0].series
+    tuned = start.knows_its_task or creeps_down(train.steps, train.values)
     middle = float(np.median(held.values))
     yield Finding(
         (held.where(), train.where()),
@@ -67,6 +70,7 @@ def examine(
         f"{train.name} is {first:.4g} at first and {last:.4g} at the end",
         {"middle": middle, "first": first, "last": last},
         onset=int(held.steps[0]),
+        severity=Severity.NOTE if tuned else None,
     )
 
 
