@@ -53,6 +53,7 @@ CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
+        Evidence("returns-never-rise", MODERATE, "the first steps throw the policy away"),
         Evidence("answers-stay-at-guessing", MODERATE, "what is learned is thrown away again"),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),

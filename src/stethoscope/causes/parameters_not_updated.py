@@ -37,6 +37,7 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("returns-never-rise", WEAK, "what is earned does not change", when=says("sinks", False)),
         Evidence("both-factors-start-at-zero", DECISIVE, "the gradient of each factor is zero for ever"),
         Evidence("rounding-stops-gradients", DECISIVE, "weights reach their layer only through a rounding"),
         Evidence("run-without-optimizer", DECISIVE, "the trainer itself says that nothing is optimised"),

@@ -37,6 +37,7 @@ CAUSE = Cause(
     title="Gradients vanish",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("term-stays-at-a-coin", MODERATE, "one answer is given to everything"),
         Evidence("answers-stay-at-guessing", MODERATE, "nothing arrives that could be learned from"),
         Evidence(
             "gradient-fades-on-its-way", DECISIVE, "small factors one behind the other, and no way round"

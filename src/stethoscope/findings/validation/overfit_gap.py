@@ -11,8 +11,9 @@ From the minimum on, the model learns the training set by heart. What it gains t
 input.
 
 ## When it is harmless
-Rises below a tenth are notes, unless they undo a good part of what held-out data had gained. In classification and language tuning the validation loss often rises while the
-accuracy still improves: the model grows more certain, also where it errs. Then rises below 50 % are notes.
+Rises below a tenth are notes, unless they undo a good part of what held-out data had gained. In
+classification and language tuning the validation loss often rises while the accuracy still improves: the
+model grows more certain, also where it errs. Then rises below 50 % are notes.
 
 ## References
 - Guo et al., "On Calibration of Modern Neural Networks", 2017

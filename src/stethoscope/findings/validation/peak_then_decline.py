@@ -47,6 +47,8 @@ RISE = 0.1  # of an error: less is the usual end of a good training, which the b
 RISE_OF_GAIN = 0.25  # what was gained that a smaller rise must undo to matter
 LARGE_RISE = 0.5  # of a loss, beyond what certainty explains
 COUNTED = frozenset({"accuracy", "acc", "top1", "top5", "precision", "recall", "match", "error"})
+EXPLAINED = frozenset({"r2", "mcc", "kappa", "pearson", "spearman"})  # zero says nothing, and one all
+LEAST_SHARE = 0.2  # what a drop of these is compared with at least
 ERRORS = 2.0  # standard errors of the difference of two counted shares
 MOSTLY = 0.5  # of a drop
 BEYOND_GAIN = 1e9  # stands for a metric that had gained nothing
@@ -129,7 +131,8 @@ def _decline(metric: Metric) -> Decline | None:
     seen = peak(metric.series.steps, values) or collapse(metric.series.steps, values)
     if seen is None or not seen.declines or _strays_so_far(metric, seen):
         return None
-    relative = seen.drop / max(abs(seen.best), 1e-300)
+    least = LEAST_SHARE if words(metric.series.name) & EXPLAINED else 1e-300
+    relative = seen.drop / max(abs(seen.best), least)
     gain = seen.best - float(np.median(values[: max(1, seen.window // 2)]))
     if relative < NEGLIGIBLE:
         return None

@@ -28,6 +28,7 @@ import numpy as np
 
 from stethoscope.detectors.trend import creeps_down
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run.names import LOWER
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.starting_point import StartingPoint
@@ -62,7 +63,8 @@ def examine(
     if first <= 0.0 or last < LEARNED * first:
         return
     held = judged[0].series
-    tuned = start.knows_its_task or creeps_down(train.steps, train.values)
+    errors = [one.series for one in judged if one.better == LOWER]
+    tuned = start.knows_its_task or any(creeps_down(one.steps, one.values) for one in (train, *errors))
     middle = float(np.median(held.values))
     yield Finding(
         (held.where(), train.where()),
