@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="Overfitting",
     prior=COMMON,
     evidence=(
+        Evidence("loss-creeps-back-up", -STRONG, "the training loss rises as well"),
         Evidence("right-only-in-training", MODERATE, "training is learned by heart"),
         Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
         Evidence(

@@ -37,6 +37,10 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "loss-settles-high", -MODERATE, "something moves the weights, to and fro", when=says("restless")
+        ),
+        Evidence("returns-never-rise", -STRONG, "the policy changed", when=says("one_action")),
         Evidence("returns-never-rise", WEAK, "what is earned does not change", when=says("sinks", False)),
         Evidence("both-factors-start-at-zero", DECISIVE, "the gradient of each factor is zero for ever"),
         Evidence("rounding-stops-gradients", DECISIVE, "weights reach their layer only through a rounding"),

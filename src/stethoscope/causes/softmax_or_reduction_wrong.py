@@ -30,6 +30,12 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "loss-within-one-of-guessing",
+            STRONG,
+            "and begins exactly at guessing, as it must",
+            when=says("exactly"),
+        ),
+        Evidence(
             "loss-within-one-of-guessing", STRONG, "the loss cannot leave its first value by more than one"
         ),
         Evidence("less-certain-than-right", DECISIVE, "the network is kept from saying how sure it is"),

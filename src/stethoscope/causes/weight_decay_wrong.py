@@ -16,12 +16,29 @@ A decay at which weights are remembered for hundreds of updates: rate times deca
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 
 CAUSE = Cause(
     title="Weight decay is too strong",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-creeps-back-up", MODERATE, "weights are drawn away from what they had learned"),
+        Evidence(
+            "loss-creeps-back-up",
+            STRONG,
+            "evenly, while the rate falls that steps depend on",
+            when=says("rate_falls"),
+        ),
         Evidence(
             "decay-outpaces-learning",
             DECISIVE,

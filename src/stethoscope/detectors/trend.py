@@ -93,11 +93,11 @@ def creeps_down(steps: Steps, values: Values) -> bool:
         return False
     return (
         line.p_falling < SURELY
-        or _share_of_falls(block_means(steps[begin:], values[begin:], MOST_RANKED)[1]) >= MOSTLY
+        or share_of_falls(block_means(steps[begin:], values[begin:], MOST_RANKED)[1]) >= MOSTLY
     )
 
 
-def _share_of_falls(values: Values) -> float:
+def share_of_falls(values: Values) -> float:
     """The share of all pairs of which the later value is lower: it asks for no straight line."""
     earlier, later = np.triu_indices(len(values), 1)
     return float(np.mean(values[later] < values[earlier]))

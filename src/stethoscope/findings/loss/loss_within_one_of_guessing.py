@@ -34,6 +34,7 @@ RULE = Rule(code="LOS851", since="0.9", severity=Severity.NOTE)
 LEAST_POINTS = 20
 MOST_CLASSES = 50  # among more, any first loss fits some number of them
 TOLD = 0.01  # by which the first loss may miss that of guessing
+EXACTLY = 0.004  # probabilities differ too little to make more of a difference
 BELOW = 0.99  # of the floor
 LEAST_FALL = 0.05
 RESTS = 0.15  # of the fall, at most, comes in the second half
@@ -58,6 +59,12 @@ def examine(loss: TrainLoss, start: StartingPoint) -> Iterator[Finding]:
         series.where(),
         f"{series.name} begins at {first:.4g}, as guessing among {classes} does, comes to rest at "
         f"{level[-1]:.4g} and is never below {floor:.4g}, where a softmax of a softmax ends",
-        {"classes": classes, "floor": floor, "first": first, "last": float(level[-1])},
+        {
+            "classes": classes,
+            "floor": floor,
+            "first": first,
+            "last": float(level[-1]),
+            "exactly": abs(first - math.log(classes)) <= EXACTLY,
+        },
         onset=int(series.steps[0]),
     )

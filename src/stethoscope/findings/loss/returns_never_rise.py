@@ -35,6 +35,7 @@ EARNED = frozenset({"return", "returns", "reward", "rewards"})
 LEAST_VALUES = 20
 PARTS = 10  # stretches whose means are levels
 ERRORS = 3.0  # standard errors of the difference of two levels: a smaller rise is none
+GONE = 0.02  # of the first entropy: nothing is left to choose
 SPREAD = 0.5  # of the way that single values stray: a rise that hardly matters
 
 
@@ -49,7 +50,8 @@ def examine(every: EverySeries) -> Iterator[Finding]:
     stray = _stray(longest.values)
     if stray == 0.0 or max(levels[1:]) > first + _least_rise(stray, len(longest)):
         return
-    yield _finding(longest, first, last, last < first - _least_rise(stray, len(longest)))
+    sinks = last < first - _least_rise(stray, len(longest))
+    yield _finding(longest, first, last, {"sinks": sinks, "one_action": _loses_its_choice(every)})
 
 
 def _stray(values: Values) -> float:
@@ -61,11 +63,20 @@ def _least_rise(stray: float, count: int) -> float:
     return max(ERRORS * stray / (count / PARTS / 2.0) ** 0.5, SPREAD * stray)
 
 
-def _finding(series: Series, first: float, last: float, sinks: bool) -> Finding:
-    how = "sinks" if sinks else "never rises"
+def _loses_its_choice(every: EverySeries) -> bool:
+    """Whether the entropy of the policy is gone by the middle of the run."""
+    entropies = [one.finite().values for name, one in every.series.items() if "entropy" in words(name)]
+    return any(
+        len(one) >= LEAST_VALUES and 0.0 <= float(np.median(one[len(one) // 2 :])) < GONE * float(one[0])
+        for one in entropies
+    )
+
+
+def _finding(series: Series, first: float, last: float, told: dict[str, bool]) -> Finding:
+    how = "sinks" if told["sinks"] else "never rises"
     return Finding(
         series.where(),
         f"{series.name} {how}: {first:.4g} at the beginning, {last:.4g} at the end",
-        {"series": series.name, "first": first, "last": last, "sinks": sinks},
+        {"series": series.name, "first": first, "last": last, **told},
         onset=int(series.steps[0]),
     )
