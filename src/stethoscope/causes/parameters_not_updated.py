@@ -37,6 +37,7 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
         Evidence(
             "loss-settles-high", -MODERATE, "something moves the weights, to and fro", when=says("restless")
         ),
