@@ -20,6 +20,7 @@ WORDS = (
     "lora",
 )
 SHARES = frozenset({"accuracy", "acc", "r2", "f1", "auc", "map", "iou", "dice"})
+POOR = {"accuracy": 0.4, "acc": 0.4, "r2": 0.1, "auc": 0.6}  # what a trained network seldom stays below
 GOOD = 0.8  # a share that an untrained network does not have
 NOTHING = ("", "none", "null", "~", "false", "scratch", "no", "never", "0", "auto")
 
@@ -29,13 +30,16 @@ class StartingPoint:
     """Whether the log begins with the training, and the settings that name earlier weights.
 
     `tuner` says that the log comes from a trainer that mostly tunes trained models and no settings tell.
-    `knows_its_task` says that the first score that was logged leaves little to learn.
+    `knows_its_task` says that the first score that was logged leaves little to learn; `seems_untrained`, that
+    something speaks for random weights: settings or a program that name no others, or scores that stay poor.
+    A log alone in which nothing moves may as well be that of a training which was continued.
     """
 
     log_begins_with_training: bool
     earlier_weights: tuple[Setting, ...]
     tuner: bool = False
     knows_its_task: bool = False
+    seems_untrained: bool = True
 
     @property
     def from_scratch(self) -> bool:
@@ -47,7 +51,18 @@ def measure(run: Run) -> StartingPoint:
     """Read the beginning from the segments and the settings."""
     settings = tuple(setting for setting in run.recipe or () if _names_weights(setting))
     tuner = run.recipe is None and any(log.format.startswith("HF ") for log in run.logs)
-    return StartingPoint(restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run))
+    told = run.recipe is not None or run.program is not None or _scores_poorly(run)
+    return StartingPoint(restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run), told)
+
+
+def _scores_poorly(run: Run) -> bool:
+    """Whether a share that a trained network would have is low to the end."""
+    shares = (one.finite() for name, one in run.series.items() if words(name) & POOR.keys())
+    return any(len(one) and float(one.values.max()) < _poor(one) for one in shares)
+
+
+def _poor(share: Series) -> float:
+    return max((POOR[word] for word in words(share.name) & POOR.keys()), default=0.0)
 
 
 def _scores_well_at_once(run: Run) -> bool:

@@ -46,6 +46,7 @@ FAR_ABOVE, LASTS_FAR = 3.0, 0.05  # times the first value, and how long such a l
 NOISES = 2.5  # by which the first value itself may be too low
 HIGHEST = 50.0  # exponents: what wanders further is taken for wandering that far
 WANDERS = 3.5  # deviations of what has a memory: first value and level both stray by it
+CLEARLY = 1.5  # times the first value: less may be how a trained network strays
 ALONE = 1.4  # times as far strays a first value that no other stands for
 STRAYS, MANY = 0.1, 60  # relative noise of single values, and how many make the first ones dispensable
 RISES_IN_A_ROW = 8  # the first values of an average that begins at zero
@@ -89,6 +90,7 @@ def examine(
         {"first": first, "top": top, "last": last, "share": len(above) / len(series)},
         strength=min(1.0, 0.7 + len(above) / len(series)),
         onset=begin,
+        severity=None if start.seems_untrained or top >= CLEARLY * first else Severity.NOTE,
     )
 
 

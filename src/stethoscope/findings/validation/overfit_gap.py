@@ -175,7 +175,7 @@ def _finding(
 
 def _matters(seen: Rise, held: Series, better: str) -> bool:
     gained = float(held.values[0]) - seen.best
-    undone = gained > 0.0 and seen.end - seen.best >= OF_GAIN * gained
+    undone = OF_GAIN * gained <= seen.end - seen.best <= gained
     return seen.relative >= (LARGE_RISE if better else 0.5 * MILD_RISE if undone else MILD_RISE)
 
 

@@ -45,6 +45,7 @@ OF_GAIN = 0.05
 NEGLIGIBLE = 0.001
 RISE = 0.1  # of an error: less is the usual end of a good training, which the best checkpoint avoids
 RISE_OF_GAIN = 0.25  # what was gained that a smaller rise must undo to matter
+MOST_OF_GAIN = 1.0  # more was never gained in this log: its beginning is that of a trained network
 LARGE_RISE = 0.5  # of a loss, beyond what certainty explains
 COUNTED = frozenset({"accuracy", "acc", "top1", "top5", "precision", "recall", "match", "error"})
 EXPLAINED = frozenset({"r2", "mcc", "kappa", "pearson", "spearman"})  # zero says nothing, and one all
@@ -68,8 +69,8 @@ class Decline:
     def matters(self) -> bool:
         """Whether a person would care."""
         if self.metric.better == LOWER and self.relative < RISE:
-            return self.relative >= 0.5 * RISE and RISE_OF_GAIN <= self.of_gain < BEYOND_GAIN
-        undone = OF_GAIN <= self.of_gain < BEYOND_GAIN
+            return self.relative >= 0.5 * RISE and RISE_OF_GAIN <= self.of_gain <= MOST_OF_GAIN
+        undone = OF_GAIN <= self.of_gain <= MOST_OF_GAIN
         return self.relative >= LARGE or (self.relative >= MODERATE and undone)
 
 

@@ -64,7 +64,8 @@ def examine(
         return
     held = judged[0].series
     errors = [one.series for one in judged if one.better == LOWER]
-    tuned = start.knows_its_task or any(creeps_down(one.steps, one.values) for one in (train, *errors))
+    known = start.seems_untrained and not start.knows_its_task
+    tuned = not known or any(creeps_down(one.steps, one.values) for one in (train, *errors))
     middle = float(np.median(held.values))
     yield Finding(
         (held.where(), train.where()),
