@@ -19,6 +19,7 @@ and one that is shaped while training goes on, do not rise either. So this is on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -60,7 +61,7 @@ def _stray(values: Values) -> float:
 
 
 def _least_rise(stray: float, count: int) -> float:
-    return max(ERRORS * stray / (count / PARTS / 2.0) ** 0.5, SPREAD * stray)
+    return max(ERRORS * stray / math.sqrt(count / PARTS / 2.0), SPREAD * stray)
 
 
 def _loses_its_choice(every: EverySeries) -> bool:
