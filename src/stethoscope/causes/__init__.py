@@ -160,10 +160,17 @@ def _not_later(root: int | None, consequence: int | None) -> bool:
     return root is None or consequence is None or root <= consequence
 
 
-def _rank(cause: RankedCause) -> tuple[bool, bool, float, float, str]:
+def _rank(cause: RankedCause) -> tuple[bool, bool, float, float, float, str]:
     contradicted = cause.standing is Standing.CONTRADICTED
     onset = math.inf if cause.onset is None else float(cause.onset)
-    return contradicted, cause.consequence_of is not None, -round(cause.probability, 2), onset, cause.name
+    consequence = cause.consequence_of is not None
+    return contradicted, consequence, -round(cause.probability, 2), -_before_caps(cause), onset, cause.name
+
+
+def _before_caps(cause: RankedCause) -> float:
+    """The log-odds without a cap: what orders causes of which the caps make the same."""
+    arguments = (*cause.arguments_for, *cause.arguments_against)
+    return round(cause.entry.cause.prior + sum(argument.weight for argument in arguments), 1)
 
 
 def _benign(examination: Examination) -> tuple[BenignExplanation, ...]:

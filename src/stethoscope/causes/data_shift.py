@@ -22,6 +22,7 @@ CAUSE = Cause(
     title="Training and validation data differ",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-creeps-back-up", WEAK, "what was learned fits less and less"),
         Evidence("right-only-in-training", MODERATE, "held-out data are of another kind"),
         Evidence(
             "validation-gains-nothing",

@@ -44,6 +44,8 @@ CAUSE = Cause(
     title="Units start alike or dead",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
+        Evidence("term-stays-at-a-coin", STRONG, "one answer is given to everything"),
         Evidence("answers-stay-at-guessing", WEAK, "the network answers the same to everything"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
@@ -78,6 +80,12 @@ CAUSE = Cause(
             WEAK,
             "hardly any gradient arrives",
             when=lambda f: f.evidence.get("little") is True and f.evidence.get("tiny_rate") is not True,
+        ),
+        Evidence(
+            "metric-never-moves",
+            -STRONG,
+            "no weight moves at all, where at least those of the last layer should",
+            when=says("exact"),
         ),
         Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
         Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),

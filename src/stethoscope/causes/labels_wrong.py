@@ -47,6 +47,9 @@ CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-within-one-of-guessing", WEAK, "there is little to learn"),
+        Evidence("term-stays-at-a-coin", MODERATE, "what it asks for cannot be learned"),
+        Evidence("returns-never-rise", MODERATE, "actions are credited with what others earned"),
         Evidence("answers-stay-at-guessing", MODERATE, "there is nothing to learn"),
         Evidence("right-only-in-training", MODERATE, "nothing general is learned"),
         Evidence("learning-hardly-begins", MODERATE, "there is little to learn"),

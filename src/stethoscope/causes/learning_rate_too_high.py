@@ -53,6 +53,25 @@ CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "loss-creeps-back-up", -MODERATE, "a rate that falls ends what it did", when=says("rate_falls")
+        ),
+        Evidence(
+            "loss-creeps-back-up", WEAK, "what was learned is worn away", when=says("rate_falls", False)
+        ),
+        Evidence(
+            "returns-never-rise",
+            STRONG,
+            "the policy was left with one action at once",
+            when=says("one_action"),
+        ),
+        Evidence(
+            "loss-settles-high",
+            MODERATE,
+            "held-out errors go to and fro between evaluations",
+            when=says("restless"),
+        ),
+        Evidence("returns-never-rise", MODERATE, "the first steps throw the policy away"),
         Evidence("answers-stay-at-guessing", MODERATE, "what is learned is thrown away again"),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),

@@ -54,6 +54,10 @@ CAUSE = Cause(
     title="The learning rate is too low",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "returns-never-rise", -STRONG, "the policy was left with one action", when=says("one_action")
+        ),
+        Evidence("returns-never-rise", MODERATE, "what is earned does not change", when=says("sinks", False)),
         Evidence("answers-stay-at-guessing", MODERATE, "nothing is learned"),
         Evidence(
             "answers-stay-at-guessing",

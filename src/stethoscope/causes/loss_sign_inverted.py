@@ -44,6 +44,7 @@ CAUSE = Cause(
     title="A similarity is minimised: a loss term has the wrong sign",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("returns-never-rise", MODERATE, "training earns less and less", when=says("sinks")),
         Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
         Evidence("peak-then-decline", STRONG, "far more is lost than looks ever cost", when=_costs_too_much),
         Evidence("loss-mirrors-validation", DECISIVE, "training lowers the negative of what is measured"),

@@ -14,12 +14,13 @@ Normalise each term so that its size does not depend on the crop (`norm="ortho"`
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The terms of the loss are out of balance",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("term-stays-at-a-coin", STRONG, "a term is not learned at all beside the others"),
         Evidence(
             "below-trivial-baseline",
             STRONG,
@@ -37,6 +38,7 @@ CAUSE = Cause(
         ),
         Evidence("one-term-takes-over", STRONG, "and is hardly learned", when=says("unlearned")),
         Evidence("term-left-out", STRONG, "a term is logged and not in the sum"),
+        Evidence("divergence-vanishes", WEAK, "its weight leaves room for little else", when=says("little")),
         Evidence("divergence-vanishes", DECISIVE, "the code is held to its prior until it says nothing"),
     ),
     confirm_by="log the gradient norm of each term by itself on one batch",

@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="Overfitting",
     prior=COMMON,
     evidence=(
+        Evidence("loss-creeps-back-up", -STRONG, "the training loss rises as well"),
         Evidence("right-only-in-training", MODERATE, "training is learned by heart"),
         Evidence("overfit-gap", STRONG, "validation gets worse while the training loss keeps falling"),
         Evidence(
@@ -63,6 +64,7 @@ CAUSE = Cause(
             "held-out data never were better off than before training",
             when=says("never_gained"),
         ),
+        Evidence("non-finite-values", -STRONG, "the run was lost in values that are not finite"),
         Evidence("held-out-falls-back", -DECISIVE, "held-out scores fall between two evaluations"),
     ),
     confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",

@@ -28,10 +28,21 @@ def _nothing_moves(finding: Finding) -> bool:
     return finding.evidence.get("learns") is False and finding.evidence.get("weights_move") is not True
 
 
+def _to_the_last_digit(finding: Finding) -> bool:
+    """Whether an error, which the smallest step would move, is the same at every evaluation."""
+    return _nothing_moves(finding) and finding.evidence.get("exact") is True
+
+
 CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
+        Evidence(
+            "loss-settles-high", -MODERATE, "something moves the weights, to and fro", when=says("restless")
+        ),
+        Evidence("returns-never-rise", -STRONG, "the policy changed", when=says("one_action")),
+        Evidence("returns-never-rise", WEAK, "what is earned does not change", when=says("sinks", False)),
         Evidence("both-factors-start-at-zero", DECISIVE, "the gradient of each factor is zero for ever"),
         Evidence("rounding-stops-gradients", DECISIVE, "weights reach their layer only through a rounding"),
         Evidence("run-without-optimizer", DECISIVE, "the trainer itself says that nothing is optimised"),
@@ -40,6 +51,12 @@ CAUSE = Cause(
             MODERATE,
             "no answer ever changes, and nothing is learned",
             when=_nothing_moves,
+        ),
+        Evidence(
+            "metric-never-moves",
+            STRONG,
+            "the error of every answer stays to its last digit",
+            when=_to_the_last_digit,
         ),
         Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),

@@ -13,12 +13,16 @@ Step where the lengths are counted, or multiply them by the batches in an epoch.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The schedule is stepped in the wrong units",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "loss-falls-little", STRONG, "the rate is what a schedule leaves at its end", when=says("no_rate")
+        ),
+        Evidence("loss-falls-little", MODERATE, "on every line of the log", when=says("no_rate")),
         Evidence("plateau-asked-every-batch", DECISIVE, "the patience of the schedule counts batches"),
         Evidence("rate-rises-from-zero", STRONG, "the rate comes back after the end of its schedule"),
         Evidence("schedule-counts-samples", DECISIVE, "its length counts samples, and a step takes many"),

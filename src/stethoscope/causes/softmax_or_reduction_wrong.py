@@ -17,7 +17,7 @@ value or the square of every single error, and average then. Give output and tar
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
 from stethoscope.findings import Finding
 
 
@@ -29,6 +29,15 @@ CAUSE = Cause(
     title="The loss gets probabilities for logits, averages errors too early, or compares all with all",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "loss-within-one-of-guessing",
+            STRONG,
+            "and begins exactly at guessing, as it must",
+            when=says("exactly"),
+        ),
+        Evidence(
+            "loss-within-one-of-guessing", STRONG, "the loss cannot leave its first value by more than one"
+        ),
         Evidence("less-certain-than-right", DECISIVE, "the network is kept from saying how sure it is"),
         Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
         Evidence(

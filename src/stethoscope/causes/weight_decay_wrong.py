@@ -32,6 +32,13 @@ CAUSE = Cause(
     title="Weight decay is too strong",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-creeps-back-up", MODERATE, "weights are drawn away from what they had learned"),
+        Evidence(
+            "loss-creeps-back-up",
+            STRONG,
+            "evenly, while the rate falls that steps depend on",
+            when=says("rate_falls"),
+        ),
         Evidence(
             "decay-outpaces-learning",
             DECISIVE,

@@ -22,6 +22,7 @@ CYCLE_GROWTH = (1.0, 1.5, 2.0)  # each cycle is so many times as long as the one
 FAR_ABOVE_PEAK = 1.5  # times the highest rate before
 LEAST_RESTART = 0.3  # of the peak; damped restarts halve it
 FEW_AFTER = 4  # points after a leap from which a decay cannot be read
+SWINGS = 4  # so many ways up, with ways down between them, are a schedule, however few points show each
 MANY = 5  # so many leaps are a schedule (or two groups logged under one name), not an accident
 
 Row = npt.NDArray[np.int64]
@@ -77,11 +78,20 @@ def _end_of_warm_up(rates: Values) -> int:
     return end
 
 
+def _swings(rates: Values) -> bool:
+    """Whether the rate goes up and down again and again, each time to a good part of its peak."""
+    ways = np.sign(np.diff(rates))
+    ways = ways[ways != 0.0]
+    tops = np.flatnonzero((ways[:-1] > 0.0) & (ways[1:] < 0.0))
+    heights = rates[1:][np.diff(rates) != 0.0][tops]
+    return int(np.count_nonzero(heights >= LEAST_RESTART * float(rates.max()))) >= SWINGS
+
+
 def _is_cycle(steps: Steps, rates: Values, at: Row) -> bool:
     """Whether the leaps, each after the index in `at`, are the restarts of a cyclic schedule."""
     if len(at) == 0 or bool(np.any(rates[at + 1] > FAR_ABOVE_PEAK * np.maximum.accumulate(rates)[at])):
         return False  # no schedule restarts far above its own peak
-    if len(at) >= MANY:
+    if len(at) >= MANY or _swings(rates):
         return True
     from_floor = bool(np.all(rates[at] <= AT_FLOOR * np.maximum.accumulate(rates)[at]))
     if len(at) == 1:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.run import Values
 
 LEAST_POINTS = 40
@@ -19,6 +20,7 @@ AT_ONCE = 0.5  # of the way back is made from one value to the next
 APART = 0.25  # of what was learned: the two ways down, at their widest
 LEAST_WAY = 12  # values of the second way down
 BLOCKS = 6  # parts of the way down that are compared
+NOISES = 3.0  # of single values, in the logarithm, that what was learned exceeds
 FALLS = 0.4  # of what was learned is learned again
 
 
@@ -38,8 +40,12 @@ def starts_over(values: Values) -> StartOver | None:
     if len(values) < LEAST_POINTS:
         return None
     first = max(float(values[0]), float(np.median(values[:AFTER])))
+    noise = noise_sd(np.log(values[values > 0.0])) if float(np.min(values)) > 0.0 else 0.0
     for at in _leaps(values, first):
         before = float(np.median(values[at - BEFORE : at]))
+        # Among thousands of noisy values some stretch looks like the way down from any high one.
+        if before > 0.0 and np.log(first / before) < NOISES * noise:
+            continue
         after = float(np.median(values[at : at + AFTER]))
         apart = _apart(values, at, first - before)
         if apart is not None and apart <= APART:

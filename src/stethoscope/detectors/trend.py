@@ -23,6 +23,10 @@ from stethoscope.run import Steps, Values
 
 MOST_POINTS = 256  # the test's size was measured on at most this many block means
 LEAST_POINTS = 8
+FIRST_LEAP = 0.125  # of a curve: what the first steps do to it says nothing about the rest
+SURELY = 1e-3
+MOST_RANKED = 32  # stretches whose order is looked at
+MOSTLY = 0.8  # of pairs: values without a trend have one half
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +83,21 @@ def trend(steps: Steps | Values, values: Values) -> Trend | None:
     variance = float(residuals @ residuals) / max(1.0, len(y) - 2.0)
     error = math.sqrt(variance * inflation / spread)
     return Trend(slope, error, freedom, slope * float(x[-1] - x[0]), rho, math.sqrt(variance))
+
+
+def creeps_down(steps: Steps, values: Values) -> bool:
+    """Whether a curve surely falls behind its first stretch, however little: something is still learned."""
+    begin = int(FIRST_LEAP * len(values)) + 1
+    line = trend(steps[begin:], values[begin:])
+    if line is None:
+        return False
+    return (
+        line.p_falling < SURELY
+        or share_of_falls(block_means(steps[begin:], values[begin:], MOST_RANKED)[1]) >= MOSTLY
+    )
+
+
+def share_of_falls(values: Values) -> float:
+    """The share of all pairs of which the later value is lower: it asks for no straight line."""
+    earlier, later = np.triu_indices(len(values), 1)
+    return float(np.mean(values[later] < values[earlier]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stethoscope.signals.learning_rate import LearningRate
 
 LOW = 1e-4  # of the highest rate: adaptive optimizers take about this or more, plain descent far more
+NONE = 1e-7  # nobody asks for less: what is left of a rate behind the end of its schedule
 USUAL = 1e-3  # and with this no optimizer is slow
 
 
@@ -13,4 +14,8 @@ def rate_evidence(rates: LearningRate | None) -> dict[str, object]:
     if rates is None:
         return {}
     highest = float(rates.main.finite().values.max())
-    return {"low_rate": 0.0 < highest < LOW, "usual_rate": highest >= USUAL}
+    return {
+        "low_rate": 0.0 < highest < LOW,
+        "usual_rate": highest >= USUAL,
+        "no_rate": 0.0 < highest < NONE,
+    }

@@ -292,6 +292,7 @@ _ABBREVIATIONS = {
     "TL": "loss",
     "VL": "val/loss",
     "gnorm": "grad_norm",  # fairseq
+    "gn": "grad_norm",
     "norm": "grad_norm",  # llm.c
     "hella": "val/hellaswag",  # build-nanogpt
     "time": "step_time",  # MMEngine; "Time" and "train_time" are clocks

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stethoscope.run import Run, Setting
+from stethoscope.run import Run, Series, Setting
 from stethoscope.signals import restarts
+from stethoscope.signals.loss import words
 
 WORDS = (
     "pretrain",
@@ -18,6 +19,9 @@ WORDS = (
     "checkpoint_path",
     "lora",
 )
+SHARES = frozenset({"accuracy", "acc", "r2", "f1", "auc", "map", "iou", "dice"})
+POOR = {"accuracy": 0.4, "acc": 0.4, "r2": 0.1, "auc": 0.6}  # what a trained network seldom stays below
+GOOD = 0.8  # a share that an untrained network does not have
 NOTHING = ("", "none", "null", "~", "false", "scratch", "no", "never", "0", "auto")
 
 
@@ -26,11 +30,16 @@ class StartingPoint:
     """Whether the log begins with the training, and the settings that name earlier weights.
 
     `tuner` says that the log comes from a trainer that mostly tunes trained models and no settings tell.
+    `knows_its_task` says that the first score that was logged leaves little to learn; `seems_untrained`, that
+    something speaks for random weights: settings or a program that name no others, or scores that stay poor.
+    A log alone in which nothing moves may as well be that of a training which was continued.
     """
 
     log_begins_with_training: bool
     earlier_weights: tuple[Setting, ...]
     tuner: bool = False
+    knows_its_task: bool = False
+    seems_untrained: bool = True
 
     @property
     def from_scratch(self) -> bool:
@@ -42,7 +51,29 @@ def measure(run: Run) -> StartingPoint:
     """Read the beginning from the segments and the settings."""
     settings = tuple(setting for setting in run.recipe or () if _names_weights(setting))
     tuner = run.recipe is None and any(log.format.startswith("HF ") for log in run.logs)
-    return StartingPoint(restarts.measure(run).from_scratch, settings, tuner)
+    told = run.recipe is not None or run.program is not None or _scores_poorly(run)
+    return StartingPoint(restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run), told)
+
+
+def _scores_poorly(run: Run) -> bool:
+    """Whether a share that a trained network would have is low to the end."""
+    shares = (one.finite() for name, one in run.series.items() if words(name) & POOR.keys())
+    return any(len(one) and float(one.values.max()) < _poor(one) for one in shares)
+
+
+def _poor(share: Series) -> float:
+    return max((POOR[word] for word in words(share.name) & POOR.keys()), default=0.0)
+
+
+def _scores_well_at_once(run: Run) -> bool:
+    """Whether some share of right or explained answers is high at its first line already."""
+    shares = (one.finite() for name, one in run.series.items() if words(name) & SHARES)
+    return any(_is_good(one) for one in shares if len(one))
+
+
+def _is_good(share: Series) -> bool:
+    whole = 100.0 if float(share.values.max()) > 1.0 else 1.0
+    return GOOD * whole <= float(share.values[0]) <= whole and float(share.values.min()) > 0.5 * whole
 
 
 def _names_weights(setting: Setting) -> bool:

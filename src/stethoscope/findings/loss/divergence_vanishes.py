@@ -35,6 +35,8 @@ RULE = Rule(code="LOS340", since="0.5", severity=Severity.WARNING)
 DIVERGENCES = frozenset({"kl", "kld", "kldiv"})
 RECONSTRUCTIONS = frozenset({"recon", "recons", "reconstruction", "rec", "reconst"})
 NOTHING = 0.01  # nats: one sample in a hundred is told from another
+LITTLE = 1.0  # nats: not one choice between three that the code could tell
+MOST_IS_LOST = 20.0  # times the divergence: what the reconstruction still misses
 LEAST_VALUES = 10
 TAIL = 4  # the last quarter stands for the end
 
@@ -51,12 +53,24 @@ def examine(every: EverySeries) -> Iterator[Finding]:
         yield Finding(
             (first.where(), beside[0].where()),
             f"{first.name} ends at {_end(first):.2g} nats: the code tells nothing about its input",
-            {"series": first.name, "end": _end(first)},
+            {"series": first.name, "end": _end(first), "little": False},
+        )
+    elif all(map(_ends_at_little, told)) and min(map(_end, beside)) > MOST_IS_LOST * max(map(_end, told)):
+        first = long[0]
+        yield Finding(
+            (first.where(), beside[0].where()),
+            f"{first.name} ends at {_end(first):.2g} nats, and nearly all of the loss is reconstruction",
+            {"series": first.name, "end": _end(first), "little": True},
+            severity=Severity.NOTE,
         )
 
 
 def _ends_at_nothing(series: Series) -> bool:
     return len(series) == 0 or abs(_end(series)) < NOTHING
+
+
+def _ends_at_little(series: Series) -> bool:
+    return len(series) == 0 or 0.0 < _end(series) < LITTLE
 
 
 def _was_there(series: Series) -> bool:

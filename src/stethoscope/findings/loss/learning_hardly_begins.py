@@ -91,6 +91,7 @@ def examine(
             "far": _gets_far(rate, plan),
         },
         onset=int(series.steps[0]),
+        severity=None if start.seems_untrained else Severity.NOTE,
     )
 
 

@@ -10,9 +10,10 @@ stands well above its start, updates made it worse: the rate is too high, gradie
 is wrong. Where it stands at its start, nothing arrives at the weights, or there is nothing to learn.
 
 ## When it is harmless
-Trained weights begin low, and a curriculum or a term that grows raises the loss by design; where a validation
-metric improves, the loss does not measure the progress. The losses of a game or of reinforcement learning
-never do. While the rate warms up there is nothing to judge.
+Trained weights begin low: where the first scores are good, or a loss that hardly moves still creeps down,
+this is only a note. A curriculum or a term that grows raises the loss by design; where a validation metric
+improves, the loss does not measure the progress. The losses of a game or of reinforcement learning never do.
+While the rate warms up there is nothing to judge.
 
 ## References
 - Karpathy, "A recipe for training neural networks", 2019
@@ -26,8 +27,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.robust_stats import median_deviation
+from stethoscope.detectors.trend import creeps_down
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
+from stethoscope.run.names import LOWER
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
@@ -73,13 +76,19 @@ def examine(
     if not above and noise > QUIET:  # one low batch at the start would look the same
         return
     how = "stands above its start for the whole run" if above else "is never lower than where it began"
+    tuned = not above and (start.knows_its_task or not start.seems_untrained or _creeps(series, validation))
     yield Finding(
         series.where(),
         f"{series.name} {how}: {first:.4g} at step {int(series.steps[0]):,}, {last:.4g} at the end",
         {"series": series.name, "first": first, "last": last, "lowest": min(levels), "above": above},
         onset=int(series.steps[0]),
-        severity=Severity.CRITICAL if above else None,
+        severity=Severity.CRITICAL if above else Severity.NOTE if tuned else None,
     )
+
+
+def _creeps(series: Series, validation: Validation | None) -> bool:
+    held = [one.series for one in (validation.judged if validation else {}).values() if one.better == LOWER]
+    return any(creeps_down(one.steps, one.values) for one in (series, *held))
 
 
 def _noise(values: Values) -> float:

@@ -79,9 +79,12 @@ def examine(
     if flat is None or not flat.within(STUCK) or _is_improving(validation):
         return
     chance = _chance(flat, baseline, validation)
+    if chance is None and start.knows_its_task:
+        return
     if chance is None and not (_from_scratch(start, rates) and flat.noise <= QUIET * abs(flat.initial)):
         return
-    yield _stuck(series, flat, chance, rates)
+    sure = chance is not None or start.seems_untrained or (_highest(rates) or 1.0) < USELESS_RATE
+    yield _stuck(series, flat, chance, rates, Severity.WARNING if sure else Severity.NOTE)
 
 
 def _from_scratch(start: StartingPoint, rates: LearningRate | None) -> bool:
@@ -208,7 +211,11 @@ def _improves(metric: Metric) -> bool:
 
 
 def _stuck(
-    series: Series, flat: Flatness, chance: tuple[float, str] | None, rates: LearningRate | None
+    series: Series,
+    flat: Flatness,
+    chance: tuple[float, str] | None,
+    rates: LearningRate | None,
+    severity: Severity,
 ) -> Finding:
     steps = int(series.steps[-1] - series.steps[0])
     message = (
@@ -235,5 +242,5 @@ def _stuck(
         evidence,
         strength=0.9 if chance else 0.6,
         onset=int(series.steps[0]),
-        severity=Severity.WARNING,
+        severity=severity,
     )

@@ -24,7 +24,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.levels import levels
+from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.validation import Validation
@@ -37,6 +39,8 @@ HIGH = 0.33  # of it is left
 EARLY = 0.9  # of the fall, in the first half
 HARDLY = 0.75  # of the first level: what is left where next to nothing was learned
 FELL_BELOW = 0.15  # of the fall: a loss that had been so much lower has not settled
+RESTLESS = 0.02  # of its level: how far weights stray that have come to rest nowhere
+FEWEST = 8  # evaluations
 SAME = 0.1  # relative: the validation loss is at the level of the training loss
 
 
@@ -65,6 +69,14 @@ def examine(loss: TrainLoss, start: StartingPoint, validation: Validation | None
             "middle": middle,
             "last": last,
             "hardly": last > HARDLY * first,
+            "restless": held is not None and _is_restless(held.series),
             "no_gap": beside is not None and abs(beside - last) <= SAME * abs(last),
         },
     )
+
+
+def _is_restless(held: Series) -> bool:
+    """Whether an error of the same samples goes to and fro from one evaluation to the next."""
+    later = held.values[len(held) // 3 :]
+    level = float(np.median(later))
+    return len(later) >= FEWEST and level > 0.0 and noise_sd(later) >= RESTLESS * level

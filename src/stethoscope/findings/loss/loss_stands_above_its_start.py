@@ -46,6 +46,8 @@ FAR_ABOVE, LASTS_FAR = 3.0, 0.05  # times the first value, and how long such a l
 NOISES = 2.5  # by which the first value itself may be too low
 HIGHEST = 50.0  # exponents: what wanders further is taken for wandering that far
 WANDERS = 3.5  # deviations of what has a memory: first value and level both stray by it
+CLEARLY = 1.5  # times the first value: less may be how a trained network strays
+ALONE = 1.4  # times as far strays a first value that no other stands for
 STRAYS, MANY = 0.1, 60  # relative noise of single values, and how many make the first ones dispensable
 RISES_IN_A_ROW = 8  # the first values of an average that begins at zero
 # Scores that cannot come down from nowhere: errors improve after any leap.
@@ -67,11 +69,12 @@ def examine(
         return
     noise = _noise(series.values)
     first, level = _first(series.values, noise), levels(series.values)
+    doubt = ALONE if noise > STRAYS and len(series) < MANY else 1.0
     if first <= 0.0 or _averages_from_zero(series.values) or _terms_come_later(loss, series):
         return
-    if float(level.max()) <= first * math.exp(min(WANDERS * _wandering(series.values), HIGHEST)):
+    if float(level.max()) <= first * math.exp(min(doubt * WANDERS * _wandering(series.values), HIGHEST)):
         return
-    bar = first * max(ABOVE, math.exp(NOISES * noise))
+    bar = first * max(ABOVE, math.exp(doubt * NOISES * noise))
     above = np.flatnonzero(level > bar)
     far = np.count_nonzero(level > FAR_ABOVE * bar) >= max(LASTS_FAR * len(series), 3)
     if not far and len(above) < max(LASTS * len(series), 3):
@@ -87,6 +90,7 @@ def examine(
         {"first": first, "top": top, "last": last, "share": len(above) / len(series)},
         strength=min(1.0, 0.7 + len(above) / len(series)),
         onset=begin,
+        severity=None if start.seems_untrained or top >= CLEARLY * first else Severity.NOTE,
     )
 
 

@@ -46,6 +46,7 @@ RULE = Rule(code="LOS241", since="0.5", severity=Severity.WARNING)
 LEAST_POINTS = 16
 SPENT = 0.2  # of the peak: the schedule has come down
 HALVED = 0.5  # of the peak
+BACK = 0.75  # of the peak: the schedule goes in circles
 LATE = 0.42  # of the fall, in the logarithm
 FALLS = 0.7  # of the first value: a loss that ends above has hardly fallen at all
 STILL_HIGH = 0.25  # of the first value, where the rate has halved
@@ -115,7 +116,11 @@ def _halved(under: Values) -> int | None:
     if peak <= 0.0 or float(under[-1]) > SPENT * peak:
         return None
     low = np.flatnonzero(under[top:] <= HALVED * peak)
-    return top + int(low[0]) if 0 < len(low) < len(under) else None
+    if not 0 < len(low) < len(under):
+        return None
+    half = top + int(low[0])
+    # A rate that comes back to its height, and a loss that falls on, have nothing to do with each other.
+    return half if float(under[half:].max()) < BACK * peak else None
 
 
 def _fell_faster_before(steps: Values, height: Values, half: int) -> bool:

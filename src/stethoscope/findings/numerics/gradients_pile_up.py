@@ -3,7 +3,7 @@
 ## What it checks
 A gradient norm of twenty values or more: the medians of eight stretches of the run, whether each is above
 the one before, the last at least three times the first, and all of them near one straight line through
-nothing.
+nothing. Or the norm stays at five times its first values and more behind the first quarter of the run.
 
 ## Why it matters
 Gradients of single batches have a size of their own; a sum of many grows with their number. Somewhere
@@ -25,6 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
 from stethoscope.signals.grad_norm import GradNorm
 from stethoscope.signals.loss import TrainLoss
 
@@ -35,6 +36,9 @@ PARTS = 8
 GROWS = 3.0  # times the first stretch
 STRAIGHT = 0.97  # correlation of the levels with the steps
 FROM_NOTHING = 0.3  # of the last level: what the line leaves at the first step
+AT_FIRST = 3  # norms
+FAR_ABOVE = 5.0  # times the first norms, where it stays: single gradients seldom grow so far
+LOWEST = 10  # per cent of the later norms may lie below
 RISES = 1.2  # times its first level: a loss that stands above has troubles of its own
 
 
@@ -46,10 +50,12 @@ def examine(norm: GradNorm, loss: TrainLoss) -> Iterator[Finding]:
     medians = np.array([float(np.median(part)) for part in np.array_split(series.values, PARTS)])
     centres = np.array([float(np.mean(part)) for part in np.array_split(series.steps, PARTS)])
     if medians[0] <= 0.0 or medians[-1] < GROWS * medians[0] or not bool(np.all(np.diff(medians) > 0.0)):
+        yield from _far_above_its_start(series)
         return
     straight = float(np.corrcoef(centres, medians)[0, 1])
     slope, left = (float(number) for number in np.polyfit(centres - int(series.steps[0]), medians, 1))
     if straight < STRAIGHT or abs(left) > FROM_NOTHING * medians[-1]:
+        yield from _far_above_its_start(series)
         return
     train = loss.series.finite().values
     rises = len(train) > 0 and float(np.median(train[-max(1, len(train) // 8) :])) > RISES * float(train[0])
@@ -58,5 +64,20 @@ def examine(norm: GradNorm, loss: TrainLoss) -> Iterator[Finding]:
         f"{series.name} grows by {slope:.3g} a step, from {medians[0]:.3g} to {medians[-1]:.3g}, like a sum "
         "of gradients that is never cleared",
         {"slope": slope, "straight": straight, "loss_rises": bool(rises)},
+        onset=int(series.steps[0]),
+    )
+
+
+def _far_above_its_start(series: Series) -> Iterator[Finding]:
+    """A norm that climbs many times over and stays there: a sum that the steps themselves hold in check."""
+    first = float(np.median(series.values[:AT_FIRST]))
+    later = series.values[len(series) // 4 :]
+    if first <= 0.0 or float(np.percentile(later, LOWEST)) < FAR_ABOVE * first:
+        return
+    yield Finding(
+        series.where(),
+        f"{series.name} begins at {first:.3g} and stays around {np.median(later):.3g}: gradients may be "
+        "summed up from step to step",
+        {"first": first, "later": float(np.median(later)), "loss_rises": None},
         onset=int(series.steps[0]),
     )

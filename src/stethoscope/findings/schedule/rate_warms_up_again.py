@@ -39,6 +39,7 @@ BACK = 0.5  # of the rate before that the climb must reach
 CLIMB = 4  # lines on the way up, so that it is no single odd value
 LONG = 10  # lines of a climb that nobody adds to a resume in passing
 BEYOND = 1.2  # times the rate before
+EARLY = 0.05  # of the log: a warm-up and the schedule behind it, joined badly, are no second beginning
 
 
 def examine(rates: LearningRate, settings: ScheduleSettings | None) -> Iterator[Finding]:
@@ -58,7 +59,7 @@ def _falls(rates: Values) -> list[int]:
     top = np.maximum.accumulate(rates)
     before, after = rates[:-1], rates[1:]
     fell = np.flatnonzero((after < FALL * before) & (before > SPENT * top[:-1])) + 1
-    return [int(at) for at in fell if _climbs(rates, int(at))]
+    return [int(at) for at in fell if at > EARLY * len(rates) and _climbs(rates, int(at))]
 
 
 def _climbs(rates: Values, at: int) -> bool:

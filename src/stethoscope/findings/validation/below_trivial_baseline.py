@@ -62,7 +62,7 @@ MOST_CERTAIN, LEAST_CERTAIN = 0.65, 7.0  # the cross-entropies of guessing among
 FAR_ABOVE_CHANCE = 3.0  # a loss above this is on another scale than the formula
 # What any constant answer scores, and how far above it the best of some noisy scores still says nothing.
 CONSTANT_ANSWERS = {
-    "r2": (0.0, 0.0),
+    "r2": (0.0, 0.005),
     "auc": (0.5, 0.005),
     "mcc": (0.0, 0.01),
     "kappa": (0.0, 0.01),

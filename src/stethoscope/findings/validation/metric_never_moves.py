@@ -68,7 +68,8 @@ def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate 
         if frozen and (values[-1] == value or share < SHARE):
             beside = any(other is not metric and _moves(other.series.values) for other in metrics)
             thrown = _leaps_at_first(loss) or _begins_at_full_rate(rates)
-            yield _finding(metric.series, share, {"learns": learns, "weights_move": beside, "thrown": thrown})
+            told = {"learns": learns, "weights_move": beside, "thrown": thrown, "exact": not is_share}
+            yield _finding(metric.series, share, told)
             return
 
 

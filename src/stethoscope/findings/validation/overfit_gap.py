@@ -11,8 +11,9 @@ From the minimum on, the model learns the training set by heart. What it gains t
 input.
 
 ## When it is harmless
-Rises below 2 % are notes. In classification and language tuning the validation loss often rises while the
-accuracy still improves: the model grows more certain, also where it errs. Then rises below 50 % are notes.
+Rises below a tenth are notes, unless they undo a good part of what held-out data had gained. In
+classification and language tuning the validation loss often rises while the accuracy still improves: the
+model grows more certain, also where it errs. Then rises below 50 % are notes.
 
 ## References
 - Guo et al., "On Calibration of Modern Neural Networks", 2017
@@ -40,6 +41,8 @@ from stethoscope.signals.validation import EVALUATE_MORE, LOG_THIS, Metric, Vali
 RULE = Rule(code="VAL102", since="0.1", severity=Severity.WARNING)
 
 SMALL = 0.02
+MILD_RISE = 0.1  # less is the usual end of a good training, which the best checkpoint avoids
+OF_GAIN = 0.25  # what held-out data gained that a smaller rise must undo to matter
 NEGLIGIBLE = 0.001
 RARE = 0.01
 HUGE_RISE = 0.2  # with this much, three rises in a row beside a falling training loss are enough
@@ -166,8 +169,14 @@ def _finding(
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
         onset=seen.best_step,
-        severity=Severity.WARNING if seen.relative >= (LARGE_RISE if better else SMALL) else Severity.NOTE,
+        severity=Severity.WARNING if _matters(seen, series, better) else Severity.NOTE,
     )
+
+
+def _matters(seen: Rise, held: Series, better: str) -> bool:
+    gained = float(held.values[0]) - seen.best
+    undone = OF_GAIN * gained <= seen.end - seen.best <= gained
+    return seen.relative >= (LARGE_RISE if better else 0.5 * MILD_RISE if undone else MILD_RISE)
 
 
 def _never_gained(held: Series, loss: TrainLoss) -> bool:

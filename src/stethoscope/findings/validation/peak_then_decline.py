@@ -12,7 +12,8 @@ The model at the end is not the model to keep, and whatever was trained after th
 story about the peak is believed: is it better than doing nothing at all?
 
 ## When it is harmless
-Declines of a few tenths of a percent are real and rarely worth a thought; they are notes. The best of
+Declines of a few tenths of a percent are real and rarely worth a thought; they are notes, and so are errors
+that rise by less than a tenth without undoing a good part of what was gained. The best of
 several hundred evaluations is partly luck. Where the accuracy still improves, a validation loss that rises by
 less than half is the certainty of the model, not a loss of skill. A metric measured on something that
 changes with training (a curriculum, a moving reference) can decline while the model improves.
@@ -38,14 +39,20 @@ from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
 
 RULE = Rule(code="VAL101", since="0.1", severity=Severity.WARNING)
 
-LARGE = 0.02  # of the best value: always worth a warning
+LARGE = 0.05  # of the best value: always worth a warning
 MODERATE = 0.01  # worth one when it also undoes a visible part of the gain
 OF_GAIN = 0.05
 NEGLIGIBLE = 0.001
+RISE = 0.1  # of an error: less is the usual end of a good training, which the best checkpoint avoids
+RISE_OF_GAIN = 0.25  # what was gained that a smaller rise must undo to matter
+MOST_OF_GAIN = 1.0  # more was never gained in this log: its beginning is that of a trained network
 LARGE_RISE = 0.5  # of a loss, beyond what certainty explains
 COUNTED = frozenset({"accuracy", "acc", "top1", "top5", "precision", "recall", "match", "error"})
+EXPLAINED = frozenset({"r2", "mcc", "kappa", "pearson", "spearman"})  # zero says nothing, and one all
+LEAST_SHARE = 0.2  # what a drop of these is compared with at least
 ERRORS = 2.0  # standard errors of the difference of two counted shares
 MOSTLY = 0.5  # of a drop
+BEYOND_GAIN = 1e9  # stands for a metric that had gained nothing
 FEW = 0.25  # a share of declining metrics below this is one odd metric among many
 
 
@@ -61,7 +68,10 @@ class Decline:
     @property
     def matters(self) -> bool:
         """Whether a person would care."""
-        return self.relative >= LARGE or (self.relative >= MODERATE and self.of_gain >= OF_GAIN)
+        if self.metric.better == LOWER and self.relative < RISE:
+            return self.relative >= 0.5 * RISE and RISE_OF_GAIN <= self.of_gain <= MOST_OF_GAIN
+        undone = OF_GAIN <= self.of_gain <= MOST_OF_GAIN
+        return self.relative >= LARGE or (self.relative >= MODERATE and undone)
 
 
 def examine(
@@ -122,11 +132,12 @@ def _decline(metric: Metric) -> Decline | None:
     seen = peak(metric.series.steps, values) or collapse(metric.series.steps, values)
     if seen is None or not seen.declines or _strays_so_far(metric, seen):
         return None
-    relative = seen.drop / max(abs(seen.best), 1e-300)
+    least = LEAST_SHARE if words(metric.series.name) & EXPLAINED else 1e-300
+    relative = seen.drop / max(abs(seen.best), least)
     gain = seen.best - float(np.median(values[: max(1, seen.window // 2)]))
     if relative < NEGLIGIBLE:
         return None
-    return Decline(metric, seen, relative, seen.drop / gain if gain > 0.0 else 1e9)
+    return Decline(metric, seen, relative, seen.drop / gain if gain > 0.0 else BEYOND_GAIN)
 
 
 def _strays_so_far(metric: Metric, seen: Peak) -> bool:
@@ -166,7 +177,7 @@ def _finding(
             "end_value": end,
             "drop": seen.drop,
             "drop_relative": worst.relative,
-            "drop_of_gain": min(worst.of_gain, 1e9),
+            "drop_of_gain": min(worst.of_gain, BEYOND_GAIN),
             "p": seen.p,
             "evaluations": len(series),
             "from_the_start": raw <= max(1, len(series) // 10),

@@ -12,7 +12,8 @@ nothing behind it: units are dead or alike, gradients do not get through, the ra
 the start, or the labels tell nothing.
 
 ## When it is harmless
-Trained weights. A task that is learned before the first loss is logged; its first loss is low already, and
+Trained weights: where the first scores are good, or the training loss still creeps down, this is only a note.
+A task that is learned before the first loss is logged; its first loss is low already, and
 more than one evaluation says so.
 
 ## References
@@ -25,7 +26,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.detectors.trend import creeps_down
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run.names import LOWER
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.starting_point import StartingPoint
@@ -60,6 +63,9 @@ def examine(
     if first <= 0.0 or last < LEARNED * first:
         return
     held = judged[0].series
+    errors = [one.series for one in judged if one.better == LOWER]
+    known = start.seems_untrained and not start.knows_its_task
+    tuned = not known or any(creeps_down(one.steps, one.values) for one in (train, *errors))
     middle = float(np.median(held.values))
     yield Finding(
         (held.where(), train.where()),
@@ -67,6 +73,7 @@ def examine(
         f"{train.name} is {first:.4g} at first and {last:.4g} at the end",
         {"middle": middle, "first": first, "last": last},
         onset=int(held.steps[0]),
+        severity=Severity.NOTE if tuned else None,
     )
 
 
