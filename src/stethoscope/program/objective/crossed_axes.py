@@ -7,8 +7,9 @@ chosen actions, the target as the data set gives it. Arithmetic that keeps the a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from stethoscope.program.data.hook_batches import batch_given
 from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
@@ -17,6 +18,7 @@ from stethoscope.program.objective.value_axes import JOINING, ROW, SAME, Axes, a
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
+from stethoscope.program.walk.framework_instances import loss_in, made_for_hooks
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import comes_from_model, is_network_pass
 from stethoscope.program.walk.values import Applied, Delayed, Items, Site, Value, is_nothing
@@ -42,11 +44,22 @@ def crossed_axes(index: Index, settings: SettingsTree) -> tuple[CrossedAxes, ...
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            for crossed in _crossed(one):
+            for crossed in _crossed(_with_batch(one, settings)):
                 found.setdefault(id(crossed.site.node), crossed)
         except (Exhausted, RecursionError):
             continue
     return tuple(found.values())
+
+
+def _with_batch(one: Minimised, settings: SettingsTree) -> Minimised:
+    """The same with the batches of its loader, where Lightning hands them to its step."""
+    step = one.sink.within[0] if one.sink.within else None
+    if step is None or step.name != "training_step" or step.owner is None:
+        return one
+    run = Execution(one.run.index, settings, STEPS // 2)
+    module = made_for_hooks(run, step.owner)
+    value = loss_in(run, run.enter(step, module, batch_given(run, module, step)))
+    return one if value is None else Minimised(run, replace(one.sink, value=value))
 
 
 def _crossed(one: Minimised) -> Iterator[CrossedAxes]:

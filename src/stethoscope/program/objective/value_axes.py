@@ -193,6 +193,8 @@ def _of_application(run: Execution, value: Applied, depth: int) -> Axes | None:
     name = value.callee.rpartition(".")[2]
     if value.callee == "[]":
         return _of_item(run, value, depth)
+    if value.callee in {"float", "int", "len"} or name == "item":
+        return ()
     if value.callee == "neg" or (name in SAME and value.args):
         return axes_of(run, value.args[0], depth - 1)
     if name in JOINING:
@@ -204,8 +206,6 @@ def _of_application(run: Execution, value: Applied, depth: int) -> Axes | None:
         return _reduced(run, value, depth)
     if name in DRAWN or name in COUNTED:
         return _made(value, name)
-    if name in {"float", "int", "len", "item"}:
-        return ()
     if name == "pop" and value.args and _is_table(run, value.args[0]):
         return ROW
     return None
