@@ -278,6 +278,8 @@ def _settled_application(run: Execution, value: Applied, known: dict[int, Value]
         return run.item(args[0], args[1], value.site)
     if callee == "neg" and isinstance(args[0], Constant):
         return combine("*", Constant(-1), args[0], value.site)
+    if callee == "~" and isinstance(args[0], Constant) and isinstance(args[0].value, np.ndarray):
+        return Constant(np.logical_not(args[0].value))
     if callee in SYMBOLS.values() and len(args) == 2:
         return combine(callee, args[0], args[1], value.site)
     if callee.startswith("."):
