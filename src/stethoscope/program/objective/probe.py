@@ -240,7 +240,7 @@ def _settled(run: Execution, value: Value, known: dict[int, Value]) -> Value:
         case FunctionValue(function=function, bound=bound) if bound is not None:
             return FunctionValue(function, _settle(run, bound, known), value.around)
         case Instance():
-            return _rebuilt(run, value, known)
+            return rebuilt(run, value, known)
         case Items(items=items):
             return Items([_settle(run, item, known) for item in items])
         case Table(entries=entries, rest=rest) if not rest:
@@ -289,7 +289,7 @@ def _settled_application(run: Execution, value: Applied, known: dict[int, Value]
     return calls.call_value(run, Outside(callee), args, keywords, value.site)
 
 
-def _rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Value:
+def rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Value:
     """The object made again with what is known of its arguments; the rest takes its defaults."""
     init = run.index.method(instance.cls, "__init__")
     if init is None:

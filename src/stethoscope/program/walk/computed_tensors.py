@@ -44,6 +44,7 @@ def array_attribute(array: np.ndarray[Any, Any], name: str) -> Value:
         return Items([Constant(size) for size in array.shape])
     known: dict[str, object] = {"ndim": array.ndim, "is_cuda": False, "requires_grad": False, "device": "cpu"}
     known |= {"dtype": "float32", "data": array, "T": array.T, "real": array.real, "imag": array.imag}
+    known["sample"] = array  # of what a network of diffusers gives back
     return Constant(known[name]) if name in known else Leaf(name)
 
 

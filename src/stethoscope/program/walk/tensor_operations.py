@@ -79,6 +79,8 @@ def index_array(array: Array, key: Any) -> Any:
             key = tuple(
                 k.astype(np.int64) if isinstance(k, np.ndarray) and k.dtype.kind == "f" else k for k in key
             )
+        if isinstance(key, np.ndarray) and key.dtype.kind == "f":
+            key = key.astype(np.int64)  # numbers of places are computed as floats like all else
         return checked(array[key])
     except CannotCompute:
         raise
