@@ -64,7 +64,9 @@ def examine(sources: Sources, tried: TriedScalings | None) -> Iterator[Finding]:
 
 def _misfit(misfit: MisfitScaling) -> Finding:
     made = (
-        "has another form than" if misfit.own_spread is None else f"is made with {misfit.own_spread:.3g}, unlike"
+        "has another form than"
+        if misfit.own_spread is None
+        else f"is made with {misfit.own_spread:.3g}, unlike"
     )
     return Finding(
         misfit.site.where,

@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from stethoscope.program.data.ingredients import ingredients, is_drawn, peeled
 from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.likenesses import words
+from stethoscope.program.objective.flow_steps import STARTS
 from stethoscope.program.objective.probe import rebuilt, score
 from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.objective.unsolved_estimates import comparisons, given, mixture
@@ -28,6 +30,7 @@ from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.execution import Execution, Exhausted
+from stethoscope.program.walk.framework_instances import made_for_hooks
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import is_model_call
 from stethoscope.program.walk.parameter_values import entry_parameters
@@ -98,7 +101,9 @@ class _Lesson:
     def parts(self, told: float) -> tuple[float, float, float, float] | None:
         """How much data and noise are in the input, and in the answer, at a level that is told."""
         time = (told - self.start) / self.slope
-        time = round(time) if self.is_whole else time
+        ends = _ends(self.operands[2]) if self.is_whole else None
+        if ends is not None:  # samplers begin one step further, where tables have no level of their own
+            time = min(max(round(time), ends[0]), ends[1])
         if time not in self.known:
             sides = [
                 _number(self, side, time, data, noise)
@@ -158,7 +163,8 @@ def _is_sampler(function: Function) -> bool:
         return False
     loops = [node for node in own_nodes(function.node) if isinstance(node, ast.For)]
     text = ast.unparse(function.node) if loops else ""
-    return "randn" in text and not _SKIPPED.search(text)
+    starts = "randn" in text or (bool(loops) and any(STARTS & {*words(name)} for name in function.parameters))
+    return starts and not _SKIPPED.search(text)
 
 
 # What training teaches
@@ -185,39 +191,57 @@ def _is_network(run: Execution, value: Applied | Delayed) -> bool:
 def _lesson(one: Minimised, network: Applied | Delayed, target: Value, site: Site) -> _Lesson | None:
     noisy, *told = given(network) or [Constant(None)]
     mixed = mixture(one.run, noisy)
-    if mixed is None or len(told) != 1:
+    if mixed is None or not told:
         return None
     reached = ingredients(one.run, told[0], leading=lambda value: () if is_drawn(value) else inputs(value))
     drawn = [value for value in reached if is_drawn(value) and value is not mixed[1]]
-    if len(drawn) != 1:
+    if len(drawn) != 1 or not isinstance(drawn[0], Applied):
         return None
-    time = drawn[0]
-    assert isinstance(time, Applied)
-    is_whole = time.callee.rpartition(".")[2] == "randint"
+    # What is told may follow from what is drawn by any formula; then the level itself is what is tried.
+    return _learned(one, network, target, site, (*mixed, drawn[0])) or _learned(
+        one, network, target, site, (*mixed, told[0])
+    )
+
+
+def _learned(
+    one: Minimised,
+    network: Applied | Delayed,
+    target: Value,
+    site: Site,
+    operands: tuple[Value, Value, Value],
+) -> _Lesson | None:
+    noisy, told, *_ = given(network)
+    time = operands[2]
+    is_whole = isinstance(time, Applied) and time.callee.rpartition(".")[2] == "randint"
     ends = _ends(time) if is_whole else (0.2, 0.8)
-    operands = (mixed[0], mixed[1], time)
+    if ends is None:
+        return None
     for shape in SHAPES:
         for time_shape in ((1,), (1,) * len(shape)):
+            times = (ends[0], (ends[0] + ends[1]) / 2, ends[1])
             levels = [
-                _tried(one.run.index, told[0], operands, shape, time_shape, at, is_whole, 0.0, 0.0)
-                for at in (ends or (0.0, 0.0))
+                _tried(one.run.index, told, operands, shape, time_shape, at, False, 0.0, 0.0) for at in times
             ]
-            if ends is None or None in levels or levels[0] == levels[1]:
-                return None
-            first, last = (float(level or 0.0) for level in levels)
-            slope = (last - first) / (ends[1] - ends[0])
+            known = [level for level in levels if level is not None]
+            if len(known) < len(levels) or known[0] == known[2]:
+                continue
+            if abs(known[0] + known[2] - 2 * known[1]) > 1e-6 * abs(known[2] - known[0]):
+                return None  # not in equal steps
+            slope = (known[2] - known[0]) / (ends[1] - ends[0])
+            start = known[0] - slope * ends[0]
             lesson = _Lesson(
-                one, network, site, operands, noisy, target, shape, time_shape, is_whole, slope,
-                first - slope * ends[0],
-            )  # fmt: skip
-            middle = lesson.parts((first + last) / 2 if not is_whole else first + slope)
+                one, network, site, operands, noisy, target, shape, time_shape, is_whole, slope, start
+            )
+            middle = lesson.parts(known[1])
             if middle is not None and middle[1] != 0:
                 return lesson
     return None
 
 
-def _ends(drawn: Applied) -> tuple[float, float] | None:
+def _ends(drawn: Value) -> tuple[float, float] | None:
     """The first and the last of the steps that are drawn."""
+    if not isinstance(drawn, Applied):
+        return None
     numbers = [arg.value for arg in drawn.args if isinstance(arg, Constant) and isinstance(arg.value, int)]
     if len(numbers) == 1:
         numbers.insert(0, 0)
@@ -237,9 +261,7 @@ class _Oracle:
     is_told_backwards: bool = False
     sign: float = 1.0
 
-    def __call__(
-        self, callee: Value, args: Sequence[Value], keywords: Mapping[str, Value]
-    ) -> Value | None:
+    def __call__(self, callee: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
         if isinstance(callee, Outside):
             return self._drawn(callee.name, args)
         if not self._is_network(callee):
@@ -255,15 +277,18 @@ class _Oracle:
     def _is_network(self, callee: Value) -> bool:
         if isinstance(callee, Instance):
             own = self.lesson.network
-            bound = own.callee.bound if isinstance(own, Delayed) and isinstance(own.callee, FunctionValue) else None
+            bound = (
+                own.callee.bound
+                if isinstance(own, Delayed) and isinstance(own.callee, FunctionValue)
+                else None
+            )
             return isinstance(bound, Instance) and bound.cls is callee.cls
         return isinstance(callee, Leaf | Part | Applied)
 
     def _answer(self, place: Array, told: float) -> Value:
         lesson = self.lesson
         if self.is_told_backwards:
-            ends = _ends(lesson.operands[2]) if isinstance(lesson.operands[2], Applied) else None
-            low, high = ends if lesson.is_whole and ends is not None else (0.0, 1.0)
+            low, high = (_ends(lesson.operands[2]) if lesson.is_whole else None) or (0.0, 1.0)
             told = lesson.slope * (low + high) + 2 * lesson.start - told
         parts = lesson.parts(told)
         if parts is None:
@@ -275,15 +300,16 @@ class _Oracle:
     def _drawn(self, name: str, args: Sequence[Value]) -> Value | None:
         last = name.rpartition(".")[2]
         if last == "randn_like" and isinstance(args[0], Constant):
-            return Constant(self._noise(np.shape(args[0].value)))  # type: ignore[arg-type]
+            return Constant(self.noise(np.shape(args[0].value)))  # type: ignore[arg-type]
         if last != "randn":
             return None
         sizes = list(args[0].items) if len(args) == 1 and isinstance(args[0], Items) else list(args)
         numbers = [size.value if isinstance(size, Constant) else 1 for size in sizes]
         shape = [n if isinstance(n, int) and n > 0 else 1 for n in numbers]
-        return Constant(self._noise((*shape[:1], *(min(n, LARGEST_SIDE) for n in shape[1:]))))
+        return Constant(self.noise((*shape[:1], *(min(n, LARGEST_SIDE) for n in shape[1:]))))
 
-    def _noise(self, shape: tuple[int, ...]) -> Array:
+    def noise(self, shape: tuple[int, ...]) -> Array:
+        """Where a sampler starts, and what it adds on its way."""
         return np.random.default_rng(self.seed).normal(size=shape)
 
 
@@ -323,7 +349,7 @@ def _end(lesson: _Lesson, settings: SettingsTree, sampler: Function, oracle: _Or
     run.stand_in, run.most_rounds = oracle, MOST_ROUNDS
     try:
         bound = _holder(run, lesson, sampler)
-        values = {name: _argument(sampler, name, lesson.shape) for name in entry_parameters(sampler)}
+        values = {name: _argument(sampler, name, oracle) for name in entry_parameters(sampler)}
         known = {name: value for name, value in values.items() if value is not None}
         end = run.force(run.follow(FunctionValue(sampler, bound), (), known))
     except (Exhausted, CannotCompute, RecursionError, ArithmeticError, LookupError, TypeError, ValueError):
@@ -340,17 +366,17 @@ def _holder(run: Execution, lesson: _Lesson, sampler: Function) -> Value | None:
     if sampler.owner is None or "staticmethod" in sampler.decorators:
         return None
     made: dict[Class, Instance] = {}
-    for value in (lesson.noisy, lesson.target, lesson.network):
+    for value in (lesson.noisy, lesson.target, lesson.network, lesson.one.sink.value):
         for one in ingredients(lesson.one.run, value):
             callee = one.callee if isinstance(one, Delayed) else None
             held = callee.bound if isinstance(callee, FunctionValue) else None
             if isinstance(held, Instance):
                 made.setdefault(held.cls, held)
-    known = made.get(sampler.owner)
-    return rebuilt(run, known, {}) if known is not None else run.make(sampler.owner)
+    known = made.get(sampler.owner) or made_for_hooks(lesson.one.run, sampler.owner)
+    return rebuilt(run, known, {})
 
 
-def _argument(sampler: Function, name: str, shape: tuple[int, ...]) -> Value | None:
+def _argument(sampler: Function, name: str, oracle: _Oracle) -> Value | None:
     """What a sampler is asked for; None for what has a default."""
     spec = sampler.node.args
     positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
@@ -361,7 +387,9 @@ def _argument(sampler: Function, name: str, shape: tuple[int, ...]) -> Value | N
     if name in with_default:
         return None
     if "shape" in name or name == "size":
-        return Items([Constant(size) for size in shape])
+        return Items([Constant(size) for size in oracle.lesson.shape])
+    if STARTS & {*words(name)}:
+        return Constant(oracle.noise(oracle.lesson.shape))
     if "step" in name or name in {"nfe", "T"}:
         return Constant(STEPS_OF_SCHEDULE)
     if name in {"n", "num", "count", "b", "bs", "k"} or name.startswith(("n_", "num_", "batch")):

@@ -238,7 +238,9 @@ def _cut(run: Execution, base: Value, key: Value, depth: int) -> _Place | None:
         inner = _place(run, base, depth - 1)
         return _Place(inner.sequence, inner.start + plain) if inner is not None else None
     match key:  # a window of a long text: `text[i : i + n]`
-        case Applied(callee="slice", args=[Applied(callee="+", args=[first, Constant(value=int() as more)]), *_]):
+        case Applied(
+            callee="slice", args=[Applied(callee="+", args=[first, Constant(value=int() as more)]), *_]
+        ):
             return _Place((_identity(run, base), _text(first)), more)
         case Applied(callee="slice", args=[first, *_]):
             return _Place((_identity(run, base), _text(first)), 0)

@@ -91,7 +91,9 @@ def _of_denoiser(one: Minimised, call: Delayed) -> Iterator[MisfitScaling]:
         spreads["weight"] = _spread("weight", weight)
     for role, spread in spreads.items():
         if spread is None or not _is_same(spread, agreed):
-            yield MisfitScaling(call.site if role == "weight" else _formula(one.run, call), role, agreed, spread)
+            yield MisfitScaling(
+                call.site if role == "weight" else _formula(one.run, call), role, agreed, spread
+            )
 
 
 def _formula(run: Execution, call: Delayed) -> Site:
