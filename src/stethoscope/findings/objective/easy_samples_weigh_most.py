@@ -3,8 +3,9 @@
 ## What it checks
 Losses that weigh a cross entropy with a power of the probability of the right answer: whether that is `p **
 gamma`, where a focal loss has `(1 - p) ** gamma`. The probability is known by how it is made: `exp(-ce)`,
-or `p` where the label is one and `1 - p` where it is not. However it is written, each term that holds
-scores to labels is also computed for right, undecided and wrong scores: what is surely wrong may not be cheap.
+or `p` where the label is one and `1 - p` where it is not. However it is written, each term that
+holds scores to labels is also computed for right, undecided and wrong scores: what is surely wrong may not be
+cheap.
 
 ## Why it matters
 The loss was made so that the many easy samples do not drown the few hard ones. Turned round, a sample that
@@ -46,6 +47,6 @@ def examine(sources: Sources, tried: CheapErrors | None) -> Iterator[Finding]:
     for cheap in tried.found if tried is not None and not told else ():
         yield Finding(
             cheap.site.where,
-            f"an answer that is surely wrong costs {cheap.wrong:.2g}, one that is undecided {cheap.undecided:.2g}",
+            f"an answer that is surely wrong costs {cheap.wrong:.2g}, an undecided one {cheap.undecided:.2g}",
             evidence={"wrong": cheap.wrong, "undecided": cheap.undecided},
         )

@@ -4,8 +4,8 @@
 Functions that compute the scalings of a preconditioned denoiser from the noise level and the spread of the
 data (`c_skip`, `c_out`, `c_in`): each formula is computed for a few numbers. Where one is exactly that of
 Karras et al., another that goes by the name of one must be so too. What is minimised is tried as well: the
-scalings of each denoiser and the weight of its loss come out of it as numbers, and with them the spread of the
-data that each was made with, which has to be one.
+scalings of each denoiser and the weight of its loss come out of it as numbers, and with them the spread of
+the data that each was made with, which has to be one.
 
 ## Why it matters
 The three belong together: they keep what the network gets and what it has to give at unit size at every noise

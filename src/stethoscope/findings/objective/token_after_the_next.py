@@ -33,6 +33,6 @@ def examine(answers: FarAnswers) -> Iterator[Finding]:
     for one in answers.found:
         yield Finding(
             where=(one.site.where,),
-            message=f"the target lies {one.ahead} tokens behind the last one that was read: it was moved twice",
+            message=f"the target lies {one.ahead} tokens behind the last one read: it was moved twice",
             evidence={"ahead": one.ahead, "target": one.target},
         )

@@ -41,8 +41,9 @@ from stethoscope.program.walk.values import (
 DEPTH = 40
 MOST_VISITED = 1_500
 KEEPING = LAYOUT | {
-    "tensor", "as_tensor", "from_numpy", "LongTensor", "astype", "long", "int", "clone", "copy", "array", "asarray",
-    "pin_memory", "masked_fill", "where", "clamp", "stack", "float", "log_softmax", "bfloat16", "numpy", "/", "*",
+    "tensor", "as_tensor", "from_numpy", "LongTensor", "astype", "long", "int", "clone", "copy", "array",
+    "asarray", "pin_memory", "masked_fill", "where", "clamp", "stack", "float", "log_softmax", "bfloat16",
+    "numpy", "/", "*",
 }  # fmt: skip
 # Transformers' causal models move the labels that they are given themselves.
 MOVES_LABELS = re.compile(r"CausalLM|LMHeadModel|ForConditionalCausal")
@@ -121,7 +122,7 @@ def _asked(one: Minimised) -> Iterator[tuple[Site, Value, int]]:
             target = value.args[1] if len(value.args) > 1 else value.keywords.get("target")
             sides = _sides(one.run, value.args[0], target) if target is not None else None
         elif MOVES_LABELS.search(value.callee):
-            target = value.keywords.get("labels")
+            target = value.keywords.get("labels", value.keywords.get("**"))
             sides = _given_with_labels(one.run, value)
         else:
             continue
@@ -143,6 +144,12 @@ def _sides(run: Execution, answer: Value, target: Value) -> int | None:
 
 def _given_with_labels(run: Execution, call: Applied) -> int | None:
     """A library's causal model, which holds each answer to the label one further on."""
+    batch = call.keywords.get("**")
+    if isinstance(batch, Part) and is_loader(part_path(batch)[0]):
+        samples = list(drawn(run, batch))
+        labels, tokens = (entry(samples[0], key) if samples else None for key in ("labels", "input_ids"))
+        ahead = _between(run, tokens, labels) if tokens is not None and labels is not None else None
+        return ahead + 1 if ahead is not None else None
     labels = call.keywords.get("labels")
     tokens = call.keywords.get("input_ids", call.args[0] if call.args else None)
     ahead = _between(run, tokens, labels) if tokens is not None and labels is not None else None

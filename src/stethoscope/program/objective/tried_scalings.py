@@ -1,8 +1,8 @@
 """The scalings of a denoiser and the weight of its loss, computed from what is minimised.
 
-With `D(y, s) = skip * y + out * F(in * y)` every scaling comes out of the formula by trying it: the skip with a
-network that gives zeros, the other with an input of zeros, the third in front of the network. For a spread d
-of the data, three of them and the weight of the loss keep everything at unit size (Karras et al.); from each
+With `D(y, s) = skip * y + out * F(in * y)` every scaling comes out of the formula by trying it: the skip with
+a network that gives zeros, the other with an input of zeros, the third in front of the network. For a spread
+d of the data, three of them and the weight of the loss keep everything at unit size (Karras et al.); from each
 number follows the d that it was made with. What is called by which name does not matter.
 """
 
@@ -106,7 +106,7 @@ def _is_same(one: float, other: float) -> bool:
 
 
 def _spread(role: str, numbers: Sequence[float]) -> float | None:
-    """The one spread of the data that a scaling was made with at all levels; None where it has another form."""
+    """The one spread that a scaling was made with at all levels; None where it has another form."""
     try:
         squares = [SPREADS[role](number, level) for number, level in zip(numbers, LEVELS, strict=True)]
     except ZeroDivisionError:

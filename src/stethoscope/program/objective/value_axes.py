@@ -33,31 +33,43 @@ ROW: Axes = (None,)
 FLAT_TYPES = (int, float, bool, complex)
 # fmt: off
 SAME = frozenset({
-    "relu", "sigmoid", "tanh", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "abs", "square", "neg", "pow",
-    "clamp", "clip", "clamp_min", "clamp_max", "softplus", "softmax", "log_softmax", "logsigmoid", "silu", "gelu",
-    "elu", "leaky_relu", "sin", "cos", "float", "double", "half", "long", "int", "bool", "to", "cuda", "cpu",
-    "detach", "clone", "contiguous", "type", "type_as", "astype", "numpy", "copy", "requires_grad_", "nan_to_num",
-    "round", "sign", "dropout", "layer_norm", "cumsum", "flip", "from_numpy", "asarray", "as_tensor", "tensor",
-    "array", "Tensor", "FloatTensor", "fit_transform", "transform", "fillna", "dropna", "values", "to_numpy",
-    "roll", "erf", "sort", "reciprocal", "zeros_like", "ones_like", "rand_like", "randn_like", "normalize",
-    "float32", "float64", "log2", "log10", "head", "sample", "**", "masked_fill", "unscaled", "abs_", "share_memory_",
+    "relu", "sigmoid", "tanh", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "abs", "square", "neg",
+    "pow", "clamp", "clip", "clamp_min", "clamp_max", "softplus", "softmax", "log_softmax",
+    "logsigmoid", "silu", "gelu", "elu", "leaky_relu", "sin", "cos", "float", "double", "half", "long",
+    "int", "bool", "to", "cuda", "cpu", "detach", "clone", "contiguous", "type", "type_as", "astype",
+    "numpy", "copy", "requires_grad_", "nan_to_num", "round", "sign", "dropout", "layer_norm", "cumsum",
+    "flip", "from_numpy", "asarray", "as_tensor", "tensor", "array", "Tensor", "FloatTensor",
+    "fit_transform", "transform", "fillna", "dropna", "values", "to_numpy", "roll", "erf", "sort",
+    "reciprocal", "zeros_like", "ones_like", "rand_like", "randn_like", "normalize", "float32",
+    "float64", "log2", "log10", "head", "sample", "**", "masked_fill", "unscaled", "abs_",
+    "share_memory_",
 })
 JOINING = frozenset({
-    "+", "-", "*", "/", "add", "sub", "mul", "div", "maximum", "minimum", "where", "<", ">", "<=", ">=", "==",
-    "!=", "lerp", "&", "|", "%", "//",
+    "+", "-", "*", "/", "add", "sub", "mul", "div", "maximum", "minimum", "where", "<", ">", "<=", ">=",
+    "==", "!=", "lerp", "&", "|", "%", "//",
 })
 REDUCING = frozenset({
-    "mean", "sum", "max", "min", "amax", "amin", "argmax", "argmin", "prod", "std", "var", "norm", "median",
-    "logsumexp", "any", "all", "nanmean", "nansum",
+    "mean", "sum", "max", "min", "amax", "amin", "argmax", "argmin", "prod", "std", "var", "norm",
+    "median", "logsumexp", "any", "all", "nanmean", "nansum",
 })
 KEEPING_LAYERS = frozenset({
-    "ReLU", "Sigmoid", "Tanh", "Softplus", "SiLU", "GELU", "ELU", "LeakyReLU", "Dropout", "LayerNorm", "Identity",
-    "BatchNorm1d", "Softmax", "LogSoftmax", "Hardtanh", "SELU", "Mish", "ReLU6", "PReLU", "LogSigmoid",
+    "ReLU", "Sigmoid", "Tanh", "Softplus", "SiLU", "GELU", "ELU", "LeakyReLU", "Dropout", "LayerNorm",
+    "Identity", "BatchNorm1d", "Softmax", "LogSoftmax", "Hardtanh", "SELU", "Mish", "ReLU6", "PReLU",
+    "LogSigmoid",
 })
-DRAWN = frozenset({"rand", "randn", "zeros", "ones", "empty", "randint", "uniform", "normal", "full", "random"})
-COUNTED = frozenset({"linspace", "arange", "logspace", "randperm", "permutation"})
-TABLES = frozenset({"read_csv", "read_excel", "read_parquet", "read_table", "read_feather", "DataFrame"})
-WHOLE_TABLES = frozenset({"drop", "get_dummies", "fillna", "dropna", "reset_index", "astype", "sample", "copy"})
+DRAWN = frozenset({
+    "rand", "randn", "zeros", "ones", "empty", "randint", "uniform", "normal", "full", "random",
+})
+COUNTED = frozenset({
+    "linspace", "arange", "logspace", "randperm", "permutation",
+})
+OF_TABLES = frozenset({"iloc", "loc", "at", "iat", "columns", "index", "shape", "T", "dtypes"})
+TABLES = frozenset({
+    "read_csv", "read_excel", "read_parquet", "read_table", "read_feather", "DataFrame",
+})
+WHOLE_TABLES = frozenset({
+    "drop", "get_dummies", "fillna", "dropna", "reset_index", "astype", "sample", "copy",
+})
 # fmt: on
 
 
@@ -68,6 +80,8 @@ def axes_of(run: Execution, value: Value, depth: int = DEPTH) -> Axes | None:
     match value:
         case Constant(value=known) if isinstance(known, FLAT_TYPES):
             return ()
+        case Leaf(name="index"):
+            return ()  # the number of an item
         case Delayed():
             return axes_of(run, run.expand(value), depth - 1)
         case Choice(options=options):
@@ -108,7 +122,7 @@ def _of_part(run: Execution, part: Part, depth: int) -> Axes | None:
             return _of_piece(run, inner, name, depth)
         if _is_of_samples(inner, name, part.key):
             return ROW
-    if _is_table(run, inner) and isinstance(part.key, str):
+    if _is_table(run, inner) and isinstance(part.key, str) and part.key not in OF_TABLES:
         return ROW
     axes = axes_of(run, inner, depth - 1) if isinstance(part.key, int) else None
     return axes[1:] if axes else None
@@ -178,7 +192,8 @@ def _is_table(run: Execution, value: Value) -> bool:
         name = value.callee.rpartition(".")[2]
         if name in TABLES:
             return "pandas" in value.callee or name.startswith("read_")
-        if name not in WHOLE_TABLES or not value.args:
+        is_cut = value.callee == "[]" and isinstance(value.args[1], Applied)
+        if not (is_cut or name in WHOLE_TABLES or value.callee in {"-", "+", "*", "/"}) or not value.args:
             return False
         value = value.args[0]
     return False
@@ -378,7 +393,7 @@ def _unsqueezed(run: Execution, value: Applied, depth: int) -> Axes | None:
 
 
 def _reshaped(run: Execution, value: Applied, depth: int) -> Axes | None:
-    said = [arg for arg in value.args[1:]]
+    said = list(value.args[1:])
     if len(said) == 1 and isinstance(said[0], Items):
         said = list(said[0].items)
     if not said:
