@@ -300,7 +300,7 @@ class _Oracle:
     def _drawn(self, name: str, args: Sequence[Value]) -> Value | None:
         last = name.rpartition(".")[2]
         if last == "randn_like" and isinstance(args[0], Constant):
-            return Constant(self.noise(np.shape(args[0].value)))  # type: ignore[arg-type]
+            return Constant(self.noise(np.asarray(args[0].value).shape))
         if last != "randn":
             return None
         sizes = list(args[0].items) if len(args) == 1 and isinstance(args[0], Items) else list(args)

@@ -2,8 +2,8 @@
 
 With `D(y, s) = skip * y + out * F(in * y)` every scaling comes out of the formula by trying it: the skip with
 a network that gives zeros, the other with an input of zeros, the third in front of the network. For a spread
-d of the data, three of them and the weight of the loss keep everything at unit size (Karras et al.); from each
-number follows the d that it was made with. What is called by which name does not matter.
+d of the data, three of them and the weight of the loss keep everything at unit size (Karras et al.); from
+each number follows the d that it was made with. What is called by which name does not matter.
 """
 
 from __future__ import annotations
