@@ -118,9 +118,10 @@ def _asked(one: Minimised) -> Iterator[tuple[Site, Value, int]]:
         if not isinstance(value, Applied):
             continue
         name = value.callee.removesuffix("()").rpartition(".")[2]
-        if name in ENTROPIES and value.args:
+        answer = value.args[0] if value.args else value.keywords.get("input")
+        if name in ENTROPIES and answer is not None:
             target = value.args[1] if len(value.args) > 1 else value.keywords.get("target")
-            sides = _sides(one.run, value.args[0], target) if target is not None else None
+            sides = _sides(one.run, answer, target) if target is not None else None
         elif MOVES_LABELS.search(value.callee):
             target = value.keywords.get("labels", value.keywords.get("**"))
             sides = _given_with_labels(one.run, value)
