@@ -62,6 +62,7 @@ CAUSE = Cause(
         Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
         Evidence("score-stays-at-nothing", MODERATE, "nothing of what is asked for is learned"),
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
+        Evidence("token-after-the-next", DECISIVE, "the target was moved twice"),
         Evidence("episode-ends-ignored", DECISIVE, "targets count on what follows the end of an episode"),
         Evidence("labels-smoothed-away", DECISIVE, "little of the labels is left"),
         Evidence("returns-from-first-step", DECISIVE, "actions are credited with what came before them"),

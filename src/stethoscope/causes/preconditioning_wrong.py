@@ -15,12 +15,18 @@ Compare a denoised output with the clean data, weighted by the noise, or take th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence, says
 
 CAUSE = Cause(
     title="Output and target are of different parameterisations",
     prior=RARE,
     evidence=(
+        Evidence(
+            "sampler-misses-its-data",
+            DECISIVE,
+            "what is learned is not what the sampler takes it for",
+            when=says("level_is_turned", answer=False),
+        ),
         Evidence(
             "target-of-another-parameterisation", DECISIVE, "a denoised output is held to a noisy target"
         ),

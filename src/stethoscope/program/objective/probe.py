@@ -240,7 +240,7 @@ def _settled(run: Execution, value: Value, known: dict[int, Value]) -> Value:
         case FunctionValue(function=function, bound=bound) if bound is not None:
             return FunctionValue(function, _settle(run, bound, known), value.around)
         case Instance():
-            return _rebuilt(run, value, known)
+            return rebuilt(run, value, known)
         case Items(items=items):
             return Items([_settle(run, item, known) for item in items])
         case Table(entries=entries, rest=rest) if not rest:
@@ -278,6 +278,8 @@ def _settled_application(run: Execution, value: Applied, known: dict[int, Value]
         return run.item(args[0], args[1], value.site)
     if callee == "neg" and isinstance(args[0], Constant):
         return combine("*", Constant(-1), args[0], value.site)
+    if callee == "~" and isinstance(args[0], Constant) and isinstance(args[0].value, np.ndarray):
+        return Constant(np.logical_not(args[0].value))
     if callee in SYMBOLS.values() and len(args) == 2:
         return combine(callee, args[0], args[1], value.site)
     if callee.startswith("."):
@@ -287,7 +289,7 @@ def _settled_application(run: Execution, value: Applied, known: dict[int, Value]
     return calls.call_value(run, Outside(callee), args, keywords, value.site)
 
 
-def _rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Value:
+def rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Value:
     """The object made again with what is known of its arguments; the rest takes its defaults."""
     init = run.index.method(instance.cls, "__init__")
     if init is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from stethoscope.program.data.ingredients import LAYOUT, is_drawn, peeled
 from stethoscope.program.data.input_scales import READING
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import APART, ATTACK
+from stethoscope.program.objective.costs_of_errors import raised_for_labels
 from stethoscope.program.objective.orientation import Contribution, Reader
 from stethoscope.program.objective.own_losses import own_loss
 from stethoscope.program.objective.taken_apart import Objective, allow_reading, objectives
@@ -69,6 +71,9 @@ def raised_errors(index: Index, settings: SettingsTree) -> tuple[RaisedError, ..
     for objective in objectives(index, settings):
         for value in _raised(objective):
             raised.setdefault(id(value.site.node), RaisedError(value.site, objective.one.sink.site))
+    for one, value in raised_for_labels(index, settings) if not raised else ():
+        if not _is_game(_said_around(one, value)):
+            raised[id(value.site.node)] = RaisedError(value.site, one.sink.site)
     return tuple(raised.values())
 
 
@@ -89,14 +94,28 @@ def _raised(objective: Objective) -> Iterator[Applied | Delayed]:
 
 
 def _is_mistaken(one: Minimised, reader: Reader, contribution: Contribution) -> bool:
-    about = " ".join(_said(one, contribution)).replace("cross_entropy", "")
-    if any(pattern.search(about) for pattern in (ATTACK, APART, GAMES)):
+    if _is_game(_said(one, contribution)):
         return False
     if not all(_is_positive(one.run, weight) for weight in contribution.weights):
         return False
     if not _holds_to_data(reader, contribution) or _is_of_mean(one.run, contribution.value):
         return False
     return _leads(one.run, one.sink.value, contribution.value, DEPTH, set())
+
+
+def _is_game(said: Iterator[str]) -> bool:
+    """Whether something speaks of an attack, of a game of two, or of what is to be kept apart."""
+    about = " ".join(said).replace("cross_entropy", "")
+    return any(pattern.search(about) for pattern in (ATTACK, APART, GAMES))
+
+
+def _said_around(one: Minimised, value: Applied | Delayed) -> Iterator[str]:
+    """The term and the function that makes it, and what stands around the backward pass."""
+    yield value.site.text[:300]
+    function = getattr(getattr(value, "callee", None), "function", None)
+    if function is not None:
+        yield ast.unparse(function.node)
+    yield from (function.spoken for function in one.sink.within)
 
 
 def _said(one: Minimised, contribution: Contribution) -> Iterator[str]:

@@ -26,6 +26,14 @@ LABELS = "labels"
 
 def labels_as_made(index: Index, settings: SettingsTree) -> Iterator[tuple[Execution, Value, Site]]:
     """Labels that reach the model of a Trainer unchanged, with the Trainer."""
+    for run, sample, at in samples_as_made(index, settings):
+        labels = entry(sample, LABELS)
+        if labels is not None:
+            yield run, labels, at
+
+
+def samples_as_made(index: Index, settings: SettingsTree) -> Iterator[tuple[Execution, Value, Site]]:
+    """What reaches the model of a Trainer unchanged but for being stacked, with the Trainer."""
     trainers = list(_trainers(index))
     if not trainers or not all(_stacks(trainer) for _, trainer in trainers):
         return
@@ -33,20 +41,18 @@ def labels_as_made(index: Index, settings: SettingsTree) -> Iterator[tuple[Execu
     for function in _mapped(index):
         run = Execution(index, settings, STEPS // 4)
         try:
-            labels = entry(run.force(run.enter(function)), LABELS)
+            yield run, run.force(run.enter(function)), at
         except (Exhausted, RecursionError):
             continue
-        if labels is not None:
-            yield run, labels, at
     for module, trainer in trainers:
         run = Execution(index, settings, STEPS // 4)
         cls = _dataset(run, module, trainer)
         try:
-            labels = entry(item_of(run, run.make(cls)), LABELS) if cls is not None else None
+            sample = item_of(run, run.make(cls)) if cls is not None else None
         except (Exhausted, RecursionError):
             continue
-        if labels is not None:
-            yield run, labels, at
+        if sample is not None:
+            yield run, sample, at
 
 
 def _trainers(index: Index) -> Iterator[tuple[Module, ast.Call]]:

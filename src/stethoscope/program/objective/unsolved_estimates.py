@@ -94,12 +94,12 @@ def unsolved_estimates(index: Index, settings: SettingsTree) -> tuple[UnsolvedEs
 
 
 def _trained(one: Minimised) -> Iterator[_Trained]:
-    for left, right, site in _comparisons(one):
+    for left, right, site in comparisons(one):
         for output, target in ((peeled(left), peeled(right)), (peeled(right), peeled(left))):
             if not isinstance(output, Applied | Delayed) or not _is_network(one.run, output):
                 continue
-            noisy, *told = _given(output) or [Constant(None)]
-            mixed = _mixture(one.run, noisy)
+            noisy, *told = given(output) or [Constant(None)]
+            mixed = mixture(one.run, noisy)
             if mixed is None or not told:
                 continue
             known = {id(mixed[0]): Parts(data=1.0), id(mixed[1]): Parts(noise=1.0)}
@@ -123,7 +123,7 @@ def _level(run: Execution, told: Value) -> Parts:
     return Parts(LEVEL)
 
 
-def _comparisons(one: Minimised) -> Iterator[tuple[Value, Value, Site]]:
+def comparisons(one: Minimised) -> Iterator[tuple[Value, Value, Site]]:
     for value in ingredients(one.run, one.sink.value):
         if isinstance(value, Applied) and len(value.args) > 1:
             last = value.callee.removesuffix("()").rpartition(".")[2]
@@ -138,12 +138,12 @@ def _is_network(run: Execution, value: Value) -> bool:
     return is_model_call(run.index, value)
 
 
-def _given(call: Applied | Delayed) -> list[Value]:
+def given(call: Applied | Delayed) -> list[Value]:
     args = call.args[1:] if isinstance(call, Applied) and call.callee == "()" else call.args
     return [*args, *call.keywords.values()]
 
 
-def _mixture(run: Execution, noisy: Value) -> tuple[Value, Value] | None:
+def mixture(run: Execution, noisy: Value) -> tuple[Value, Value] | None:
     """The data and the noise of a noisy input: `a * data + b * noise`, the noise drawn like the data."""
     for one in ingredients(run, noisy):
         if isinstance(one, Applied) and one.callee in {"+", "-", ".add", "torch.add"} and len(one.args) == 2:
@@ -173,7 +173,7 @@ def _factors(value: Value) -> Iterator[Value]:
 def _in_objective(one: Minimised, trained: _Trained) -> Iterator[UnsolvedEstimate]:
     """Estimates that a further term holds to the data or to the noise."""
     known = {**trained.known, id(trained.output): trained.target}
-    for left, right, site in _comparisons(one):
+    for left, right, site in comparisons(one):
         if site.node is trained.compared.node:
             continue
         for estimate, target in ((left, right), (right, left)):
@@ -190,7 +190,7 @@ def _in_objective(one: Minimised, trained: _Trained) -> Iterator[UnsolvedEstimat
 
 def _formula(run: Execution, value: Value, trained: _Trained) -> Value:
     """The innermost formula that joins the output with the noisy input."""
-    noisy = peeled(_given(trained.output)[0])
+    noisy = peeled(given(trained.output)[0])
     formulas = [one for one in ingredients(run, value) if isinstance(one, Applied) and one.callee in "+-/*"]
     joined = (one for one in reversed(formulas) if _uses(run, one, trained.output))
     return next((one for one in joined if _uses_beside(run, one, noisy, trained.output)), value)
@@ -224,10 +224,10 @@ def _in_samplers(index: Index, settings: SettingsTree, trained: _Trained) -> Ite
         if left <= 0 or is_test(function.source) or not _calls_network(function):
             continue
         run = Execution(index, settings, min(STEPS // 3, left))
-        given = run.steps
+        before = run.steps
         with suppress(Exhausted, RecursionError):
             yield from _in_function(run, function, trained)
-        left -= given - max(run.steps, 0)
+        left -= before - max(run.steps, 0)
 
 
 def _calls_network(function: Function) -> bool:
@@ -267,7 +267,7 @@ def _known(outputs: list[Applied | Delayed], noisy: Parts, output: Parts, level:
     """The parts of the inputs and outputs of a network; all passes are told the same level."""
     known: dict[int, Parts] = {}
     for one in outputs:
-        first, *told = _given(one)
+        first, *told = given(one)
         known[id(first)] = known[id(peeled(first))] = noisy
         known.update({id(peeled(each)): level for each in told})
         known[id(one)] = output
@@ -287,14 +287,14 @@ def _has_scales_of(noisy: Parts, joined: Parts) -> bool:
 
 def _outputs(run: Execution, value: Value) -> Iterator[Applied | Delayed]:
     for one in ingredients(run, value):
-        if isinstance(one, Applied | Delayed) and _is_network(run, one) and len(_given(one)) >= INPUTS:
+        if isinstance(one, Applied | Delayed) and _is_network(run, one) and len(given(one)) >= INPUTS:
             yield one
 
 
 def _made_for_training(trained: _Trained) -> dict[Class, Instance]:
     """The objects whose methods made the input, where there is one of its class: a schedule."""
     found: dict[Class, set[Instance]] = {}
-    for value in _given(trained.output):
+    for value in given(trained.output):
         for one in ingredients(trained.run, value):
             held = (
                 one.callee.bound

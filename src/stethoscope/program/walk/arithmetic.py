@@ -71,6 +71,7 @@ COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     "is not": operator.is_not,
 }
 LARGEST_EXPONENT = 64
+MOST_REPEATED = 64  # elements of a list that is repeated
 LONGEST_TEXT = 1_000
 NEVER_NONE = (Instance, Items, Table, Settings, FunctionValue, ClassValue, Applied)
 
@@ -86,6 +87,10 @@ def combine(symbol: str, left: Value, right: Value, site: Site) -> Value:
         return Items([*left.items, *right.items])
     if isinstance(left, Table) and isinstance(right, Table) and symbol == "|":
         return Table({**left.entries, **right.entries}, [*left.rest, *right.rest])
+    if symbol == "*" and isinstance(left, Items) and isinstance(right, Constant):
+        times = right.value
+        if isinstance(times, int) and 0 <= len(left.items) * times <= MOST_REPEATED:
+            return Items(left.items * times)
     if isinstance(left, Constant) and isinstance(right, Constant) and _small(symbol, left.value, right.value):
         computed = _compute(symbol, left.value, right.value)
         if computed is not None:

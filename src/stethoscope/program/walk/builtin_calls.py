@@ -122,6 +122,8 @@ def _list(run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], 
     if not args:
         return Items([])
     source = run.force(args[0])
+    if run.eager and isinstance(source, Applied | Constant) and len(run.elements(source)) > 1:
+        return Items(run.elements(source))
     return Items(list(source.items)) if isinstance(source, Items) else source
 
 
@@ -129,6 +131,8 @@ def _reversed(
     run: Execution, args: Sequence[Value], keywords: Mapping[str, Value], site: Site
 ) -> Value | None:
     source = run.force(args[0]) if args else None
+    if run.eager and isinstance(source, Applied | Constant) and len(run.elements(source)) > 1:
+        return Items(run.elements(source)[::-1])
     return Items(source.items[::-1]) if isinstance(source, Items) else source
 
 

@@ -15,9 +15,15 @@ def computed_call(name: str, args: Sequence[Value], keywords: Mapping[str, Value
     """What a function or method of torch gives for known arguments; None where that cannot be computed."""
     try:
         known = {key: concrete(value) for key, value in keywords.items() if key not in {"dtype", "device"}}
-        return wrapped(compute(name, [concrete(arg) for arg in args], known))
+        result = compute(name, [concrete(arg) for arg in args], known)
     except CannotCompute:
         return None
+    return wrapped(result.astype(bool) if _is_of_truths(keywords.get("dtype"), result) else result)
+
+
+def _is_of_truths(dtype: Value | None, result: Any) -> bool:
+    """Whether a call asks for an array of truths: `torch.eye(n, dtype=torch.bool)` picks elements."""
+    return isinstance(dtype, Outside) and dtype.name == "torch.bool" and isinstance(result, np.ndarray)
 
 
 def computed_layer(maker: Applied, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
@@ -38,6 +44,7 @@ def array_attribute(array: np.ndarray[Any, Any], name: str) -> Value:
         return Items([Constant(size) for size in array.shape])
     known: dict[str, object] = {"ndim": array.ndim, "is_cuda": False, "requires_grad": False, "device": "cpu"}
     known |= {"dtype": "float32", "data": array, "T": array.T, "real": array.real, "imag": array.imag}
+    known["sample"] = array  # of what a network of diffusers gives back
     return Constant(known[name]) if name in known else Leaf(name)
 
 

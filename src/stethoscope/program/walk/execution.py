@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,9 @@ class Made(Exception):
         self.instance = instance
 
 
+StandIn = Callable[[Value, Sequence[Value], Mapping[str, Value]], Value | None]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sink:
     """A value that is minimised, where, and inside which functions."""
@@ -153,6 +156,8 @@ class Execution:
         self.with_gradient: dict[int, tuple[bool, Value]] = {}
         self.defaulted: dict[int, Defaulted] = {}  # what was given for what is not in a table
         self.unrecorded: Unrecorded = {}  # what was computed without recording gradients
+        self.stand_in: StandIn | None = None  # answers in the place of what cannot be computed
+        self.most_rounds = 0  # of any loop, where more are wanted than is usual
         self._effects = effects(index)
         self._script: Frame | None = None
         self.yields: list[tuple[int, Scope | None]] = []  # where in `events` a generator gave something
@@ -363,7 +368,7 @@ class Execution:
         value = opened_output(self, value) or value
         match value:
             case Items(items=items):
-                return items[:UNROLLED]
+                return items[: self.most_rounds or UNROLLED]
             case Table(entries=entries, rest=rest):
                 return [Constant(key) for key in entries][:UNROLLED] + [Leaf("key") for _ in rest]
             case Settings(key=key, tree=list() as tree):
@@ -377,14 +382,14 @@ class Execution:
             case Applied(callee="map", args=[_, _, *_] as args, site=site):
                 return calls.mapped(self, args, site)
             case Constant(value=np.ndarray() as array) if array.ndim:
-                return list[Value](map(Constant, array[:CONCRETE_ROUNDS]))
+                return list[Value](map(Constant, array[: self.most_rounds or CONCRETE_ROUNDS]))
         return [self.part(value, "*")]
 
     @property
     def _rounds(self) -> int:
         if self.tracing:
             return 0
-        return CONCRETE_ROUNDS if self.eager else LOOP_ROUNDS
+        return (self.most_rounds or CONCRETE_ROUNDS) if self.eager else LOOP_ROUNDS
 
     def pieces(self, value: Value, count: int) -> list[Value]:
         """The parts of a value that is unpacked into `count` names."""

@@ -70,3 +70,17 @@ def pairwise_distance(x: Any, y: Any, p: Any = 2, **_: Any) -> Any:
 
 def einsum(equation: str, *operands: Any) -> Any:
     return np.einsum(equation, *operands, optimize=True)
+
+
+def triplet_margin(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, **_: Any) -> Any:
+    near, far = pairwise_distance(anchor, positive), pairwise_distance(anchor, negative)
+    return np.mean(np.maximum(near - far + margin, 0))
+
+
+def cosine_embedding(x: Any, y: Any, target: Any, margin: float = 0.0, **_: Any) -> Any:
+    likeness = cosine_similarity(x, y)
+    return np.mean(np.where(np.asarray(target) > 0, 1 - likeness, np.maximum(likeness - margin, 0)))
+
+
+def margin_ranking(first: Any, second: Any, target: Any, margin: float = 0.0, **_: Any) -> Any:
+    return np.mean(np.maximum(-np.asarray(target) * (first - second) + margin, 0))

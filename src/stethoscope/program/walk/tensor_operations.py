@@ -79,6 +79,8 @@ def index_array(array: Array, key: Any) -> Any:
             key = tuple(
                 k.astype(np.int64) if isinstance(k, np.ndarray) and k.dtype.kind == "f" else k for k in key
             )
+        if isinstance(key, np.ndarray) and key.dtype.kind == "f":
+            key = key.astype(np.int64)  # numbers of places are computed as floats like all else
         return checked(array[key])
     except CannotCompute:
         raise
@@ -191,6 +193,16 @@ _ELEMENTWISE: dict[str, Operation] = {
     "numel": np.size,
     "cumsum": lambda x, dim=None, **o: np.cumsum(x, axis=o.get("axis", dim)),
     "diff": lambda x, n=1, dim=-1, **_: np.diff(x, n, axis=dim),
+    "logaddexp": np.logaddexp,
+    "diagonal": lambda x, offset=0, dim1=0, dim2=1: np.diagonal(x, offset, dim1, dim2),
+    "diag": np.diag,
+    "trace": np.trace,
+    "triu": lambda x, diagonal=0: np.triu(x, diagonal),
+    "tril": lambda x, diagonal=0: np.tril(x, diagonal),
+    "roll": shapes.roll,
+    "lerp": lambda x, y, weight: x + weight * (np.asarray(y) - x),
+    "nansum": elements.reduction(np.nansum),
+    "topk": shapes.topk,
 }
 METHODS: dict[str, Operation] = {
     **_ELEMENTWISE,
@@ -273,6 +285,9 @@ FUNCTIONS: dict[str, Operation] = {
     "kl_div": losses.elementwise_loss(
         lambda x, y: np.where(y > 0, y * (np.log(np.maximum(y, 1e-30)) - x), 0)
     ),
+    "triplet_margin_loss": losses.triplet_margin,
+    "cosine_embedding_loss": losses.cosine_embedding,
+    "margin_ranking_loss": losses.margin_ranking,
     "einsum": losses.einsum,
     "fft.fft": spectra.fourier(np.fft.fft, axis=-1),
     "fft.rfft": spectra.fourier(np.fft.rfft, axis=-1),

@@ -138,3 +138,12 @@ def arange(*bounds: Any, **_: Any) -> Any:
 
 def linspace(start: Any, end: Any, steps: Any = 50, **options: Any) -> Any:
     return np.linspace(start, end, int(options.get("num", steps)))
+
+
+def roll(x: Any, shifts: Any, dims: Any = None) -> Any:
+    return np.roll(x, shifts, dims)
+
+
+def topk(x: Any, k: int, dim: int = -1, largest: bool = True, **_: Any) -> Any:
+    order = np.argsort(-x if largest else x, axis=dim).take(range(int(k)), axis=dim)
+    return np.take_along_axis(x, order, axis=dim), order
