@@ -43,7 +43,7 @@ from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.trace import Trace
-from stethoscope.program.walk.values import Applied, Choice, Instance, Part, Value
+from stethoscope.program.walk.values import Applied, Choice, Constant, Instance, Part, Value
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -122,7 +122,9 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
             is_layer = _is_layer_of(holder, event.target) if is_here else False
             is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
             is_new = _is_new_layer(trace, event.value) or _is_new_parameter(event)
-            if (is_layer and is_new) or _is_made_anew(trace, holder, event):
+            if _is_unfrozen_late(trace, holder, event):
+                yield event, f"{ast.unparse(event.target)} becomes true"
+            elif (is_layer and is_new) or _is_made_anew(trace, holder, event):
                 yield event, f"{ast.unparse(event.target)} is replaced"
         elif isinstance(event, Call):
             what = _replaced(holder, event) if is_here else ""
@@ -132,8 +134,50 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
                 what = f"{event.name} changes the parameters"
             if not what and _is_wrapping(event) and _is_own(trace, holder, next(iter(event.args), None)):
                 what = f"{_argument(event)} is wrapped"
+            if not what and _is_unfrozen_late(trace, holder, event):
+                what = f"{event.site.text} lets more parameters learn"
             if what:
                 yield event, what
+
+
+def _is_unfrozen_late(trace: Trace, holder: Holder, event: Event) -> bool:
+    """Whether parameters are to learn that were frozen, and left out, when the optimizer was made."""
+    switched = _switched(event)
+    if switched is None or not switched[1] or not _leaves_out_frozen(trace, holder):
+        return False
+    frozen = [
+        before[0]
+        for one in trace.events[: holder.position]
+        if (before := _switched(one)) is not None and not before[1] and _is_of(trace, holder, before[0])
+    ]
+    return bool(frozen) and _is_of(trace, holder, switched[0])
+
+
+def _switched(event: Event) -> tuple[Value, bool] | None:
+    """What an event lets learn, or keeps from it: `p.requires_grad = True`, `net.requires_grad_(False)`."""
+    match event:
+        case Assignment(target=ast.Attribute(attr="requires_grad"), owner=owner, value=Constant(value=bool() as to)):
+            return (owner, to) if owner is not None else None
+        case Call(name="requires_grad_", receiver=receiver) if receiver is not None:
+            to = event.argument(0, "requires_grad")
+            if to is None or (isinstance(to, Constant) and isinstance(to.value, bool)):
+                return receiver, to is None or bool(to.value)
+    return None
+
+
+def _is_of(trace: Trace, holder: Holder, value: Value) -> bool:
+    """Whether a value is a network of an optimizer, or was found by going through one."""
+    found_in = {id(value), *(id(one) for one in ancestry(trace.run, value))}
+    return any(id(one) in found_in for owner in holder.owners for one in unwrapped(owner)) or _is_own(
+        trace, holder, value
+    )
+
+
+def _leaves_out_frozen(trace: Trace, holder: Holder) -> bool:
+    """Whether an optimizer was given what requires a gradient at that time, and nothing else."""
+    params = holder.call.argument(0, "params")
+    known = [one.site.text for one in ancestry(trace.run, params) if isinstance(one, Applied)] if params else []
+    return any("requires_grad" in text for text in (holder.call.site.text, *known))
 
 
 def _is_set_inside(trace: Trace, holder: Holder, call: Call) -> bool:
