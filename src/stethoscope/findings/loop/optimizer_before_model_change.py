@@ -5,7 +5,8 @@ After an optimizer was given `model.parameters()`: an assignment of a layer with
 item of that model (`model.fc = nn.Linear(...)`), another network put into its place (`self.net = Net()`),
 `resize_token_embeddings`, `add_module`, adapters put in by `get_peft_model`, or wrapping the model in FSDP,
 in the same function or in one that gets the model, where the optimizer goes on and neither a parameter
-group nor another optimizer is added before it does.
+group nor another optimizer is added before it does. So is a network that is let learn again
+(`p.requires_grad = True`) where the optimizer was given only what required a gradient before.
 
 ## Why it matters
 An optimizer holds the tensors it was given. The layer that is used is not among them and stays at its
@@ -86,7 +87,8 @@ def _steps(trace: Trace, holder: Holder, loops: list[TrainingLoop]) -> list[int]
     places = {id(event): place for place, event in enumerate(trace.events)}
     found: list[int] = []
     for loop in loops:
-        for move in loop.moves if loop.trace is trace else ():
+        # A function that trains is one loop, however often it is called: its later rounds come after.
+        for move in (*loop.moves, *loop.after) if loop.trace is trace else ():
             stepped = holder_of(trace, move.subject) if move.updates else (None,)
             if not stepped or holder in stepped:
                 found.append(places[id(move.event)])
@@ -122,6 +124,7 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
             is_layer = _is_layer_of(holder, event.target) if is_here else False
             is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
             is_new = _is_new_layer(trace, event.value) or _is_new_parameter(event)
+            is_new = is_new or _is_new_behind_move(trace, holder, event.value)
             if _is_unfrozen_late(trace, holder, event):
                 yield event, f"{ast.unparse(event.target)} becomes true"
             elif (is_layer and is_new) or _is_made_anew(trace, holder, event):
@@ -156,7 +159,9 @@ def _is_unfrozen_late(trace: Trace, holder: Holder, event: Event) -> bool:
 def _switched(event: Event) -> tuple[Value, bool] | None:
     """What an event lets learn, or keeps from it: `p.requires_grad = True`, `net.requires_grad_(False)`."""
     match event:
-        case Assignment(target=ast.Attribute(attr="requires_grad"), owner=owner, value=Constant(value=bool() as to)):
+        case Assignment(
+            target=ast.Attribute(attr="requires_grad"), owner=owner, value=Constant(value=bool() as to)
+        ):
             return (owner, to) if owner is not None else None
         case Call(name="requires_grad_", receiver=receiver) if receiver is not None:
             to = event.argument(0, "requires_grad")
@@ -176,7 +181,9 @@ def _is_of(trace: Trace, holder: Holder, value: Value) -> bool:
 def _leaves_out_frozen(trace: Trace, holder: Holder) -> bool:
     """Whether an optimizer was given what requires a gradient at that time, and nothing else."""
     params = holder.call.argument(0, "params")
-    known = [one.site.text for one in ancestry(trace.run, params) if isinstance(one, Applied)] if params else []
+    known = (
+        [one.site.text for one in ancestry(trace.run, params) if isinstance(one, Applied)] if params else []
+    )
     return any("requires_grad" in text for text in (holder.call.site.text, *known))
 
 
@@ -253,6 +260,18 @@ def _is_new_layer(trace: Trace, value: Value) -> bool:
     if any(isinstance(option, Applied) and option.callee == "copy.deepcopy" for option in options):
         return False
     return any(has_weights(trace.run, option) for option in options)
+
+
+def _is_new_behind_move(trace: Trace, holder: Holder, value: Value) -> bool:
+    """`nn.Linear(8, 7).to(device)`, made after the optimizer; `model.fc.to(device)` is what it has."""
+    later = {id(event.site.node) for event in trace.events[holder.position + 1 :]}
+    return any(
+        one is not value
+        and isinstance(one, Applied)
+        and id(one.site.node) in later
+        and has_weights(trace.run, one)
+        for one in unwrapped(value)
+    )
 
 
 def _replaced(holder: Holder, call: Call) -> str:

@@ -23,7 +23,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.loop.parameter_owners import Holder, holder_of, holders, unwrapped
+from stethoscope.program.loop.parameter_owners import Holder, holder_of, unwrapped
 from stethoscope.program.loop.training_loop import TrainingLoop, level
 from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Assignment, Call, Event, Scope
@@ -32,7 +32,9 @@ from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP801", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
-MOMENTS = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "AdaBelief", "Lion", "Adafactor"})
+MOMENTS = frozenset(
+    {"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "AdaBelief", "Lion", "Adafactor"}
+)
 
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
@@ -49,7 +51,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             told.add(id(held[0].call.site.node))
             yield Finding(
                 where=(held[0].call.site.where, move.event.site.where),
-                message=f"{held[0].call.name} is made anew in every epoch: its moments start at zero each time",
+                message=f"{held[0].call.name} is made anew in every epoch: its moments start at zero",
                 evidence={"optimizer": held[0].call.site.text},
                 proof="the networks are those of the epoch before, and no state is handed on",
             )

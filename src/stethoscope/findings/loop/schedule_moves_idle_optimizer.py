@@ -57,7 +57,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 def _finding(made: Applied, held: Holder, used: Holder) -> Finding:
     return Finding(
         where=(made.site.where, held.call.site.where, used.call.site.where),
-        message=f"the schedule moves the rate of {held.call.site.text.split('(')[0]} of line {held.call.line}, "
+        message=f"the schedule moves the rate of the {held.call.name} of line {held.call.line}, "
         f"and the steps are made by that of line {used.call.line}",
         evidence={"schedule": made.site.text, "line of optimizer": used.call.line},
         proof="no step of the optimizer that the schedule was made for follows",
