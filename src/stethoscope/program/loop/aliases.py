@@ -267,7 +267,7 @@ def _is_live_state(value: ast.expr) -> bool:
             args=[inner],
         ):
             return _is_live_state(inner)
-        case ast.Dict(keys=[None], values=[inner]):
+        case ast.Dict(keys=[None], values=[inner]) | ast.ListComp(elt=inner):
             return _is_live_state(inner)
         case ast.DictComp(
             value=held,

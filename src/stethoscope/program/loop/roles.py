@@ -183,12 +183,13 @@ def _draws_after(loop: ast.For) -> bool:
 
 
 def _splits_one(loop: ast.For) -> bool:
-    """`s.mul_(k).add_(p, alpha=1 - k)`: what is kept of one side and taken of the other make a whole."""
-    kept = {
-        ast.unparse(node.args[0])
-        for node in all_nodes(loop, ast.Call)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "mul_" and node.args
-    }
+    """`s.mul_(k).add_(p, alpha=1 - k)`, `s.lerp_(p, 1 - k)`: what is kept and what is taken make a whole."""
+    kept: set[str] = set()
+    for node in all_nodes(loop, ast.Call):
+        name = getattr(node.func, "attr", "")
+        if name == "lerp_" and len(node.args) == 2 and _is_rest_of_one(node.args[1]):
+            return True
+        kept |= {ast.unparse(node.args[0])} if name == "mul_" and node.args else set()
     return any(
         ast.unparse(node.right) in kept for node in all_nodes(loop, ast.BinOp) if _is_rest_of_one(node)
     )
