@@ -28,7 +28,7 @@ from stethoscope.program.loop.parameter_owners import Holder, holder_of
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Event, Scope
-from stethoscope.program.walk.values import Applied
+from stethoscope.program.walk.values import Applied, Value
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP800", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -45,7 +45,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             if made is None or stepped is None:
                 continue
             examined = True
-            held = holder_of(loop.trace, made.args[0])
+            held = holder_of(loop.trace, _optimizer(made))
             if not held or id(made.site.node) in told or _goes_on(loop, made, held):
                 continue
             told.add(id(made.site.node))
@@ -71,7 +71,12 @@ def _moves(loop: TrainingLoop) -> tuple[Move, ...]:
 def _made(loop: TrainingLoop, move: Move) -> Applied | None:
     """The call that made a scheduler, where it can only be one."""
     value = quietly(loop.run, move.subject) if move.subject is not None else None
-    return value if isinstance(value, Applied) and value.args and value.callee != "()" else None
+    is_made = isinstance(value, Applied) and value.callee != "()" and _optimizer(value) is not None
+    return value if isinstance(value, Applied) and is_made else None
+
+
+def _optimizer(made: Applied) -> Value | None:
+    return made.keywords.get("optimizer", made.args[0] if made.args else None)
 
 
 def _stepped_beside(loop: TrainingLoop, event: Event) -> tuple[Holder, ...] | None:
