@@ -164,9 +164,9 @@ def _switched(event: Event) -> tuple[Value, bool] | None:
         ):
             return (owner, to) if owner is not None else None
         case Call(name="requires_grad_", receiver=receiver) if receiver is not None:
-            to = event.argument(0, "requires_grad")
-            if to is None or (isinstance(to, Constant) and isinstance(to.value, bool)):
-                return receiver, to is None or bool(to.value)
+            given = event.argument(0, "requires_grad")
+            if given is None or (isinstance(given, Constant) and isinstance(given.value, bool)):
+                return receiver, given is None or bool(given.value)
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stethoscope.program.index import Function, Index
 from stethoscope.program.remembered import remembered
@@ -42,11 +42,11 @@ def _computed(function: Function) -> Iterator[re.Pattern[str]]:
                     yield re.compile(fit)
 
 
-def _form_of(name: ast.expr, assigned: tuple[ast.AST, ...] | list[ast.AST]) -> str | None:
+def _form_of(name: ast.expr, assigned: Sequence[ast.Assign]) -> str | None:
     """A pattern with one group for what is put in; None where a name is no computed one."""
     match name:
         case ast.Name(id=known):
-            made = [one.value for one in assigned if isinstance(one, ast.Assign) and _is_name(one, known)]
+            made = [one.value for one in assigned if _is_name(one, known)]
             return _form_of(made[0], []) if len(made) == 1 else "(.+)"
         case ast.BinOp(op=ast.Add(), left=ast.Constant(value=str() as head), right=right):
             return f"{re.escape(head)}(.+)" if not isinstance(right, ast.Constant) else None
