@@ -20,6 +20,9 @@ CAUSE = Cause(
     evidence=(
         Evidence("rate-never-comes-down", MODERATE, "the rate is at its height where the log ends"),
         Evidence("decay-after-end", DECISIVE, "the computed course keeps its height to the last round"),
+        Evidence(
+            "schedule-moves-idle-optimizer", DECISIVE, "the schedule moves the rate of another optimizer"
+        ),
         Evidence("loss-leaves-its-minimum", STRONG, "the loss reached its best and walked away from it"),
         Evidence("loss-oscillation", MODERATE, "the loss swings instead of settling"),
         Evidence("loss-oscillation", -MODERATE, "the loss does not swing", outcome=Outcome.CLEAR),

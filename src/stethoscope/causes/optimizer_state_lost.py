@@ -26,6 +26,7 @@ CAUSE = Cause(
             "a hook throws the optimizer's state away",
             when=says("optimizer"),
         ),
+        Evidence("optimizer-made-every-round", DECISIVE, "every epoch begins with moments of zero"),
         Evidence("resume-weights-only", DECISIVE, "the resume restores the weights and not the optimizer"),
         Evidence(
             "optimizer-state-never-saved", DECISIVE, "its checkpoints never hold what the resume asks for"

@@ -5,7 +5,8 @@ After an optimizer was given `model.parameters()`: an assignment of a layer with
 item of that model (`model.fc = nn.Linear(...)`), another network put into its place (`self.net = Net()`),
 `resize_token_embeddings`, `add_module`, adapters put in by `get_peft_model`, or wrapping the model in FSDP,
 in the same function or in one that gets the model, where the optimizer goes on and neither a parameter
-group nor another optimizer is added before it does.
+group nor another optimizer is added before it does. So is a network that is let learn again
+(`p.requires_grad = True`) where the optimizer was given only what required a gradient before.
 
 ## Why it matters
 An optimizer holds the tensors it was given. The layer that is used is not among them and stays at its
@@ -43,7 +44,7 @@ from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.trace import Trace
-from stethoscope.program.walk.values import Applied, Choice, Instance, Part, Value
+from stethoscope.program.walk.values import Applied, Choice, Constant, Instance, Part, Value
 from stethoscope.run import Fix, Level, Where
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -86,7 +87,8 @@ def _steps(trace: Trace, holder: Holder, loops: list[TrainingLoop]) -> list[int]
     places = {id(event): place for place, event in enumerate(trace.events)}
     found: list[int] = []
     for loop in loops:
-        for move in loop.moves if loop.trace is trace else ():
+        # A function that trains is one loop, however often it is called: its later rounds come after.
+        for move in (*loop.moves, *loop.after) if loop.trace is trace else ():
             stepped = holder_of(trace, move.subject) if move.updates else (None,)
             if not stepped or holder in stepped:
                 found.append(places[id(move.event)])
@@ -122,7 +124,10 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
             is_layer = _is_layer_of(holder, event.target) if is_here else False
             is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
             is_new = _is_new_layer(trace, event.value) or _is_new_parameter(event)
-            if (is_layer and is_new) or _is_made_anew(trace, holder, event):
+            is_new = is_new or _is_new_behind_move(trace, holder, event.value)
+            if _is_unfrozen_late(trace, holder, event):
+                yield event, f"{ast.unparse(event.target)} becomes true"
+            elif (is_layer and is_new) or _is_made_anew(trace, holder, event):
                 yield event, f"{ast.unparse(event.target)} is replaced"
         elif isinstance(event, Call):
             what = _replaced(holder, event) if is_here else ""
@@ -132,8 +137,54 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
                 what = f"{event.name} changes the parameters"
             if not what and _is_wrapping(event) and _is_own(trace, holder, next(iter(event.args), None)):
                 what = f"{_argument(event)} is wrapped"
+            if not what and _is_unfrozen_late(trace, holder, event):
+                what = f"{event.site.text} lets more parameters learn"
             if what:
                 yield event, what
+
+
+def _is_unfrozen_late(trace: Trace, holder: Holder, event: Event) -> bool:
+    """Whether parameters are to learn that were frozen, and left out, when the optimizer was made."""
+    switched = _switched(event)
+    if switched is None or not switched[1] or not _leaves_out_frozen(trace, holder):
+        return False
+    frozen = [
+        before[0]
+        for one in trace.events[: holder.position]
+        if (before := _switched(one)) is not None and not before[1] and _is_of(trace, holder, before[0])
+    ]
+    return bool(frozen) and _is_of(trace, holder, switched[0])
+
+
+def _switched(event: Event) -> tuple[Value, bool] | None:
+    """What an event lets learn, or keeps from it: `p.requires_grad = True`, `net.requires_grad_(False)`."""
+    match event:
+        case Assignment(
+            target=ast.Attribute(attr="requires_grad"), owner=owner, value=Constant(value=bool() as to)
+        ):
+            return (owner, to) if owner is not None else None
+        case Call(name="requires_grad_", receiver=receiver) if receiver is not None:
+            given = event.argument(0, "requires_grad")
+            if given is None or (isinstance(given, Constant) and isinstance(given.value, bool)):
+                return receiver, given is None or bool(given.value)
+    return None
+
+
+def _is_of(trace: Trace, holder: Holder, value: Value) -> bool:
+    """Whether a value is a network of an optimizer, or was found by going through one."""
+    found_in = {id(value), *(id(one) for one in ancestry(trace.run, value))}
+    return any(id(one) in found_in for owner in holder.owners for one in unwrapped(owner)) or _is_own(
+        trace, holder, value
+    )
+
+
+def _leaves_out_frozen(trace: Trace, holder: Holder) -> bool:
+    """Whether an optimizer was given what requires a gradient at that time, and nothing else."""
+    params = holder.call.argument(0, "params")
+    known = (
+        [one.site.text for one in ancestry(trace.run, params) if isinstance(one, Applied)] if params else []
+    )
+    return any("requires_grad" in text for text in (holder.call.site.text, *known))
 
 
 def _is_set_inside(trace: Trace, holder: Holder, call: Call) -> bool:
@@ -209,6 +260,18 @@ def _is_new_layer(trace: Trace, value: Value) -> bool:
     if any(isinstance(option, Applied) and option.callee == "copy.deepcopy" for option in options):
         return False
     return any(has_weights(trace.run, option) for option in options)
+
+
+def _is_new_behind_move(trace: Trace, holder: Holder, value: Value) -> bool:
+    """`nn.Linear(8, 7).to(device)`, made after the optimizer; `model.fc.to(device)` is what it has."""
+    later = {id(event.site.node) for event in trace.events[holder.position + 1 :]}
+    return any(
+        one is not value
+        and isinstance(one, Applied)
+        and id(one.site.node) in later
+        and has_weights(trace.run, one)
+        for one in unwrapped(value)
+    )
 
 
 def _replaced(holder: Holder, call: Call) -> str:

@@ -237,12 +237,14 @@ def _left_out_of_module(loop: TrainingLoop, held: tuple[Holder, ...]) -> Iterato
 
 
 def _place(loop: TrainingLoop, module: Value) -> Call | None:
-    """Where the network is run in the loop."""
-    for event in loop.events:
-        if not isinstance(event, Call):
-            continue
-        if any(_is_same(loop, called, module) for called in _called(event)):
-            return event
+    """Where the network is run in the loop: for a loss rather than without gradients, where it is both."""
+    runs = [
+        event
+        for event in loop.events
+        if isinstance(event, Call) and any(_is_same(loop, called, module) for called in _called(event))
+    ]
+    if runs:
+        return next((run for run in runs if not without_gradients(run)), runs[0])
     inside = {id(event) for event in loop.events}
     for loss in losses_of(loop):
         for given, calls in met_passes(loop.trace, loss):

@@ -21,6 +21,7 @@ Evaluation, saving and sampling may use the bare network. Where the program redu
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
@@ -46,9 +47,10 @@ def examine(processes: Processes) -> Iterator[Finding]:
         for site, context in never_synchronised(ranks):
             if context.node not in seen:
                 seen.add(context.node)
+                before = "" if isinstance(context.node, ast.Call) else " before an update"
                 yield Finding(
                     (context.source.where(context.node), site.where),
-                    "every backward pass is inside no_sync(): the ranks never exchange gradients",
+                    f"every backward pass{before} is inside no_sync(): the ranks never exchange gradients",
                     evidence={"backward": site.text},
                 )
         for begun, backward in never_shared(ranks):

@@ -71,8 +71,10 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):
                     continue
-                after = (one for later in body[place + 1 :] for one in own_below(later))
+                after = [one for later in body[place + 1 :] for one in own_below(later)]
                 used = next((one for one in after if _takes_up(one, name)), None)
+                if used is None and _is_chosen(node, loop):
+                    used = next((one for one in after if _writes_down(one, name)), None)
                 used = used or _taken_back(node, name, loop, inside)
                 if used is not None:
                     seen.add(node)
@@ -170,7 +172,7 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 yield Alias(cls.source, made, call, name, source)
 
 
-TRAINING = frozenset({"train", "fit", "training", "adapt", "finetune"})
+TRAINING = frozenset({"train", "fit", "training", "learn", "adapt", "finetune"})
 BEST = frozenset({"best", "snapshot", "backup", "saved", "kept"})
 
 
@@ -265,7 +267,7 @@ def _is_live_state(value: ast.expr) -> bool:
             args=[inner],
         ):
             return _is_live_state(inner)
-        case ast.Dict(keys=[None], values=[inner]):
+        case ast.Dict(keys=[None], values=[inner]) | ast.ListComp(elt=inner):
             return _is_live_state(inner)
         case ast.DictComp(
             value=held,
@@ -290,6 +292,26 @@ def _takes_up(node: ast.AST, name: str) -> bool:
         case ast.Call(func=ast.Attribute(attr="load_state_dict"), args=[given, *_]):
             return ast.unparse(given) == name
     return False
+
+
+def _writes_down(node: ast.AST, name: str) -> bool:
+    """`torch.save(best, path)`, and `torch.save({"model": best}, path)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="save"), args=[given, *_]):
+            kept = [given, *(given.values if isinstance(given, ast.Dict) else ())]
+            return any(ast.unparse(one) == name for one in kept)
+    return False
+
+
+def _is_chosen(kept: ast.AST, loop: ast.AST) -> bool:
+    """Whether a state is kept in some rounds of a loop only: the last one is kept in all."""
+    chosen = (one for one in all_nodes(loop) if isinstance(one, ast.If) and isinstance(one.test, ast.Compare))
+    ordering = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    return any(
+        any(isinstance(op, ordering) for op in one.test.ops) and any(each is kept for each in all_nodes(one))
+        for one in chosen
+        if isinstance(one.test, ast.Compare)
+    )
 
 
 def _trains_on(loop: ast.AST) -> bool:

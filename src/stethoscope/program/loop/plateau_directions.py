@@ -100,10 +100,39 @@ def _stepped(one: Plateau, sources: list[Source], results: Mapping[str, str]) ->
             if _is_counter(body, given):
                 yield Misread(one, source, given, ast.unparse(given), counts=True)
                 return
-            better = direction(given, known)
+            better = direction(given, known) or _kept_as_best(body, given)
             if better is not None and better != one.kept:
                 yield Misread(one, source, given, ast.unparse(given), counts=False)
                 return
+
+
+def _kept_as_best(body: ast.AST, given: ast.expr) -> str | None:
+    """The end that the program itself holds for better: `if value < best: best = value`."""
+    said: set[str] = set()
+    for node in all_nodes(body, ast.If):
+        match node.test:
+            case ast.Compare(
+                left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() as op], comparators=[right]
+            ):
+                is_less = isinstance(op, ast.Lt | ast.LtE)
+                for one, other, end in ((left, right, is_less), (right, left, not is_less)):
+                    if ast.unparse(one) == ast.unparse(given) and _takes(node, other, given):
+                        said.add(LOWER if end else HIGHER)
+    return said.pop() if len(said) == 1 else None
+
+
+def _takes(node: ast.If, record: ast.expr, given: ast.expr) -> bool:
+    """Whether a value becomes the record where it beats it."""
+    for one in (inner for part in node.body for inner in all_nodes(part, ast.Assign)):
+        pairs = [(target, one.value) for target in one.targets]
+        for target, value in list(pairs):
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs += zip(target.elts, value.elts, strict=False)
+        if any(
+            ast.unparse(t) == ast.unparse(record) and ast.unparse(v) == ast.unparse(given) for t, v in pairs
+        ):
+            return True
+    return False
 
 
 def _steps(source: Source, name: str) -> Iterator[ast.Call]:

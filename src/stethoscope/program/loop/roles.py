@@ -178,7 +178,21 @@ def _draws_after(loop: ast.For) -> bool:
     is_mixed = bool({"lerp_", "mul_", "sub_", "lerp"} & set(_called(loop))) or any(
         map(_is_rest_of_one, all_nodes(loop))
     )
-    return is_mixed and bool({"decay", "momentum", "beta", "tau", "alpha", "rate"} & spoken)
+    is_named = bool({"decay", "momentum", "beta", "tau", "alpha", "rate"} & spoken)
+    return is_mixed and (is_named or _splits_one(loop))
+
+
+def _splits_one(loop: ast.For) -> bool:
+    """`s.mul_(k).add_(p, alpha=1 - k)`, `s.lerp_(p, 1 - k)`: what is kept and what is taken make a whole."""
+    kept: set[str] = set()
+    for node in all_nodes(loop, ast.Call):
+        name = getattr(node.func, "attr", "")
+        if name == "lerp_" and len(node.args) == 2 and _is_rest_of_one(node.args[1]):
+            return True
+        kept |= {ast.unparse(node.args[0])} if name == "mul_" and node.args else set()
+    return any(
+        ast.unparse(node.right) in kept for node in all_nodes(loop, ast.BinOp) if _is_rest_of_one(node)
+    )
 
 
 def _is_rest_of_one(node: ast.AST) -> bool:

@@ -37,9 +37,9 @@ SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((4, 1, 20, 20), (4, 20, 20)),
     ((4, 20, 20), (4, 1, 20, 20)),
     ((8, 6), (8, 6)),
+    ((8,), (8,)),
     ((8, 1), (8,)),
     ((8,), (8, 1)),
-    ((8,), (8,)),
 )
 EXACT = 1e-9  # of the size of a term: what is equal but for rounding
 ERROR = 0.1

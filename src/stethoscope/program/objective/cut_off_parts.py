@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
 from stethoscope.program.loop.loop_holders import known_holders, losses_of
-from stethoscope.program.loop.parameter_owners import Holder, has_weights, is_inside, unwrapped
+from stethoscope.program.loop.moves import Kind
+from stethoscope.program.loop.parameter_owners import Holder, has_weights, holder_of, is_inside, unwrapped
 from stethoscope.program.loop.random_start import has_random_weights
 from stethoscope.program.loop.said_of_parts import is_said_of
 from stethoscope.program.loop.training_loop import TrainingLoop
@@ -73,7 +74,8 @@ def cut_off_parts(loop: TrainingLoop) -> Iterator[CutOffPart]:
         holder = next((one for one in holders if one.holds(loop.run, part)), None)
         named = _place_of(loop.run, holder, part) if holder is not None else None
         # Where several optimizers take turns, another loss than those of this loop may teach a network.
-        named = named or (_as_whole(part) if len(holders) == 1 and holder is not None else None)
+        is_alone = holder is not None and (len(holders) == 1 or _has_every_loss(loop, holder))
+        named = named or (_as_whole(part) if is_alone else None)
         if holder is not None and named is not None and _should_learn(loop, *named, part):
             yield CutOffPart(*named, cut, holder)
 
@@ -82,6 +84,13 @@ def _holders(loop: TrainingLoop) -> list[Holder]:
     if loop.hook is None or loop.trace.by_hand:
         return known_holders(loop)
     return list(configured_optimizers(loop.trace)) or known_holders(loop)
+
+
+def _has_every_loss(loop: TrainingLoop, holder: Holder) -> bool:
+    """Whether a loop makes the steps of an optimizer, and no other place of the walk has a backward pass."""
+    steps = (holder_of(loop.trace, move.subject) for move in loop.moves if move.updates)
+    elsewhere = any(move.kind is Kind.BACKWARD for move in (*loop.before, *loop.after))
+    return loop.is_whole and not elsewhere and any(held == (holder,) for held in steps)
 
 
 @dataclass(slots=True)

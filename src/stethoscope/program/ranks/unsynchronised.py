@@ -13,8 +13,10 @@ from enum import Enum, auto
 
 from stethoscope.program.evaluation.evaluations import Walk, called_network
 from stethoscope.program.index import Function, dotted
+from stethoscope.program.loop.loop_order import questions
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.roles import Role, role_by_name
+from stethoscope.program.loop.training_loop import TrainingLoop, condition, training_loops
 from stethoscope.program.ranks.decisions import Ranks
 from stethoscope.program.syntax import FunctionNode, all_nodes, blocks, own_nodes
 from stethoscope.program.walk.calls import bare_name
@@ -64,15 +66,21 @@ def runs_past_wrapper(ranks: Ranks) -> Iterator[RunPast]:
 
 
 def never_synchronised(ranks: Ranks) -> Iterator[tuple[Site, Scope]]:
-    """Backward passes of which every one is inside `no_sync()`, with the context around them."""
+    """Backward passes that no update shares with the other ranks, with the context around them.
+
+    Every one is inside `no_sync()`, or inside what is `no_sync()` in the rounds that update weights.
+    """
     backward = [move.event for move in ranks.walk.moves if move.kind is Kind.BACKWARD]
-    held = [next((scope for scope in event.scopes() if _is_no_sync(scope)), None) for event in backward]
+    held = [next((scope for scope in event.scopes() if _is_context(scope)), None) for event in backward]
     if not backward or None in held or _averages_by_hand(ranks):
         return
-    for event, scope in zip(backward, held, strict=True):
-        if scope is not None:
-            yield event.site, scope
-            return
+    around = [(event, scope) for event, scope in zip(backward, held, strict=True) if scope is not None]
+    if all(_is_no_sync(scope) or _is_it_in_updates(ranks, event, scope) for event, scope in around):
+        yield around[0][0].site, around[0][1]
+
+
+def _is_context(scope: Scope) -> bool:
+    return scope.kind == "with" and (_is_no_sync(scope) or _chosen_context(scope) is not None)
 
 
 def _is_no_sync(scope: Scope) -> bool:
@@ -80,6 +88,83 @@ def _is_no_sync(scope: Scope) -> bool:
     if scope.kind != "with" or _bare(scope.node) != "no_sync" or not isinstance(scope.node, ast.Call):
         return False
     return not (scope.node.args or scope.node.keywords) and not _is_chosen(scope.value)
+
+
+def _is_it_in_updates(ranks: Ranks, event: Event, scope: Scope) -> bool:
+    """Whether a chosen context is `no_sync()` in every round that updates weights."""
+    chosen = _chosen_context(scope)
+    if chosen is None:
+        return False
+    question, answer = condition(chosen)
+    loops = _loops_with(ranks, event)
+    updates = [(loop, move.event) for loop in loops for move in loop.moves if move.updates]
+    if not updates:
+        return False
+    if all((question, answer) in questions(loop, update) for loop, update in updates):
+        return True
+    return all(_is_the_same_in_all_rounds(loop, chosen.node) for loop in loops)
+
+
+def _chosen_context(scope: Scope) -> Scope | None:
+    """The condition, and its answer, for which `a if test else b` enters `no_sync()`."""
+    written = _written_as(scope)
+    if not isinstance(written, ast.IfExp):
+        return None
+    arms = [
+        _bare(arm) == "no_sync" and not getattr(arm, "args", ()) for arm in (written.body, written.orelse)
+    ]
+    other = written.orelse if arms[0] else written.body
+    if arms[0] is arms[1] or _bare(other) not in {"nullcontext", "suppress", "ExitStack"}:
+        return None
+    return Scope("if", written.test, scope.source, scope, None, arms[0])
+
+
+def _written_as(scope: Scope) -> ast.AST:
+    """What a `with` enters, a name by the one assignment to it in the function or file around."""
+    if not isinstance(scope.node, ast.Name):
+        return scope.node
+    outer = next((one.node for one in scope.outwards() if isinstance(one.node, FunctionNode)), None)
+    nodes = own_nodes(outer) if isinstance(outer, FunctionNode) else tuple(_top(scope.source.tree))
+    given = [
+        one.value
+        for one in nodes
+        if isinstance(one, ast.Assign) and any(ast.unparse(to) == scope.node.id for to in one.targets)
+    ]
+    return given[0] if len(given) == 1 else scope.node
+
+
+def _loops_with(ranks: Ranks, event: Event) -> list[TrainingLoop]:
+    trace = ranks.walk.trace
+    loops = training_loops(trace.run.index, trace.run.settings)
+    return [loop for loop in loops if any(move.event.site.node is event.site.node for move in loop.moves)]
+
+
+def _is_the_same_in_all_rounds(loop: TrainingLoop, test: ast.AST) -> bool:
+    """Whether nothing that a loop does changes the answer to a question about plain values."""
+    if (
+        loop.body is None
+        or loop.body.kind != "loop"
+        or any(isinstance(one, ast.Call) for one in all_nodes(test))
+    ):
+        return False
+    names = {one.id for one in all_nodes(test) if isinstance(one, ast.Name)}
+    outer = [scope.node for scope in loop.body.outwards() if scope.kind == "loop"]
+    changed = {
+        one.id
+        for node in outer
+        for one in all_nodes(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    stored = {
+        one.attr
+        for function in loop.run.index.functions
+        if function.name not in {"__init__", "__post_init__"}
+        for one in own_nodes(function.node, ast.Attribute)
+        if isinstance(one.ctx, ast.Store)
+    }
+    attributes = {one.attr for one in all_nodes(test) if isinstance(one, ast.Attribute)}
+    is_compared = isinstance(test, ast.Compare)
+    return is_compared and not names & changed and not attributes & stored
 
 
 def _is_chosen(value: Value | None) -> bool:

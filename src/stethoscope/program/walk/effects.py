@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stethoscope.program.index import Function, Index
 from stethoscope.program.syntax import own_nodes
+from stethoscope.program.walk.computed_names import called_by_computed_names
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 BACKWARD = frozenset({"backward", "manual_backward"})
@@ -95,6 +96,8 @@ def effects(index: Index) -> Effects:
             minimising.add(function)
         if function in minimising or _changes_something(function):
             direct.append(function)
+    for name, dispatchers in called_by_computed_names(index).items():
+        callers.setdefault(name, []).extend(dispatchers)
     return Effects(
         frozenset(_with_callers(direct, callers)),
         frozenset(minimising),

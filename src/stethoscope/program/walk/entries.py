@@ -68,8 +68,11 @@ def training_entries(index: Index, most: int = MOST_WALKS) -> Iterator[Entry]:
             height[ancestor] = max(height.get(ancestor, 0), distance)
             below.setdefault(ancestor, set()).add(target)
     named = {name: function for function in below for name in _called_as(function, known)}
+    defined = frozenset(function.name for function in index.functions)
     scripts = [
-        entry for module in index.modules.values() if (entry := _script(module, below, named)) is not None
+        entry
+        for module in index.modules.values()
+        if (entry := _script(module, below, named, defined)) is not None
     ]
     inside = sorted(height, key=lambda function: -height[function])
     entries = [*scripts, *(Entry(function, frozenset(below[function])) for function in inside)]
@@ -118,11 +121,18 @@ def _called_as(function: Function, known: Effects) -> tuple[str, ...]:
 
 
 def _script(
-    module: Module, below: Mapping[Function, set[Function]], names: Mapping[str, Function]
+    module: Module,
+    below: Mapping[Function, set[Function]],
+    names: Mapping[str, Function],
+    defined: frozenset[str],
 ) -> Entry | None:
     """A module whose own statements train, or call something that does."""
     closures = {function.node: found for function, found in below.items() if function.owner is None}
-    closures = {node: found for node, found in closures.items() if node not in module.source.tree.body}
+    # What a function of the program is told of as it is defined, `@bus.on("batch")`, is called from there.
+    told = {function.node for function in below if _is_handed_over(function, defined)}
+    closures = {
+        node: found for node, found in closures.items() if node in told or node not in module.source.tree.body
+    }
     reaches: set[Function] = set()
     trains = False
     for node in statement_nodes(module.source.tree):
@@ -134,6 +144,13 @@ def _script(
             for called in (name, *handed_names(node)):
                 reaches |= below[names[called]] if called in names else set()
     return Entry(module, frozenset(reaches)) if reaches or trains else None
+
+
+def _is_handed_over(function: Function, defined: frozenset[str]) -> bool:
+    """Whether a decorator that is called with something, of the program itself, gets a function."""
+    return any(
+        isinstance(one, ast.Call) and bare_name(one) in defined for one in function.node.decorator_list
+    )
 
 
 def statement_nodes(tree: ast.Module) -> Iterator[ast.AST]:
