@@ -29,6 +29,15 @@ CAUSE = Cause(
     title="The loss gets probabilities for logits, averages errors too early, or compares all with all",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("samples-mixed-in-network", DECISIVE, "the samples of a batch are told of each other"),
+        Evidence("positions-told-along-batch", DECISIVE, "positions are told along the batch"),
+        Evidence("places-scrambled-by-reshape", DECISIVE, "a reshape cuts across samples or places"),
+        Evidence(
+            "weights-summed-along-another-axis",
+            DECISIVE,
+            "attention sums its weights along the wrong axis",
+            when=says("masked", answer=False),
+        ),
         Evidence("less-certain-than-right", DECISIVE, "the network is kept from saying how sure it is"),
         Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
         Evidence(

@@ -16,7 +16,17 @@ Hand the network the level that the corruption used, in the unit that its embedd
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -28,6 +38,7 @@ CAUSE = Cause(
     title="The network is told the wrong noise level",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("argument-changes-nothing", DECISIVE, "the level makes no difference", when=says("level")),
         Evidence(
             "level-along-another-axis", DECISIVE, "the levels of the samples are counted along another axis"
         ),

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.experiments.trials import trials
+from stethoscope.program.experiments.trials import Trial, trials
 from stethoscope.program.index import index
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.signals.settings import Settings
@@ -38,5 +38,11 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             yield Finding(
                 (trial.forward.where(),),
                 f"{trial.cls.name}: whatever `{name}` is, the same comes out",
-                evidence={"argument": name},
+                evidence={"argument": name, "level": _is_level(trial, name)},
             )
+
+
+def _is_level(trial: Trial, name: str) -> bool:
+    """Whether an argument is one number for each sample."""
+    which = trial.fitting.names.index(name)
+    return trial.fitting.kinds[which] in {"numbers", "levels"}

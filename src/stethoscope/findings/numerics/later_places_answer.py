@@ -36,7 +36,7 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report networks that look at the token they are asked for."""
     tree = settings_tree(settings.recipe if settings is not None else None)
     for trial in trials(index(sources.program), tree):
-        if trial.ahead and trial.ahead[0] > 0 and _says_tokens(trial) and not _gets_mask(trial):
+        if trial.ahead and trial.ahead[0] > 0 and _says_tokens(trial) and not _is_explained(trial):
             asked = next_token_asked(index(sources.program))
             if asked is None:
                 return
@@ -55,6 +55,8 @@ def _says_tokens(trial: Trial) -> bool:
     return trial.sizes[0][-1] in vocabularies
 
 
-def _gets_mask(trial: Trial) -> bool:
-    """Whether a mask may come from the caller."""
+def _is_explained(trial: Trial) -> bool:
+    """Whether a mask may come from the caller, or places reach each other by another fault."""
+    if trial.scrambled or trial.turned:
+        return True
     return any("mask" in name for name in trial.forward.parameters)

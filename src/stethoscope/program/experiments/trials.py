@@ -27,7 +27,7 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 Answer = TypeVar("Answer")
 SMALLEST = 1e-7  # a change, in parts of the output's size, that is no rounding
 _SPREAD = re.compile(r"(?i)std_?dev|\b(?:std|var)\((?:\w+, )?(?:dim=)?\[?0|cov\(|corrcoef\(")
-MOST_LAYERS = 40  # that are tried one by one
+MOST_LAYERS = 30  # that are tried one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Trial:
     idle_layers: tuple[Layer, ...]
     turned: tuple[Turned, ...] = ()
     scrambled: tuple[Scrambled, ...] = ()
+    attends: bool = False  # a softmax over places was met
     measures_batch: bool = False  # a spread or mean over the samples is taken on purpose
 
 
@@ -162,7 +163,7 @@ def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
 def _asked(run: Interpreter, network: Object, subject: Subject, forward: Function, given: Fitting) -> Trial:
     ask = _Asking(run, network)
     seen = _Seen(_known_lengths(given))
-    run.watch, run.called = seen, set()
+    run.watch, run.called, run.steps, run.work = seen, set(), STEPS, WORK
     base = ask.all(given.arrays)
     run.watch = Watch()
     called = tuple(layer for layer in run.layers if id(layer) in run.called)
@@ -183,6 +184,7 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
+        any(result.ndim >= 3 for result, _, _ in seen.soft),
         any(map(_measures_batch, run.classes)),
     )
 
@@ -346,15 +348,21 @@ def _idle_layers(
     ask: _Asking, given: Fitting, base: list[Array], called: Sequence[Layer]
 ) -> tuple[Layer, ...]:
     """The layers with weights that are called and change nothing, whichever of their place one takes."""
-    by_spot: dict[Any, list[Layer]] = {}
-    for layer in called:
-        if any(isinstance(w, np.ndarray) and w.ndim > 1 for w in layer.weights.values()) and layer.made_at:
-            by_spot.setdefault(layer.made_at.node, []).append(layer)
-    idle: list[Layer] = []
-    for layers in list(by_spot.values())[:MOST_LAYERS]:
-        if not any(_acts(ask, given, base, layer) for layer in (layers[0], layers[-1])):
-            idle.append(layers[0])
-    return tuple(idle)
+    weighty = [
+        layer
+        for layer in called
+        if layer.made_at and any(isinstance(w, np.ndarray) and w.ndim > 1 for w in layer.weights.values())
+    ]
+    if any(_chooses(cls) for cls in ask.run.classes):
+        return ()  # what is not chosen for these inputs may be chosen for others
+    stride = -(-len(weighty) // MOST_LAYERS) or 1
+    idle = [layer for layer in weighty[::stride] if not _acts(ask, given, base, layer)]
+    return tuple({id(layer.made_at.node): layer for layer in idle if layer.made_at}.values())
+
+
+def _chooses(cls: Class) -> bool:
+    """Whether a class lets values decide which of its parts are used."""
+    return bool(re.search(r"topk|argmax|argmin|\bsort\(|multinomial|> 0\.5", ast.unparse(cls.node)))
 
 
 def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool:
