@@ -27,6 +27,7 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 Answer = TypeVar("Answer")
 SMALLEST = 1e-7  # a change, in parts of the output's size, that is no rounding
 _SPREAD = re.compile(r"(?i)std_?dev|\b(?:std|var)\((?:\w+, )?(?:dim=)?\[?0|cov\(|corrcoef\(")
+WIDE = 16  # an axis of this length is hardly there twice by chance
 MOST_LAYERS = 30  # that are tried one by one
 
 
@@ -97,7 +98,8 @@ class _Seen(Watch):
                 self.turned.append(Turned(spot, masked=True))
 
     def reshape(self, before: Array, after: Array, spot: Spot) -> None:
-        if _is_scrambled(before.shape, after.shape, self.lengths):
+        wide = frozenset(size for size in before.shape if size >= WIDE)
+        if _is_scrambled(before.shape, after.shape, self.lengths | wide):
             self.scrambled.append(Scrambled(spot, before.shape, after.shape))
 
 
