@@ -54,7 +54,8 @@ def _is_mixed(trial: Trial) -> bool:
     if kind == "picture" or kind == "signal":
         return True
     if kind == "vector":
-        return len(trial.fitting.kinds) == 1
+        # Attention over rows that were fed without a batch: the rows are places of one sample.
+        return len(trial.fitting.kinds) == 1 and not trial.pairs
     if places is None:  # the first axis is left, and the second was summed up
         return len(trial.sizes[0]) < 3 or trial.sizes[0][1] != first.shape[1]
     # Both are left: samples are told by reaching no further where places reach each other too, or by where

@@ -64,7 +64,7 @@ class Trial:
     idle_layers: tuple[Layer, ...]
     turned: tuple[Turned, ...] = ()
     scrambled: tuple[Scrambled, ...] = ()
-    attends: bool = False  # a softmax over places was met
+    pairs: bool = False  # scores of all samples against all were met
     measures_batch: bool = False  # a spread or mean over the samples is taken on purpose
 
 
@@ -186,7 +186,7 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
-        any(result.ndim >= 3 for result, _, _ in seen.soft),
+        any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
         any(map(_measures_batch, run.classes)),
     )
 
@@ -332,9 +332,7 @@ def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], forward: Fu
         arrays = list(given.arrays)
         arrays[which] = ~array if array.dtype == bool else _otherwise(array)
         answers = ask.all(arrays)
-        same = all(
-            not _changed(a, b, 0) for a, b in zip(answers, base, strict=True) if a.ndim and a.shape == b.shape
-        )
+        same = len(answers) == len(base) and not any(map(_differs, answers, base))
         if same and is_used(forward, name):
             idle.append(name)
     return tuple(idle)
@@ -378,9 +376,14 @@ def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool
         del ask.run.replaced[id(layer)]
     if answers is None or len(answers) != len(base):
         return True
-    return any(
-        a.shape != b.shape or (a.ndim and _changed(a, b, 0)) for a, b in zip(answers, base, strict=True)
-    )
+    return any(map(_differs, answers, base))
+
+
+def _differs(one: Array, other: Array) -> bool:
+    """Whether two outputs are not the same."""
+    if one.shape != other.shape:
+        return True
+    return bool(np.any(np.abs(one - other) > SMALLEST * max(float(np.abs(one).max()), 1e-12)))
 
 
 def _shaken(result: Any) -> Any:
