@@ -1,16 +1,16 @@
 """An argument of a network is worked with, and nothing that comes out depends on it.
 
 ## What it checks
-The networks that the training makes are computed on small arrays, with weights drawn at random. Each argument is
-changed in turn: something of what comes out has to change.
+The networks that the training makes are computed on small arrays, with weights drawn at random. Each
+argument is changed in turn: something of what comes out has to change.
 
 ## Why it matters
 A time embedding that is computed and never added, a condition that is overwritten, an encoding that the
 decoder does not read: the network cannot use what it is told, and learns an average over it.
 
 ## When it is harmless
-An argument that a forward takes for the sake of a common interface and never touches is not reported. A network
-that cannot be computed is not examined.
+An argument that a forward takes for the sake of a common interface and never touches is not reported. A
+network that cannot be computed is not examined.
 
 ## References
 - Ho et al., Denoising Diffusion Probabilistic Models, 2020, appendix B

@@ -1,17 +1,17 @@
 """The answer at a place changes with what comes behind it, and the next token is what is asked for.
 
 ## What it checks
-The networks that the training makes are computed on small arrays. Where the training asks for the next token
-(`tokens[:, :-1]` goes in, `tokens[:, 1:]` is asked for) and a network gives one score for each token of its
-vocabulary at each place, one later token is changed: no answer before it may change.
+The networks that the training makes are computed on small arrays. Where the training asks for the next
+token (`tokens[:, :-1]` goes in, `tokens[:, 1:]` is asked for) and a network gives one score for each
+token of its vocabulary at each place, one later token is changed: no answer before it may change.
 
 ## Why it matters
-The answer stands in the input, one place further on. The loss falls far below what any language allows, and what
-is generated, where the next token is not there yet, is noise.
+The answer stands in the input, one place further on. The loss falls far below what any language allows,
+and what is generated, where the next token is not there yet, is noise.
 
 ## When it is harmless
-Networks that are handed their mask by their caller are not judged, nor those that are not asked for the next
-token, nor those that cannot be computed.
+Networks that are handed their mask by their caller are not judged, nor those that are not asked for the
+next token, nor those that cannot be computed.
 
 ## References
 - Vaswani et al., Attention Is All You Need, 2017, 3.2.3
@@ -43,7 +43,7 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             source, node = asked
             yield Finding(
                 (trial.forward.where(), source.where(node)),
-                f"{trial.cls.name}: a change in one token changes the answer {trial.ahead[0]} place before it, "
+                f"{trial.cls.name}: a change in a token changes the answer {trial.ahead[0]} place before, "
                 "and the next token is what it is asked for",
                 evidence={"ahead": trial.ahead[0]},
             )

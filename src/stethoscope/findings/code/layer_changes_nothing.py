@@ -1,12 +1,13 @@
 """A layer is called, and nothing that the network gives depends on it.
 
 ## What it checks
-The networks that the training makes are computed on small arrays, with weights drawn at random. What each layer with
-weights gives is shaken in turn: something of what comes out of the network has to change.
+The networks that the training makes are computed on small arrays, with weights drawn at random. What each
+layer with weights gives is shaken in turn: something of what comes out of the network has to change.
 
 ## Why it matters
-What the layer computes is thrown away or overwritten, its weights get no gradient, and the network is smaller
-than it looks: a skip connection joined twice, a branch that is not returned, attention over one place.
+What the layer computes is thrown away or overwritten, its weights get no gradient, and the network is
+smaller than it looks: a skip connection joined twice, a branch that is not returned, attention over one
+place.
 
 ## When it is harmless
 Layers that are not called for this kind of input are not reported, nor networks that keep something in
@@ -39,6 +40,6 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             if spot is not None:
                 yield Finding(
                     (spot.source.where(spot.node), trial.forward.where()),
-                    f"{trial.cls.name}: this {layer.kind} is called, and whatever it gives, the same comes out",
+                    f"{trial.cls.name}: this {layer.kind} is called; whatever it gives, the same comes out",
                     evidence={"layer": layer.kind},
                 )

@@ -6,12 +6,13 @@ their own. A `view` or `reshape` behind which an axis of that length stands else
 were not transposed: `(batch, time, features)` seen as `(batch, heads, time, features)`.
 
 ## Why it matters
-`view` only counts elements. What was one place in time becomes pieces of several places, samples and features
-are cut into each other, and the network learns from what is left in order. Shapes fit, and nothing fails.
+`view` only counts elements. What was one place in time becomes pieces of several places, samples and
+features are cut into each other, and the network learns from what is left in order. Shapes fit, and
+nothing fails.
 
 ## When it is harmless
-A relative shift of attention scores swaps two axes that differ by one on purpose: nothing is said of those,
-nor of axes that keep their place while others are split or joined.
+A relative shift of attention scores swaps two axes that differ by one on purpose: nothing is said of
+those, nor of axes that keep their place while others are split or joined.
 
 ## References
 - torch.Tensor.view and torch.Tensor.permute

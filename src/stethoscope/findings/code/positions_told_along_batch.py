@@ -1,17 +1,17 @@
 """Positions are told along the samples of a batch and not along the places of a sequence.
 
 ## What it checks
-The networks that the training makes are computed on small arrays. All samples of the input are made equal:
-all answers have to be equal too. A position that is added along the first axis of a batch that comes first
-tells samples apart that are the same.
+The networks that the training makes are computed on small arrays. All samples of the input are made
+equal: all answers have to be equal too. A position that is added along the first axis of a batch that
+comes first tells samples apart that are the same.
 
 ## Why it matters
 The network is told in which row of the batch a sample stands, which means nothing, and not in which order
 its parts come. It reads a bag of parts, with a constant of its row on top.
 
 ## When it is harmless
-Sequences that come time first have their positions along the first axis: nothing is said where places reach
-each other along that axis, or where the network cannot be computed.
+Sequences that come time first have their positions along the first axis: nothing is said where places
+reach each other along that axis, or where the network cannot be computed.
 
 ## References
 - Vaswani et al., Attention Is All You Need, 2017, 3.5

@@ -1,13 +1,14 @@
 """The answer for one sample depends on the other samples of its batch.
 
 ## What it checks
-The networks that the training makes are computed on small arrays, with the program's own sizes and weights
-drawn at random. One sample of the input is changed: no answer for another sample may change. Dropout is
-off and batch norm uses what it kept.
+The networks that the training makes are computed on small arrays, with the program's own sizes and
+weights drawn at random. One sample of the input is changed: no answer for another sample may change.
+Dropout is off and batch norm uses what it kept.
 
 ## Why it matters
-Attention, a softmax, a norm or a recurrence that runs along the batch, or a `view` that cuts across it, tells
-samples of each other. The network learns from what will not be there in use, and each answer is partly noise.
+Attention, a softmax, a norm or a recurrence that runs along the batch, or a `view` that cuts across it,
+tells samples of each other. The network learns from what will not be there in use, and each answer is
+partly noise.
 
 ## When it is harmless
 Networks that say how samples relate (contrastive tables, the standard deviation over a batch that some

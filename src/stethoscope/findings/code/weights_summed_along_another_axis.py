@@ -2,16 +2,17 @@
 
 ## What it checks
 The networks that the training makes are computed on small arrays. What a softmax gave is followed to the
-product that uses it as weights: they have to sum to one along the axis that is summed there. The same holds
-for weights that are masked behind the softmax, which sum to less than one.
+product that uses it as weights: they have to sum to one along the axis that is summed there. The same
+holds for weights that are masked behind the softmax, which sum to less than one.
 
 ## Why it matters
-The weights of a query do not sum to one; how strongly it reads depends on what other queries do. Under a mask
-behind the softmax, what is hidden still takes its share, and early places read next to nothing.
+The weights of a query do not sum to one; how strongly it reads depends on what other queries do. Under a
+mask behind the softmax, what is hidden still takes its share, and early places read next to nothing.
 
 ## When it is harmless
-Capsules and slots share out each input among their outputs on purpose, and divide by the sum behind it: weights
-that are changed between the softmax and the product are not judged, except by zeros put into them.
+Capsules and slots share out each input among their outputs on purpose, and divide by the sum behind it:
+weights that are changed between the softmax and the product are not judged, except by zeros put into
+them.
 
 ## References
 - Vaswani et al., Attention Is All You Need, 2017, 3.2.1

@@ -36,7 +36,7 @@ from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute
 from stethoscope.program.walk.tensor_operations import compute, is_known
 
 STEPS = 250_000  # expressions and statements for all that one network is asked
-WORK = 2e9  # multiplications, about two seconds
+WORK = 6e8  # multiplications of one question, less than a second
 DEPTH = 40
 LONGEST = 4096  # elements of a list that is made by counting
 
@@ -51,8 +51,10 @@ _COMPARING: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
 _PLAIN: dict[str, Callable[..., Any]] = {
-    "len": len, "range": range, "zip": zip, "enumerate": enumerate, "reversed": reversed, "min": min, "max": max,
-    "sum": sum, "abs": abs, "int": int, "float": float, "bool": bool, "str": str, "list": list, "tuple": tuple,
+    "len": len, "range": range, "zip": zip, "enumerate": enumerate, "reversed": reversed, "min": min,
+    "max": max,
+    "sum": sum, "abs": abs, "int": int, "float": float, "bool": bool, "str": str, "list": list,
+    "tuple": tuple,
     "dict": dict, "set": set, "sorted": sorted, "any": any, "all": all, "round": round, "divmod": divmod,
 }  # fmt: skip
 _CONTAINER_METHODS = {
@@ -66,14 +68,17 @@ _CONTAINER_METHODS = {
 }
 # What is done to a network or its weights that changes nothing an experiment asks for.
 _IDLE = frozenset({
-    "to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_", "apply", "register_forward_hook",
+    "to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_", "apply",
+    "register_forward_hook",
     "share_memory", "compile", "bfloat16", "type", "gradient_checkpointing_enable", "flatten_parameters",
-    "reset_parameters", "init_weights", "_init_weights", "initialize_weights", "_reset_parameters", "post_init",
+    "reset_parameters", "init_weights", "_init_weights", "initialize_weights", "_reset_parameters",
+    "post_init",
 })  # fmt: skip
 _EMPTY = frozenset({"parameters", "named_parameters", "modules", "named_modules", "buffers", "named_buffers"})
 _HOLDERS = frozenset({"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"})
 _SAME = frozenset({
-    "contiguous", "clone", "detach", "detach_", "cuda", "cpu", "half", "float", "double", "bfloat16", "type_as",
+    "contiguous", "clone", "detach", "detach_", "cuda", "cpu", "half", "float", "double", "bfloat16",
+    "type_as",
     "requires_grad_", "float32", "to_dense", "pin_memory", "retain_grad",
 })  # fmt: skip
 _ALIKE = frozenset(
@@ -81,7 +86,8 @@ _ALIKE = frozenset(
 )
 # fmt: off
 _FIRST_OF_WRAPPER = (
-    "spectral_norm", "weight_norm", "orthogonal", "DataParallel", "DistributedDataParallel", "convert_sync_batchnorm",
+    "spectral_norm", "weight_norm", "orthogonal", "DataParallel", "DistributedDataParallel",
+    "convert_sync_batchnorm",
 )
 # fmt: on
 _RANDOM = frozenset(
@@ -979,7 +985,7 @@ class Interpreter:
         function = _BINARY.get(type(op))
         if function is None:
             raise CannotCompute(type(op).__name__)
-        if isinstance(op, ast.Sub) and getattr(left, "dtype", None) == bool:
+        if isinstance(op, ast.Sub) and getattr(getattr(left, "dtype", None), "kind", "") == "b":
             left = left.astype(np.int64)
         result = function(left, right)
         if isinstance(left, Invented) or isinstance(right, Invented):

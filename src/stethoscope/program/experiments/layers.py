@@ -336,7 +336,8 @@ def _normed(layer: Layer, x: Array) -> Array:
 
 
 def _attention(
-    layer: Layer, query: Array, key: Array, value: Array, key_padding_mask: Any = None, need_weights: Any = True,
+    layer: Layer, query: Array, key: Array, value: Array, key_padding_mask: Any = None,
+    need_weights: Any = True,
     attn_mask: Any = None, average_attn_weights: Any = True, is_causal: Any = False,
 ) -> tuple[Array, Any]:  # fmt: skip
     w, heads = layer.weights, int(layer.given["num_heads"])
