@@ -1,1 +1,1 @@
-"""Networks of the source, computed on small arrays by a strict interpreter: what is not known is not guessed."""
+"""Networks of the source, computed on small arrays by a strict interpreter that guesses nothing."""
