@@ -36,7 +36,7 @@ from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute
 from stethoscope.program.walk.tensor_operations import compute, is_known
 
 STEPS = 250_000  # expressions and statements for all that one network is asked
-WORK = 6e8  # multiplications of one question, less than a second
+WORK = 2e9  # multiplications of one question, a second or two
 DEPTH = 40
 LONGEST = 4096  # elements of a list that is made by counting
 
