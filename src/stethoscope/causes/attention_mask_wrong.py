@@ -16,12 +16,19 @@ that gets it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence, says
 
 CAUSE = Cause(
     title="Attention looks where it must not",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("later-places-answer", DECISIVE, "the token that is asked for reaches its own answer"),
+        Evidence(
+            "weights-summed-along-another-axis",
+            DECISIVE,
+            "the mask comes behind the softmax",
+            when=says("masked"),
+        ),
         Evidence("future-in-sight", DECISIVE, "nothing hides the token that is asked for"),
         Evidence("mask-turned-round", DECISIVE, "the mask marks the opposite of what it is used for"),
     ),

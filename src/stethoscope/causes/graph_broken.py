@@ -36,6 +36,13 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "argument-changes-nothing",
+            DECISIVE,
+            "what goes in does not come out in any form",
+            when=says("level", answer=False),
+        ),
+        Evidence("layer-changes-nothing", DECISIVE, "what a layer gives is thrown away"),
+        Evidence(
             "no-gradient-arrives", STRONG, "the gradient is exactly zero from the first step to the last"
         ),
         Evidence("checkpointed-without-gradients", STRONG, "a checkpointed part gets no gradients"),

@@ -38,6 +38,15 @@ CAUSE = Cause(
         Evidence(
             "loss-within-one-of-guessing", STRONG, "the loss cannot leave its first value by more than one"
         ),
+        Evidence("samples-mixed-in-network", DECISIVE, "the samples of a batch are told of each other"),
+        Evidence("positions-told-along-batch", DECISIVE, "positions are told along the batch"),
+        Evidence("places-scrambled-by-reshape", DECISIVE, "a reshape cuts across samples or places"),
+        Evidence(
+            "weights-summed-along-another-axis",
+            DECISIVE,
+            "attention sums its weights along the wrong axis",
+            when=says("masked", answer=False),
+        ),
         Evidence("less-certain-than-right", DECISIVE, "the network is kept from saying how sure it is"),
         Evidence("shapes-broadcast-in-loss", DECISIVE, "every output is compared with every target"),
         Evidence(

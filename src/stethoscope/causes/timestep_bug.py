@@ -38,6 +38,7 @@ CAUSE = Cause(
     title="The network is told the wrong noise level",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("argument-changes-nothing", DECISIVE, "the level makes no difference", when=says("level")),
         Evidence(
             "sampler-misses-its-data",
             DECISIVE,

@@ -31,6 +31,8 @@ GROUP_OPTIONS = frozenset({"--help", "-h", "--version"})
 
 def main() -> None:
     """Run the command line; every way out is an exit status and at most one line on stderr."""
+    for library in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(library, "1")  # matrices here are small: threads would wait for each other
     # `stethoscope RUN >&-` ends with its exit status, too: what nobody reads goes nowhere.
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         sys.stdout = sys.stdout or nowhere

@@ -148,6 +148,7 @@ class Execution:
         self.events: list[Event] = []
         self.scope: Scope | None = None
         self.finished: set[ast.AST] = set()  # the scopes whose end was reached
+        self.networks: list[Instance] = []  # objects of classes that learn, in the order they were made
         self.sinks: list[Sink] = []
         self.records: list[Record] = []
         self.entered: set[Function] = set()
@@ -215,6 +216,8 @@ class Execution:
                 raise Made(instance)
             return instance
         instance.made_with.update(bind(self, init, instance, args, keywords))
+        if learns(self.index, cls):
+            self.networks.append(instance)
         # Most objects, networks above all, are never looked into.
         self._unmade[instance] = (init, tuple(args), keywords, self.scope)
         if cls is self.awaited:

@@ -49,7 +49,7 @@ def futures_in_sight(index: Index) -> Iterator[FutureInSight]:
     shifted = _shifted_triangle(sources) if _TRIANGLE.search(text) else None
     if shifted is None and _hides(_unnamed(index, text)):
         return
-    asked = next((found for function in index.bodies if (found := _next_token(function))), None)
+    asked = next_token_asked(index)
     if asked is None:
         return
     if shifted is not None:
@@ -62,6 +62,11 @@ def futures_in_sight(index: Index) -> Iterator[FutureInSight]:
         if attention is not None:
             yield FutureInSight(cls.source, attention[0], asked, attention[1])
             return
+
+
+def next_token_asked(index: Index) -> tuple[Source, ast.AST] | None:
+    """Where the program asks for the next token, None where it does not."""
+    return next((found for function in index.bodies if (found := _next_token(function))), None)
 
 
 def _unnamed(index: Index, text: str) -> str:

@@ -1,0 +1,117 @@
+"""The networks that the training of a program makes, with the arguments they are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stethoscope.program.experiments.things import Foreign, Held, Invented, Routine
+from stethoscope.program.index import Class, Index
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.bounded_arrays import CannotCompute
+from stethoscope.program.walk.calls import option_for
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.execution import Execution, Exhausted
+from stethoscope.program.walk.trace import traces
+from stethoscope.program.walk.values import (
+    Choice,
+    ClassValue,
+    Constant,
+    FunctionValue,
+    Instance,
+    Items,
+    Leaf,
+    Outside,
+    Part,
+    Settings,
+    Table,
+    Value,
+)
+
+INVENTED = 24  # in place of a size that is not known: many head counts divide it
+MOST = 6  # networks of one program
+DEPTH = 6
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Subject:
+    """A network and how it is made."""
+
+    cls: Class
+    keywords: dict[str, Any]
+
+
+def subjects(index: Index, settings: SettingsTree) -> Iterator[Subject]:
+    """The outermost networks of the program's training, each class once."""
+    seen: set[Class] = set()
+    for trace in traces(index, settings):
+        for instance in trace.run.networks:
+            if instance.cls in seen or is_test(instance.cls.source) or len(seen) >= MOST:
+                continue
+            if index.method(instance.cls, "forward") is None:
+                continue
+            seen.add(instance.cls)
+            yield Subject(instance.cls, _arguments(trace.run, instance))
+
+
+def _arguments(run: Execution, instance: Instance) -> dict[str, Any]:
+    """What is known of a network's arguments; what has a default and is not known keeps it."""
+    init = run.index.method(instance.cls, "__init__")
+    own = init.parameters[0] if init is not None and init.parameters else "self"
+    given: dict[str, Any] = {}
+    for name, value in instance.made_with.items():
+        if name == own or (init is not None and name in _gathered(init.node)):
+            continue
+        given[name] = _plain(run, value, DEPTH)
+    return given
+
+
+def _gathered(node: Any) -> set[str]:
+    return {arg.arg for arg in (node.args.vararg, node.args.kwarg) if arg is not None}
+
+
+def _plain(run: Execution, value: Value, depth: int) -> Any:
+    """A value of a walk as what the interpreter works with."""
+    if depth == 0:
+        raise CannotCompute("nested too deep")
+    try:
+        value = run.force(value)
+    except (Exhausted, RecursionError):
+        return Invented(INVENTED)
+    match value:
+        case Constant(value=known):
+            return known
+        case Items(items=items):
+            return [_plain(run, item, depth - 1) for item in items]
+        case Table(entries=entries, rest=rest) if not rest:
+            return {key: _plain(run, item, depth - 1) for key, item in entries.items()}
+        case Settings() | Instance():
+            return _held(run, value, depth)
+        case ClassValue(cls=cls):
+            return cls
+        case FunctionValue(function=function, bound=None):
+            return Routine(function.node, run.index.module_of(function.source), function=function)
+        case Outside(name=name):
+            return Foreign(name)
+        case Leaf() | Part() | Choice():
+            option = option_for(run, value)
+            return option.value if option is not None else Invented(INVENTED)
+    return Invented(INVENTED)
+
+
+def _held(run: Execution, value: Value, depth: int) -> Held:
+    def attribute(name: str) -> Any:
+        site: Any = None
+        try:
+            return _plain(run, run.attribute(value, name, site), depth - 1)
+        except (Exhausted, RecursionError):
+            raise CannotCompute(name) from None
+
+    def item(key: Any) -> Any:
+        try:
+            return _plain(run, run.item(value, Constant(key)), depth - 1)
+        except (Exhausted, RecursionError):
+            raise CannotCompute(str(key)) from None
+
+    return Held(attribute, item)

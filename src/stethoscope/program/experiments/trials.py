@@ -1,0 +1,394 @@
+"""What a network turns out to do when it is tried: which sample, place, argument and layer reaches what.
+
+Each network of the training is made with the program's own sizes, gets weights and inputs drawn at random,
+and is asked again with one thing changed. An experiment does not care how the code is spelled.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from stethoscope.program.experiments.inputs import Fitting, fitting, is_used, outputs
+from stethoscope.program.experiments.interpreter import STEPS, WORK, Interpreter, Unlisted, Watch
+from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.subjects import Subject, subjects
+from stethoscope.program.experiments.things import Array, Object, Spot
+from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.bounded_arrays import CannotCompute
+
+Answer = TypeVar("Answer")
+SMALLEST = 1e-7  # a change, in parts of the output's size, that is no rounding
+_SPREAD = re.compile(r"(?i)std_?dev|\b(?:std|var)\((?:\w+, )?(?:dim=)?\[?0|cov\(|corrcoef\(")
+WIDE = 16  # an axis of this length is hardly there twice by chance
+MOST_LAYERS = 30  # that are tried one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """Softmax weights that are summed along another axis than they were made to sum to one along."""
+
+    spot: Spot
+    masked: bool  # they were masked behind the softmax, and sum to less than one
+
+
+@dataclass(frozen=True, slots=True)
+class Scrambled:
+    """A reshape after which an axis of the input stands elsewhere, without having been moved there."""
+
+    spot: Spot
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """What was found out about one network."""
+
+    cls: Class
+    forward: Function
+    fitting: Fitting
+    sizes: tuple[tuple[int, ...], ...]  # of what comes out
+    layers: tuple[Layer, ...]
+    mixes: tuple[bool | None, bool | None]  # whether samples, and places, reach each other
+    told: tuple[bool | None, bool | None]  # whether equal samples, and equal places, are told apart
+    ahead: tuple[int, ...]  # how many places ahead the first output that keeps its places looks
+    idle_arguments: tuple[str, ...]
+    idle_layers: tuple[Layer, ...]
+    turned: tuple[Turned, ...] = ()
+    scrambled: tuple[Scrambled, ...] = ()
+    pairs: bool = False  # scores of all samples against all were met
+    measures_batch: bool = False  # a spread or mean over the samples is taken on purpose
+
+
+@dataclass
+class _Seen(Watch):
+    """Softmaxes, products and reshapes of one pass."""
+
+    lengths: frozenset[int] = frozenset()
+    soft: list[tuple[Array, int, Spot]] = field(default_factory=list)
+    turned: list[Turned] = field(default_factory=list)
+    scrambled: list[Scrambled] = field(default_factory=list)
+
+    def softmax(self, result: Array, axis: int, spot: Spot) -> None:
+        self.soft.append((result, axis % result.ndim, spot))
+
+    def product(self, subscripts: str | None, operands: Sequence[Array], spot: Spot) -> None:
+        for place, operand in enumerate(operands):
+            axes = _summed(subscripts, place, operands)
+            if axes is not None and isinstance(operand, np.ndarray) and operand.ndim >= 3:
+                self._weigh(operand, axes)
+
+    def _weigh(self, weights: Array, axes: tuple[int, ...]) -> None:
+        for result, axis, spot in self.soft:
+            if result.shape != weights.shape or (axis in axes and np.array_equal(result, weights)):
+                continue
+            is_same = np.array_equal(result, weights)
+            is_part = bool(np.all((weights == result) | (weights == 0)))
+            if is_same and weights.shape[axes[0]] > 1:
+                self.turned.append(Turned(spot, masked=False))
+            elif is_part and not is_same and axis in axes and np.any(weights):
+                self.turned.append(Turned(spot, masked=True))
+
+    def reshape(self, before: Array, after: Array, spot: Spot) -> None:
+        wide = frozenset(size for size in before.shape if size >= WIDE)
+        if _is_scrambled(before.shape, after.shape, self.lengths | wide):
+            self.scrambled.append(Scrambled(spot, before.shape, after.shape))
+
+
+def _summed(subscripts: str | None, place: int, operands: Sequence[Array]) -> tuple[int, ...] | None:
+    """The axes of an operand that a product sums along, and another operand has too."""
+    if subscripts is None:
+        return ((operands[0].ndim - 1,), (operands[1].ndim - 2,))[place]
+    given, arrow, wanted = subscripts.replace(" ", "").partition("->")
+    groups = given.split(",")
+    if not arrow or "." in subscripts or len(groups) < 2:
+        return None
+    others = "".join(group for i, group in enumerate(groups) if i != place)
+    axes = tuple(i for i, name in enumerate(groups[place]) if name not in wanted and name in others)
+    return axes or None
+
+
+def _is_scrambled(before: Sequence[int], after: Sequence[int], lengths: frozenset[int]) -> bool:
+    """Whether an axis of a known length takes up other elements behind a reshape than before it."""
+    for length in lengths:
+        was, now = _spans(before, length), _spans(after, length)
+        if len(was) == 1 and len(now) == 1 and was != now:
+            return True
+    return False
+
+
+def _spans(shape: Sequence[int], length: int) -> list[int]:
+    """How many elements lie behind each axis of a length."""
+    return [int(np.prod(shape[place + 1 :])) for place, size in enumerate(shape) if size == length]
+
+
+@remembered
+def trials(index: Index, settings: SettingsTree) -> tuple[Trial, ...]:
+    """Try the networks of the program's training; one that cannot be computed is left out."""
+    found: list[Trial] = []
+    covered: set[Class] = set()
+    for subject in subjects(index, settings):
+        if subject.cls in covered:
+            continue
+        trial = _tried(index, subject, covered)
+        if trial is not None:
+            found.append(trial)
+    return tuple(found)
+
+
+def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
+    forward = index.method(subject.cls, "forward")
+    run = Interpreter(index)
+    try:
+        network = run.make(subject.cls, (), subject.keywords)
+        if forward is None or not isinstance(network, Object):
+            return None
+        given = fitting(run, network, forward)
+        if given is None:
+            return None
+        covered.update(run.classes)
+        return _asked(run, network, subject, forward, given)
+    except CannotCompute:
+        return None
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        return None  # a stranger's shapes and types may fit together in no way at all
+
+
+def _asked(run: Interpreter, network: Object, subject: Subject, forward: Function, given: Fitting) -> Trial:
+    ask = _Asking(run, network)
+    seen = _Seen(_known_lengths(given))
+    run.watch, run.called, run.steps, run.work = seen, set(), STEPS, WORK
+    base = ask.all(given.arrays)
+    run.watch = Watch()
+    called = tuple(layer for layer in run.layers if id(layer) in run.called)
+    sizes = tuple(array.shape for array in base)
+    unknown: tuple[bool | None, bool | None] = (None, None)
+    if _keeps_state(run):
+        return Trial(subject.cls, forward, given, sizes, tuple(run.layers), unknown, unknown, (), (), ())
+    return Trial(
+        subject.cls,
+        forward,
+        given,
+        sizes,
+        tuple(run.layers),
+        _answered(run, lambda: _mixing(ask, given, base), unknown),
+        _answered(run, lambda: _told(ask, given, base), unknown),
+        _answered(run, lambda: _ahead(ask, given, base), ()),
+        _answered(run, lambda: _idle_arguments(ask, given, base, forward), ()),
+        _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
+        tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
+        tuple({s.spot.node: s for s in seen.scrambled}.values()),
+        any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
+        any(map(_measures_batch, run.classes)),
+    )
+
+
+def _answered(run: Interpreter, question: Callable[[], Answer], unknown: Answer) -> Answer:
+    """What a question is answered; each has a budget of its own."""
+    run.steps, run.work = STEPS, WORK
+    try:
+        return question()
+    except CannotCompute:
+        return unknown
+
+
+class _Asking:
+    """Calls of one network."""
+
+    def __init__(self, run: Interpreter, network: Object) -> None:
+        self.run = run
+        self.network = network
+
+    def all(self, arrays: Sequence[Array]) -> list[Array]:
+        """Everything that comes out."""
+        found = outputs(self.run, self.network, arrays)
+        if found is None:
+            raise CannotCompute("no answer")
+        return found
+
+    def first(self, arrays: Sequence[Array]) -> Array:
+        return self.all(arrays)[0]
+
+
+def _known_lengths(given: Fitting) -> frozenset[int]:
+    """The lengths that only the samples and places of the input have."""
+    first = given.arrays[0]
+    if given.kinds[0] in {"tokens", "sequence"}:
+        return frozenset({first.shape[0], first.shape[1]})
+    return frozenset({first.shape[0]})
+
+
+def _keeps_state(run: Interpreter) -> bool:
+    """Whether a forward keeps something in its object, so that one call tells on the next."""
+    for cls in run.classes:
+        for method in cls.methods.values():
+            if method.name in {"__init__", "reset_parameters", "setup"}:
+                continue
+            for node in ast.walk(method.node):
+                is_own = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if is_own and isinstance(node.value, ast.Name) and node.value.id == "self":
+                    return True
+    return False
+
+
+def _measures_batch(cls: Class) -> bool:
+    """Whether a class takes the spread over the samples, as some discriminators do on purpose."""
+    return bool(_SPREAD.search(ast.unparse(cls.node)))
+
+
+def _changed(one: Array, other: Array, axis: int) -> set[int]:
+    """The indices along an axis at which two outputs differ."""
+    if one.shape != other.shape:
+        return set()
+    size = max(float(np.abs(one).max()), 1e-12)
+    apart = np.abs(one - other) > SMALLEST * size
+    others = tuple(i for i in range(one.ndim) if i != axis)
+    return set(np.flatnonzero(apart.any(axis=others)).tolist())
+
+
+def _replaced(array: Array, axis: int, place: int) -> Array:
+    """An input with something else at one index of an axis."""
+    changed = np.array(array)
+    rows = np.moveaxis(changed, axis, 0)
+    if array.dtype.kind == "i":
+        rows[place] = rows[place] % 11 + 1
+    else:
+        rows[place] = rows[place][..., ::-1] * 1.3 - 0.7
+    return changed
+
+
+def _mixing(ask: _Asking, given: Fitting, base: list[Array]) -> tuple[bool | None, bool | None]:
+    """Whether a change in one sample (and place) reaches others."""
+    x = given.arrays[0]
+    answers: list[bool | None] = []
+    for axis in (0, 1):
+        is_place = axis == 1
+        keeps = base[0].ndim > axis + is_place and base[0].shape[axis] == x.shape[axis]
+        if not keeps or (is_place and given.kinds[0] not in {"tokens", "sequence"}):
+            answers.append(None)
+            continue
+        reached = set()
+        for place in (0, x.shape[axis] - 2):
+            arrays = (_replaced(x, axis, place), *given.arrays[1:])
+            reached |= _changed(ask.first(arrays), base[0], axis) - {place}
+        answers.append(bool(reached))
+    return answers[0], answers[1]
+
+
+def _told(ask: _Asking, given: Fitting, base: list[Array]) -> tuple[bool | None, bool | None]:
+    """Whether samples (and places) that are all the same get different answers."""
+    x = given.arrays[0]
+    is_long = given.kinds[0] in {"tokens", "sequence"}
+    cell = x[:1, :1] if is_long else x[:1]
+    arrays = (np.broadcast_to(cell, x.shape), *(_even(a, x.shape[0]) for a in given.arrays[1:]))
+    answer = ask.first(arrays)
+    told: list[bool | None] = []
+    for axis in (0, 1):
+        is_kept = answer.ndim > 1 + axis and answer.shape[axis] == x.shape[axis] and (axis == 0 or is_long)
+        if not is_kept:
+            told.append(None)
+            continue
+        first = np.take(answer, [0], axis)
+        told.append(bool(_changed(answer, np.broadcast_to(first, answer.shape), axis)))
+    return told[0], told[1]
+
+
+def _even(array: Array, samples: int) -> Array:
+    """The same for every sample."""
+    return np.broadcast_to(array[:1], array.shape) if array.shape[:1] == (samples,) else array
+
+
+def _ahead(ask: _Asking, given: Fitting, base: list[Array]) -> tuple[int, ...]:
+    """How far ahead of a place its answer looks, for the argument whose places the output has."""
+    answer = base[0]
+    if answer.ndim != 3:
+        return ()
+    for which, (kind, array) in enumerate(zip(given.kinds, given.arrays, strict=True)):
+        if kind != "tokens" or array.shape != answer.shape[:2]:
+            continue
+        distances: set[int] = set()
+        for place in (array.shape[1] - 1, array.shape[1] // 2):
+            arrays = list(given.arrays)
+            arrays[which] = _replaced(array, 1, place)
+            reached = _changed(ask.first(arrays), answer, 1)
+            distances |= {place - one for one in reached if one < place}
+        return tuple(sorted(distances)) or (0,)
+    return ()
+
+
+def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], forward: Function) -> tuple[str, ...]:
+    """The arguments that are worked with and change nothing."""
+    idle: list[str] = []
+    for which, name in enumerate(given.names):
+        array = given.arrays[which]
+        arrays = list(given.arrays)
+        arrays[which] = ~array if array.dtype == bool else _otherwise(array)
+        answers = ask.all(arrays)
+        same = len(answers) == len(base) and not any(map(_differs, answers, base))
+        if same and is_used(forward, name):
+            idle.append(name)
+    return tuple(idle)
+
+
+def _otherwise(array: Array) -> Array:
+    if array.dtype.kind == "i":
+        return array % 9 + 2
+    return np.abs(array[..., ::-1] * 0.5 + 0.2) if array.ndim == 1 else array[..., ::-1] * 1.7 + 0.4
+
+
+def _idle_layers(
+    ask: _Asking, given: Fitting, base: list[Array], called: Sequence[Layer]
+) -> tuple[Layer, ...]:
+    """The layers with weights that are called and change nothing, whichever of their place one takes."""
+    weighty = [
+        layer
+        for layer in called
+        if layer.made_at and any(isinstance(w, np.ndarray) and w.ndim > 1 for w in layer.weights.values())
+    ]
+    if any(_chooses(cls) for cls in ask.run.classes):
+        return ()  # what is not chosen for these inputs may be chosen for others
+    stride = -(-len(weighty) // MOST_LAYERS) or 1
+    idle = [layer for layer in weighty[::stride] if not _acts(ask, given, base, layer)]
+    return tuple({id(layer.made_at.node): layer for layer in idle if layer.made_at}.values())
+
+
+def _chooses(cls: Class) -> bool:
+    """Whether a class lets values decide which of its parts are used."""
+    return bool(re.search(r"topk|argmax|argmin|\bsort\(|multinomial|> 0\.5", ast.unparse(cls.node)))
+
+
+def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool:
+    """Whether the outputs change with what a layer gives."""
+    ask.run.replaced[id(layer)] = _shaken
+    try:
+        answers = outputs(ask.run, ask.network, given.arrays)
+    except Unlisted:
+        answers = None
+    finally:
+        del ask.run.replaced[id(layer)]
+    if answers is None or len(answers) != len(base):
+        return True
+    return any(map(_differs, answers, base))
+
+
+def _differs(one: Array, other: Array) -> bool:
+    """Whether two outputs are not the same."""
+    if one.shape != other.shape:
+        return True
+    return bool(np.any(np.abs(one - other) > SMALLEST * max(float(np.abs(one).max()), 1e-12)))
+
+
+def _shaken(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_shaken(one) for one in result)
+    if isinstance(result, np.ndarray):
+        return np.asarray(result * -1.5 + 0.8 * np.cos(np.arange(result.size)).reshape(result.shape))
+    return result
