@@ -39,6 +39,7 @@ from stethoscope.program.evaluation.trained_runs import innermost_round
 from stethoscope.program.index import dotted
 from stethoscope.program.loop.gradient_modes import without_gradients
 from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.parameter_owners import holder_of, is_of_plain_tensors
 from stethoscope.program.walk.events import Event, Scope
 from stethoscope.program.walk.networks import are_related, has_two_modes, holds, networks, trained_by
 from stethoscope.program.walk.values import Value
@@ -129,6 +130,9 @@ def _is_trained(walk: Walk, network: Value | None) -> bool:
     answers = [trained_by(move.subject, network) for move in steps]
     if any(answers) or False in answers:
         return any(answers)
+    made = [holder for step in steps for holder in holder_of(walk.trace, step.subject) or (None,)]
+    if made and all(one is not None and is_of_plain_tensors(one) for one in made):
+        return False  # a code, an input or a mask is searched for, and the network only answers
     run = {id(n) for move in _training_runs(walk) for n in networks(called_network(move))}
     return bool(steps) and len(run) == 1
 

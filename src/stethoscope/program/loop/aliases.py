@@ -71,12 +71,24 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):
                     continue
-                after = (one for later in body[place + 1 :] for one in own_below(later))
-                used = next((one for one in after if _takes_up(one, name)), None)
+                after = sorted(
+                    (one for later in body[place + 1 :] for one in own_below(later)),
+                    key=lambda one: getattr(one, "lineno", 0),
+                )
+                used = next((one for one in after if _takes_up(one, name) or _is_given(one, name)), None)
+                used = used if used is not None and _takes_up(used, name) else None
                 used = used or _taken_back(node, name, loop, inside)
                 if used is not None:
                     seen.add(node)
                     yield Alias(source, node, used, name)
+
+
+def _is_given(node: ast.AST, name: str) -> bool:
+    """`state = torch.load(path)`: what is behind it is no longer what was kept."""
+    holder = name.partition("[")[0]
+    if not isinstance(node, ast.Assign) or holder in _texts_in(node.value):
+        return False
+    return any(ast.unparse(one) in {name, holder} for one in node.targets)
 
 
 def _taken_back(kept: ast.AST, name: str, loop: ast.AST, inside: Sequence[ast.AST]) -> ast.AST | None:

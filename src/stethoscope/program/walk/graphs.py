@@ -46,7 +46,9 @@ def asks_unknown_objects(trace: Trace, value: Value | None) -> bool:
 
 
 def _is_of_unknown_object(trace: Trace, value: Applied) -> bool:
-    if not value.callee.startswith(".") or value.callee[1:] in LAYOUT or len(value.args) < FEWEST:
+    if not value.callee.startswith(".") or value.callee[1:] in LAYOUT:
+        return False
+    if not value.args or len(value.args) + len(value.keywords) < FEWEST:
         return False
     made_of = list(ancestry(trace.run, value.args[0]))
     is_tensor = any(isinstance(one, Part) and one.key == "*" for one in made_of)  # drawn from data
