@@ -40,6 +40,7 @@ from stethoscope.program.index import dotted
 from stethoscope.program.loop.gradient_modes import without_gradients
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.parameter_owners import holder_of, is_of_plain_tensors
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Event, Scope
 from stethoscope.program.walk.networks import are_related, has_two_modes, holds, networks, trained_by
 from stethoscope.program.walk.values import Value
@@ -266,10 +267,24 @@ def _pending(
             pending = pending if is_lost else move
         elif pending is not None:
             around = guards(pending.event, forward) | taken
-            is_sure = _is_sure(switch, Kind.TRAIN_MODE)
+            is_sure = _is_sure(switch, Kind.TRAIN_MODE) and not _puts_back(switch.event)
             if not is_sure or guards(switch.event, forward) <= around or _is_either(switch.event, pending):
                 pending = None
     return pending
+
+
+def _puts_back(switch: Event) -> bool:
+    """`if was_training: net.train()`, with `was_training = net.training` from before."""
+    asked = next((scope.node for scope in switch.scopes() if scope.kind == "if"), None)
+    function = switch.within[-1].node if switch.within else switch.site.source.tree
+    if isinstance(asked, ast.Attribute):
+        return asked.attr == "training"
+    kept = (one for one in all_nodes(function, ast.Assign) if isinstance(asked, ast.Name))
+    return any(
+        getattr(one.targets[0], "id", "") == getattr(asked, "id", None)
+        and any(inner.attr == "training" for inner in all_nodes(one.value, ast.Attribute))
+        for one in kept
+    )
 
 
 def _is_either(switch: Event, pending: Move) -> bool:

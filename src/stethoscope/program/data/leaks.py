@@ -199,8 +199,8 @@ def _made_alike(index: Index, module: Module) -> Iterator[Leak]:
         return
     made = list(_data_by_role(index, module))
     for role, held in made:
-        if not _is_held_out(role) or not _names_a_split(held):
-            continue
+        if not _is_held_out(role) or not _names_a_split(held) or bare_name(held) in {"get", "pop"}:
+            continue  # what is looked up is made elsewhere
         twins = (one for other, one in made if _is_training(other) and _told_data(one) == _told_data(held))
         if (twin := next(twins, None)) is not None and twin is not held:
             why = f"{role} is made as the training data are: `{ast.unparse(held)}`"

@@ -6,6 +6,7 @@ Read off the statements of each function and class.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -169,8 +170,9 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 and method.name not in {"__init__", "__post_init__"}
             ):
                 copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
+    is_of_training = _TRAINING_TEXT.search(cls.source.text) is not None
     for name, made in kept.items():
-        if name in copied:
+        if name in copied or not is_of_training:
             continue
         for method in cls.methods.values():
             used = next((one for one in own_nodes(method.node) if _takes_up(one, name)), None)
@@ -182,6 +184,7 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 yield Alias(cls.source, made, call, name, source)
 
 
+_TRAINING_TEXT = re.compile(r"\.step\(|\.backward\(|epoch|patience|stopp", re.IGNORECASE)
 TRAINING = frozenset({"train", "fit", "training", "adapt", "finetune"})
 BEST = frozenset({"best", "snapshot", "backup", "saved", "kept"})
 
