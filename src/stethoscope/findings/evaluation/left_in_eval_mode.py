@@ -40,6 +40,7 @@ from stethoscope.program.index import dotted
 from stethoscope.program.loop.gradient_modes import without_gradients
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.parameter_owners import holder_of, is_of_plain_tensors
+from stethoscope.program.loop.whole_trainings import makes_its_network
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Event, Scope
 from stethoscope.program.walk.networks import are_related, has_two_modes, holds, networks, trained_by
@@ -205,7 +206,7 @@ def _on_one_way(
     if found is not None and _is_kept_on_purpose(walk, found):
         found = None
     for loop in _gone_round(forward, way):
-        if found is None:
+        if found is None and not makes_its_network(walk.trace, walk.moves, loop):
             later = [s for s in switches if walk.place(s.event) > here and _is_inside(s.event, loop)]
             again = [s for s in before if _is_inside(s.event, loop)]
             found = _pending(walk, [*later, *again], forward, way)
