@@ -190,12 +190,23 @@ def _is_gone_through(sources: list[Source], name: str) -> bool:
     """`for slow, fast in ((q_slow, q), (pi_slow, pi))`: what is written is called otherwise there."""
     for source in sources:
         for loop in all_nodes(source.tree, ast.For) if name in source.text else ():
-            listed = [one for one in all_nodes(loop.iter, ast.Name, ast.Attribute) if _last(one) == name]
+            lists = {name, *_lists_with(source, name)}
+            listed = [one for one in all_nodes(loop.iter, ast.Name, ast.Attribute) if _last(one) in lists]
             is_read = any(_touches(one, name) for one in all_nodes(loop.iter))
             writes = any(node.attr in WRITING for node in all_nodes(loop, ast.Attribute))
             if listed and not is_read and writes:
                 return True
     return False
+
+
+def _lists_with(source: Source, name: str) -> set[str]:
+    """What lists that hold a copy are called: `targets = [self.q1_target, self.q2_target]`."""
+    return {
+        _last(target)
+        for node in all_nodes(source.tree, ast.Assign)
+        if isinstance(node.value, ast.List) and any(_last(one) == name for one in node.value.elts)
+        for target in node.targets
+    }
 
 
 def _writes_weights(function: Function) -> bool:
