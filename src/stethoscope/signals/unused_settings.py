@@ -190,6 +190,8 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[Wanted]:
         unknown = _unknown(run)
         for file in run.recipe.files:
             settings = [setting for setting in run.recipe if setting.where.file == file.file]
+            if _is_of_published_model(settings):
+                continue
             if file.syntax != "shell" and _is_read_here(settings, uses):
                 # What an alias or an interpolation takes over is used by what takes it.
                 lent = {place for s in settings for place in s.through}
@@ -202,6 +204,12 @@ def _wanted(run: Run, uses: SettingUses) -> Iterator[Wanted]:
     for option in uses.options:
         if option.kind != "constant" or speaks_of_training(option.name):
             yield _of_option(option)
+
+
+def _is_of_published_model(settings: Iterable[Setting]) -> bool:
+    """Whether a file describes a network for `from_pretrained`, which reads it without the program's help."""
+    top = {str(setting.key[0]) for setting in settings if setting.key}
+    return "transformers_version" in top or {"architectures", "model_type"} <= top
 
 
 def _typed(run: Run, uses: SettingUses) -> Iterator[Wanted]:

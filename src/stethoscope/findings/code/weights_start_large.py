@@ -48,7 +48,8 @@ _FIXED = re.compile(
 _TRAINS = re.compile(r"backward\(|optim|parameters\(|training_step|[Tt]rainer")
 _AS_NUMBERS = re.compile(r"\.numpy\(\)")
 _NORMS = re.compile(r"\b(?:Sync)?(?:Batch|Instance|Group)Norm")
-_SHRUNK = r"\.weight(?:\.data)?(?:\.(?:mul_|div_)\(|\s*[*/]=)"  # behind the layer's name
+# Behind the layer's name: `fc.weight *= 0.1`, `fc.weight.erfinv_().mul_(std)`.
+_SHRUNK = r"\.weight(?:\.data)?(?:(?:\.\w+\(\))*\.(?:mul_|div_)\(|\s*[*/]=)"
 
 
 def examine(initial: InitialValues) -> Iterator[Finding]:

@@ -61,6 +61,7 @@ def examine(
                 choosing.comparison in seen
                 or not _is_by_training(choosing)
                 or not _has_validation(walk, choosing)
+                or _is_the_other_way(walk, choosing)
             ):
                 continue
             seen.add(choosing.comparison)
@@ -122,6 +123,16 @@ def _is_by_training(choosing: Choosing) -> bool:
     if choosing.training or choosing.held_out:
         return choosing.training and not choosing.held_out
     return is_of_training(choosing.text)
+
+
+def _is_the_other_way(walk: Walk, choosing: Choosing) -> bool:
+    """Whether it is what an option asks for in place of a choice by held-out data, in the same question."""
+    better = [one.comparison for one in choosings(walk) if not _is_by_training(one)]
+    for node in all_nodes(choosing.source.tree, ast.If):
+        asked = {id(one) for one in all_nodes(node.test)}
+        if any(id(one) in asked for one in better):
+            return any(choosing.comparison is one for other in node.orelse for one in all_nodes(other))
+    return False
 
 
 def _has_validation(walk: Walk, choosing: Choosing) -> bool:

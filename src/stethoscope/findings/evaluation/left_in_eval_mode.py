@@ -39,6 +39,9 @@ from stethoscope.program.evaluation.trained_runs import innermost_round
 from stethoscope.program.index import dotted
 from stethoscope.program.loop.gradient_modes import without_gradients
 from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.parameter_owners import holder_of, is_of_plain_tensors
+from stethoscope.program.loop.whole_trainings import makes_its_network
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.events import Event, Scope
 from stethoscope.program.walk.networks import are_related, has_two_modes, holds, networks, trained_by
 from stethoscope.program.walk.values import Value
@@ -129,6 +132,9 @@ def _is_trained(walk: Walk, network: Value | None) -> bool:
     answers = [trained_by(walk.trace.run, move.subject, network) for move in steps]
     if any(answers) or False in answers:
         return any(answers)
+    made = [holder for step in steps for holder in holder_of(walk.trace, step.subject) or (None,)]
+    if made and all(one is not None and is_of_plain_tensors(one) for one in made):
+        return False  # a code, an input or a mask is searched for, and the network only answers
     run = {id(n) for move in _training_runs(walk) for n in networks(called_network(move))}
     return bool(steps) and len(run) == 1
 
@@ -200,7 +206,7 @@ def _on_one_way(
     if found is not None and _is_kept_on_purpose(walk, found):
         found = None
     for loop in _gone_round(forward, way):
-        if found is None:
+        if found is None and not makes_its_network(walk.trace, walk.moves, loop):
             later = [s for s in switches if walk.place(s.event) > here and _is_inside(s.event, loop)]
             again = [s for s in before if _is_inside(s.event, loop)]
             found = _pending(walk, [*later, *again], forward, way)
@@ -262,10 +268,24 @@ def _pending(
             pending = pending if is_lost else move
         elif pending is not None:
             around = guards(pending.event, forward) | taken
-            is_sure = _is_sure(switch, Kind.TRAIN_MODE)
+            is_sure = _is_sure(switch, Kind.TRAIN_MODE) and not _puts_back(switch.event)
             if not is_sure or guards(switch.event, forward) <= around or _is_either(switch.event, pending):
                 pending = None
     return pending
+
+
+def _puts_back(switch: Event) -> bool:
+    """`if was_training: net.train()`, with `was_training = net.training` from before."""
+    asked = next((scope.node for scope in switch.scopes() if scope.kind == "if"), None)
+    function = switch.within[-1].node if switch.within else switch.site.source.tree
+    if isinstance(asked, ast.Attribute):
+        return asked.attr == "training"
+    kept = (one for one in all_nodes(function, ast.Assign) if isinstance(asked, ast.Name))
+    return any(
+        getattr(one.targets[0], "id", "") == getattr(asked, "id", None)
+        and any(inner.attr == "training" for inner in all_nodes(one.value, ast.Attribute))
+        for one in kept
+    )
 
 
 def _is_either(switch: Event, pending: Move) -> bool:

@@ -53,6 +53,8 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
         place = evaluation.forward.event.site
         if place.node in seen or not _runs_in_training_mode(evaluation):
             continue
+        if _asks_for_losses(evaluation):
+            continue
         seen.add(place.node)
         function = evaluation.function
         named = f"{function.name}()" if function is not None else "the evaluation"
@@ -63,6 +65,25 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             evidence={"forward": place.text, "function": named},
             fix=_fix(evaluation),
         )
+
+
+def _asks_for_losses(evaluation: Evaluation) -> bool:
+    """Whether a network is given targets and answers with losses, as detectors do in training alone.
+
+    `losses = detector(images, targets)` and `sum(losses.values())`.
+    """
+    call = evaluation.forward.event.site.node
+    if not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) < 2:
+        return False
+    tree = evaluation.forward.event.site.source.tree
+    given = [one for one in all_nodes(tree, ast.Assign) if one.value is call]
+    tables = {target.id for one in given for target in one.targets if isinstance(target, ast.Name)}
+    sums = [one for one in all_nodes(tree, ast.Call) if dotted(one.func) in {"sum", "torch.stack"}]
+    return any(
+        isinstance(one.func, ast.Attribute) and one.func.attr == "values" and dotted(one.func.value) in tables
+        for total in sums
+        for one in all_nodes(total, ast.Call)
+    )
 
 
 def _spoken(evaluation: Evaluation) -> str:

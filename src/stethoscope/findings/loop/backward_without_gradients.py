@@ -40,7 +40,7 @@ from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.parameter_owners import holder_of, unwrapped
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.objective.idle_terms import made_anew
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.events import Call, Event
 from stethoscope.program.walk.graphs import asks_unknown_objects, network_run, passes, records
 from stethoscope.program.walk.values import Instance
@@ -134,6 +134,8 @@ def _in_hook(loop: TrainingLoop) -> Iterator[Finding]:
     if hook is None or loop.of(Kind.BACKWARD) or not loop.trace.complete or "Parameter(" in hook.source.text:
         return
     met = [move.event for move in loop.of(Kind.FORWARD) if isinstance(move.event, Call)]
+    if not _gives_something(hook):
+        return  # a pass that only gathers: the framework goes back through nothing
     if met and hook.name in HOOKS and not any(records(loop.trace, call) for call in met):
         yield Finding(
             where=(met[0].site.where, hook.where()),
@@ -143,6 +145,11 @@ def _in_hook(loop: TrainingLoop) -> Iterator[Finding]:
             proof="every network that the hook runs is under no_grad or inference_mode",
             fix=_recorded(loop, met, met[0]),
         )
+
+
+def _gives_something(hook: Function) -> bool:
+    returned = (node.value for node in own_nodes(hook.node, ast.Return))
+    return any(one is not None and not isinstance(one, ast.Constant) for one in returned)
 
 
 def _recorded(loop: TrainingLoop, met: Sequence[Call], backward: Event) -> Fix | None:

@@ -38,6 +38,7 @@ from stethoscope.program.loop.kept_values import (
     collected,
     ends_with_epoch,
     gathered,
+    is_emptied,
     kept_values,
 )
 from stethoscope.program.loop.moves import Kind
@@ -64,7 +65,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
         for kept in (*_in_training(loop), *_given_out(loop), *_by_criteria(loop)):
             if id(kept.event.site.node) not in told:
                 told.add(id(kept.event.site.node))
-                ends = ends_with_epoch(kept) and not _retains(loop)
+                ends = is_emptied(kept) or (ends_with_epoch(kept) and not _retains(loop))
                 what = "every batch until the epoch ends" if ends else "every batch"
                 yield _finding(kept, what, Severity.NOTE if ends else None)
     for trace in dict.fromkeys(loop.trace for loop in loops):

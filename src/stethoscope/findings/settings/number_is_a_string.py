@@ -60,11 +60,22 @@ _LABELS = frozenset(
 
 def examine(settings: Settings, conversions: NumberConversions | None) -> Iterator[Finding]:
     """Fire on every number that PyYAML loads as text and the program does not convert."""
+    sweeps = _sweeps(settings)
     for setting in settings:
+        if setting.where.file in sweeps and setting.key[:1] == ("parameters",):
+            continue  # typed behind the flags of each run, as text
         if not _is_number_as_text(setting) or _is_label(setting):
             continue
         if conversions is None or not conversions.may_convert(setting.leaf):
             yield _finding(setting, settings)
+
+
+def _sweeps(settings: Settings) -> frozenset[object]:
+    """The files that list what runs of a search are started with: `method`, `parameters`, `metric`."""
+    top: dict[object, set[object]] = {}
+    for setting in settings:
+        top.setdefault(setting.where.file, set()).update(setting.key[:1])
+    return frozenset(file for file, keys in top.items() if {"method", "parameters"} <= keys)
 
 
 def _is_number_as_text(setting: Setting) -> bool:

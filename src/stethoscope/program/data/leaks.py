@@ -206,7 +206,9 @@ def _made_alike(index: Index, module: Module) -> Iterator[Leak]:
         return
     made = list(_data_by_role(index, module))
     for role, held in made:
-        if not _is_held_out(role) or not (_names_a_split(held) or _is_told_a_split(index, module, held)):
+        if not _is_held_out(role) or bare_name(held) in {"get", "pop"}:
+            continue  # what is looked up is made elsewhere
+        if not (_names_a_split(held) or _is_told_a_split(index, module, held)):
             continue
         twins = (one for other, one in made if _is_training(other) and _told_data(one) == _told_data(held))
         if (twin := next(twins, None)) is not None and twin is not held:

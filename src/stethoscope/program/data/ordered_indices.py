@@ -56,12 +56,18 @@ def _in_order(run: Execution, loss: Value | None) -> Iterator[Site]:
         order = _order(run, _of_samples(value.args[1]))
         if order is None:
             return  # samples are mixed, or come from where nothing is known
-        if order and not _is_on_purpose(value.site):
+        if order and not _is_on_purpose(value.site) and not _chooses_all(value.args[1]):
             found.setdefault(ast.unparse(node.slice), {})[ast.unparse(node.value)] = order[0]
     for bases in found.values():
         if len(bases) >= FEWEST:
             yield next(iter(bases.values()))
             return
+
+
+def _chooses_all(index: Value) -> bool:
+    """`x[np.arange(len(x))]`: all of them are chosen, and who draws batches from them is another question."""
+    index = _of_samples(index)
+    return isinstance(index, Applied) and index.callee.rpartition(".")[2] in COUNTING and len(index.args) == 1
 
 
 def _of_samples(index: Value) -> Value:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from stethoscope.program.data.data_order import SHUFFLING
 from stethoscope.program.data.ordered_indices import looked_up_in_order
 from stethoscope.program.data.ordered_streams import ordered_streams
-from stethoscope.program.data.stored_order import cut_in_order
+from stethoscope.program.data.stored_order import cut_in_order, is_of_one_batch
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.loop.training_loop import TrainingLoop, training_loops
+from stethoscope.program.loop.whole_trainings import searches_for_samples
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
@@ -45,13 +46,22 @@ def ordered_batches(index: Index, settings: SettingsTree) -> tuple[OrderedBatche
     """What training loops go through that could be shuffled, and neither it nor the loop does so."""
     found: dict[int, OrderedBatches] = {}
     for loop in training_loops(index, settings):
-        for site in (*cut_in_order(loop, index), *_streamed(loop), *looked_up_in_order(loop)):
+        if searches_for_samples(loop):
+            continue
+        for site in (*cut_in_order(loop, index), *_streamed(loop), *_looked_up(loop)):
             found.setdefault(id(site.node), OrderedBatches(site, ""))
         for scope in loop.loops:
             for made in (*_in_order(scope.value, loop), *_written_in_order(scope, index)):
                 if not _is_shuffled_around(loop):
                     found.setdefault(id(made.site.node), made)
     return tuple(found.values())
+
+
+def _looked_up(loop: TrainingLoop) -> Iterator[Site]:
+    for site in looked_up_in_order(loop):
+        around = [one.node for one in loop.loops if any(inner is site.node for inner in all_nodes(one.node))]
+        if not any(isinstance(one, ast.For) and is_of_one_batch(one, loop) for one in around):
+            yield site
 
 
 def _streamed(loop: TrainingLoop) -> Iterator[Site]:

@@ -145,10 +145,20 @@ def _arrays(function: Function) -> Iterator[PartedPair]:
         partners = [other for other in names if are_pair(name, other)]
         if any(other in changed or _is_picked(function, other, node) for other in partners):
             continue
+        if any(_is_given_alike(function, other, node) for other in partners):
+            continue
         for other in partners:
             if _is_read_behind(function, other, node) or _is_read_elsewhere(function, other):
                 yield _pair(function, node, node, name, other)
                 return
+
+
+def _is_given_alike(function: Function, name: str, moved: ast.AST) -> bool:
+    """`self.x = x[order]`, beside `self.y = self.y[order]`."""
+    by = getattr(getattr(moved, "value", None), "slice", None)
+    given = [one for one in own_nodes(function.node, ast.Assign) if name in map(dotted, one.targets)]
+    picked = (one.value.slice for one in given if isinstance(one.value, ast.Subscript))
+    return by is not None and any(ast.unparse(one) == ast.unparse(by) for one in picked)
 
 
 def _kept_names(function: Function) -> list[str]:

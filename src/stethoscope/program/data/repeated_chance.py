@@ -13,6 +13,7 @@ from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS, Walk
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind, full_name
+from stethoscope.program.loop.whole_trainings import makes_its_network
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Call, Event, Scope
@@ -199,6 +200,8 @@ def seeds_again(walk: Walk) -> Iterator[SeedAgain]:
         loop = next((s for s in event.scopes() if s.kind == "loop" and id(s) in walk.training_scopes), None)
         if loop is None or not isinstance(event.args[0], Constant) or _is_put_back(event):
             continue
+        if makes_its_network(walk.trace, walk.moves, loop):
+            continue  # folds, seeds or optimizers that are compared begin alike on purpose
         conditions = [s for s in event.scopes() if s.kind == "if" and _is_inside(s, loop)]
         if not conditions or any(scope.kind == "call" for scope in _up_to(event, loop)):
             yield SeedAgain(event, loop, any(_is_aside(scope) for scope in _up_to(event, loop)))

@@ -14,6 +14,7 @@ from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.values import Site
 from stethoscope.run import Source
 
@@ -39,6 +40,8 @@ def cut_in_order(loop: TrainingLoop, index: Index) -> Iterator[Site]:
         node = scope.node
         if not isinstance(node, ast.For):
             continue
+        if is_of_one_batch(node, loop):
+            continue
         if _cuts(node) and not _mixes(scope.source) and not _is_on_purpose(node):
             yield Site(scope.source, node)
         for function in _generators(node, scope.source, index):
@@ -49,6 +52,19 @@ def cut_in_order(loop: TrainingLoop, index: Index) -> Iterator[Site]:
                 continue
             if not _is_on_purpose(function.node) and not _is_on_purpose(node.iter):
                 yield Site(scope.source, node.iter)
+
+
+def is_of_one_batch(cut: ast.For, loop: TrainingLoop) -> bool:
+    """Whether what is cut is a batch that a loop around drew already: the parts of one update."""
+    others = [one.node for one in loop.loops if isinstance(one.node, ast.For) and one.node is not cut]
+    drawn = {
+        name.id
+        for other in others
+        if not isinstance(other.iter, ast.Call) or bare_name(other.iter) != "range"
+        for name in all_nodes(other.target, ast.Name)
+    }
+    parts = [node for node in all_nodes(cut, ast.Subscript) if isinstance(node.slice, ast.Slice)]
+    return any(name.id in drawn for node in parts for name in all_nodes(node.value, ast.Name))
 
 
 def _generators(loop: ast.For, source: Source, index: Index) -> Iterator[Function]:

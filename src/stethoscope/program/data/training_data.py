@@ -13,6 +13,7 @@ from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind
 from stethoscope.program.loop.training_loop import TrainingLoop, level, training_loops
+from stethoscope.program.loop.whole_trainings import searches_for_samples
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.syntax import all_nodes, own_nodes
@@ -69,6 +70,8 @@ def training_loaders(index: Index, settings: SettingsTree) -> tuple[TrainingLoad
     """Every loader that a training loop or a framework's training draws from."""
     found: dict[int, TrainingLoader] = {}
     for loop in training_loops(index, settings):
+        if searches_for_samples(loop):
+            continue
         drawn = (made for scope in around(loop) for made in sources(scope.value, loop.run))
         looped = [made for made in drawn if _is_loader(made)]
         for made in (*looped, *_behind_losses(loop)):

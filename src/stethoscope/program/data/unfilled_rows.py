@@ -48,7 +48,7 @@ def _of_class(index: Index, cls: Class) -> Iterator[UnfilledRows]:
         if method.name == "__init__" or _asks_for_fill(method, counts):
             continue
         for call in own_nodes(method.node, ast.Call):
-            said = _attributes(call)
+            said = _attributes(_drawn_from(call))
             if bare_name(call) in DRAWING and said & bounds and not said & counts:
                 bound = sorted(said & bounds)[0]
                 if not _is_bounded_elsewhere(index, cls, counts):
@@ -113,6 +113,13 @@ def _attributes(node: ast.AST) -> set[str]:
         for one in all_nodes(node, ast.Attribute)
         if isinstance(one.value, ast.Name) and one.value.id == "self"
     }
+
+
+def _drawn_from(call: ast.Call) -> ast.AST:
+    """What a call draws from: of `choice([True, False], p=[self.share, ...])` no rows of anything."""
+    first = call.args[0] if call.args else None
+    is_written_out = isinstance(first, ast.List | ast.Tuple) and not any(map(_attributes, first.elts))
+    return first if first is not None and is_written_out else call
 
 
 def _asks_for_fill(method: Function, counts: set[str]) -> bool:

@@ -21,7 +21,7 @@ EVALUATION_WORDS = frozenset({
 })
 OTHER_NAMES = frozenset({
     "sample", "samples", "preview", "demo", "visualize", "visualise", "plot", "save", "draw", "show",
-    "images", "generate", "train", "training", "fit",
+    "images", "generate", "train", "training", "fit", "action", "actions",
 })
 # fmt: on
 

@@ -111,15 +111,21 @@ def _at(call: ast.Call, place: int) -> ast.expr | None:
 
 def _is_functional(index: Index, method: Function, name: str) -> bool:
     """`F.dropout`, `nn.functional.dropout`: torch's own, by what is imported."""
+    return _imported(index, method, name).rpartition(".")[0] in {"torch.nn.functional", "torch"}
+
+
+def _imported(index: Index, method: Function, name: str) -> str:
     head, _, rest = name.partition(".")
     full = index.module_of(method.source).imports.get(head, head)
-    whole = f"{full}.{rest}" if rest else full
-    return whole.rpartition(".")[0] in {"torch.nn.functional", "torch"}
+    return f"{full}.{rest}" if rest else full
 
 
 def _is_layer(index: Index, method: Function, made: ast.Call) -> bool:
+    """`nn.Dropout(rate)` of torch: those of other libraries are told the mode where they are called."""
     name = dotted(made.func) or ""
-    if name.rpartition(".")[2] not in LAYERS:
+    full = _imported(index, method, name)
+    is_torch = full.startswith("torch.") or full == name  # what a star import brings is not known
+    if name.rpartition(".")[2] not in LAYERS or not is_torch:
         return False
     rate = made.args[0] if made.args else next((w.value for w in made.keywords if w.arg == "p"), None)
     return _drops(index, method, rate)

@@ -431,9 +431,19 @@ def _divided_by_another(module: Module, body: Sequence[ast.stmt]) -> Iterator[Wr
                     and counted in loaders
                     and counted != over
                     and not _holds(loop, loops, counted)
+                    and not _goes_along(loop, counted)
                 ):
                     why = f"sums over {over} and is divided by the length of another, len({counted})"
                     yield WrongTotal(module.source, node.target.id, node, read, why)
+
+
+def _goes_along(loop: ast.For, counted: str) -> bool:
+    """Whether a loop takes an item of another collection in each round: `preds[i]`. Both are as long."""
+    made = {one.id for one in all_nodes(loop.target, ast.Name)}
+    return any(
+        dotted(node.value) == counted and any(one.id in made for one in all_nodes(node.slice, ast.Name))
+        for node in all_nodes(loop, ast.Subscript)
+    )
 
 
 def _gone_over(loop: ast.For) -> str:

@@ -6,6 +6,7 @@ Read off the statements of each function and class.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -71,14 +72,27 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):
                     continue
-                after = [one for later in body[place + 1 :] for one in own_below(later)]
-                used = next((one for one in after if _takes_up(one, name)), None)
+                after = sorted(
+                    (one for later in body[place + 1 :] for one in own_below(later)),
+                    key=lambda one: getattr(one, "lineno", 0),
+                )
+                used = next((one for one in after if _takes_up(one, name) or _is_given(one, name)), None)
                 if used is None and _is_chosen(node, loop):
                     used = next((one for one in after if _writes_down(one, name)), None)
+                elif used is not None and not _takes_up(used, name):
+                    used = None
                 used = used or _taken_back(node, name, loop, inside)
                 if used is not None:
                     seen.add(node)
                     yield Alias(source, node, used, name)
+
+
+def _is_given(node: ast.AST, name: str) -> bool:
+    """`state = torch.load(path)`: what is behind it is no longer what was kept."""
+    holder = name.partition("[")[0]
+    if not isinstance(node, ast.Assign) or holder in _texts_in(node.value):
+        return False
+    return any(ast.unparse(one) in {name, holder} for one in node.targets)
 
 
 def _taken_back(kept: ast.AST, name: str, loop: ast.AST, inside: Sequence[ast.AST]) -> ast.AST | None:
@@ -159,8 +173,9 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 and method.name not in {"__init__", "__post_init__"}
             ):
                 copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
+    is_of_training = _TRAINING_TEXT.search(cls.source.text) is not None
     for name, made in kept.items():
-        if name in copied:
+        if name in copied or not is_of_training:
             continue
         for method in cls.methods.values():
             used = next((one for one in own_nodes(method.node) if _takes_up(one, name)), None)
@@ -172,6 +187,7 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 yield Alias(cls.source, made, call, name, source)
 
 
+_TRAINING_TEXT = re.compile(r"\.step\(|\.backward\(|epoch|patience|stopp", re.IGNORECASE)
 TRAINING = frozenset({"train", "fit", "training", "learn", "adapt", "finetune"})
 BEST = frozenset({"best", "snapshot", "backup", "saved", "kept"})
 

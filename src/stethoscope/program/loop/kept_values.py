@@ -7,9 +7,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.begun_averages import begun_average_of
 from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Assignment, Call, Event, Scope
 from stethoscope.program.walk.values import Applied, Choice, Constant, Items, Value
 
@@ -174,7 +176,8 @@ def gathered(events: Sequence[Event]) -> Iterator[Kept]:
         for scope in event.scopes():
             if scope.kind == "loop" and isinstance(scope.value, Items):
                 rounds.setdefault(scope, []).append(event)
-        yield from collected(event)
+        if not isinstance(event.site.node, ast.ListComp) or _is_of_a_stream(event.site.node):
+            yield from collected(event)
     for inside in rounds.values():
         yield from kept_values(inside)
 
@@ -191,10 +194,34 @@ def collected(event: Event) -> Iterator[Kept]:
                 yield from _each(event, given, ast.unparse(node), written)
 
 
+def _is_of_a_stream(node: ast.ListComp) -> bool:
+    """`[loss for loss in batches()]`: a comprehension over what a call gives one by one."""
+    loops = [one.iter for one in node.generators]
+    return any(
+        isinstance(one, ast.Call) and bare_name(one) not in {"enumerate", "zip", "range"} for one in loops
+    )
+
+
 def _each(event: Assignment | Call, value: Value, name: str, written: ast.expr) -> Iterator[Kept]:
     if isinstance(value, Items):
         for item in value.items:
             yield Kept(event, item, name, written, value)
+
+
+def is_emptied(kept: Kept) -> bool:
+    """`del policy.log_probs[:]`, `self.losses.clear()`: what is kept goes when somebody is done with it."""
+    last = kept.name.rpartition(".")[2]
+    for node in all_nodes(kept.event.site.source.tree, ast.Delete, ast.Call):
+        match node:
+            case ast.Delete(targets=[ast.Subscript(value=held, slice=ast.Slice())]) if (
+                dotted(held) is not None
+            ):
+                if (dotted(held) or "").rpartition(".")[2] == last:
+                    return True
+            case ast.Call(func=ast.Attribute(value=held, attr="clear")):
+                if (dotted(held) or "").rpartition(".")[2] == last:
+                    return True
+    return False
 
 
 def ends_with_epoch(kept: Kept) -> bool:

@@ -113,7 +113,23 @@ def clears(loop: TrainingLoop, zero: Move, update: Move) -> bool:
     made = holder_of(loop.trace, update.subject)
     if made and zero.subject is not None:
         return all(cleared in one.owners for one in made for cleared in unwrapped(zero.subject))
+    if not made and _is_of_one_tensor(zero):
+        return False  # the optimizer may hold others: an attack clears its input's beside a network's step
     return len(optimizers_of(loop)) == 1 and (zero.subject is not None or _clears_every_one(loop, zero, made))
+
+
+def _is_of_one_tensor(zero: Move) -> bool:
+    """`self.noise.grad.zero_()`, `x.grad = None`: of a tensor that no loop goes through others to."""
+    node = zero.event.site.node
+    cleared = zero.event.target if isinstance(zero.event, Assignment) else getattr(node, "func", None)
+    if isinstance(cleared, ast.Attribute) and cleared.attr != "grad":
+        cleared = cleared.value
+    if not isinstance(cleared, ast.Attribute) or cleared.attr != "grad":
+        return False
+    over = (getattr(scope.node, "target", None) for scope in zero.event.scopes() if scope.kind == "loop")
+    gone_through = {one.id for target in over if target for one in all_nodes(target, ast.Name)}
+    first = (dotted(cleared.value) or "").partition(".")[0]
+    return bool(first) and first not in gone_through
 
 
 def _clears_every_one(loop: TrainingLoop, zero: Move, made: tuple[Holder, ...]) -> bool:

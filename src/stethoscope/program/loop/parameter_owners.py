@@ -37,6 +37,9 @@ from stethoscope.program.walk.values import (
 
 GIVING = frozenset({"parameters", "named_parameters", "trainable_parameters", "get_trainable_parameters"})
 PARAMETERS = frozenset({"Parameter", "tensor", "zeros", "ones", "randn", "rand", "empty", "full", "eye"})
+PLAIN_TENSORS = PARAMETERS - {"Parameter"} | {
+    *("requires_grad_", "detach", "clone", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like"),
+}
 DEPTH = 5  # objects inside objects that are looked through
 
 
@@ -155,6 +158,17 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
                 is_known = False
                 owners.append(value)
     return tuple(owners), is_known
+
+
+def is_of_plain_tensors(holder: Holder) -> bool:
+    """Whether an optimizer moves tensors that belong to no network: a code, an input, a mask."""
+    given = holder.call.argument(0, "params")
+    items = given.items if isinstance(given, Items) else ()
+    return bool(items) and all(map(_is_plain_tensor, items))
+
+
+def _is_plain_tensor(value: Value) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in PLAIN_TENSORS
 
 
 def network_given(run: Execution, params: Value | None) -> tuple[Value, ...] | None:

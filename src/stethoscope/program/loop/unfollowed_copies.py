@@ -89,6 +89,8 @@ def _judged(
         return UnfollowedCopy(name, source, made, ran, writers[0]) if is_idle else None
     if _is_written_at_top(sources, name) or _is_handed_to_writer(index, sources, name):
         return None
+    if _is_gone_through(sources, name):
+        return None
     spoken = set(words(name))
     says_so = spoken & FOLLOWING and not spoken & STAYING and _is_of_network(made)
     return UnfollowedCopy(name, source, made, ran, None) if says_so else None
@@ -182,6 +184,29 @@ def _is_handed_to_writer(index: Index, sources: list[Source], name: str) -> bool
             if not here or any(_writes_weights(function) for function in here):
                 return True
     return False
+
+
+def _is_gone_through(sources: list[Source], name: str) -> bool:
+    """`for slow, fast in ((q_slow, q), (pi_slow, pi))`: what is written is called otherwise there."""
+    for source in sources:
+        for loop in all_nodes(source.tree, ast.For) if name in source.text else ():
+            lists = {name, *_lists_with(source, name)}
+            listed = [one for one in all_nodes(loop.iter, ast.Name, ast.Attribute) if _last(one) in lists]
+            is_read = any(_touches(one, name) for one in all_nodes(loop.iter))
+            writes = any(node.attr in WRITING for node in all_nodes(loop, ast.Attribute))
+            if listed and not is_read and writes:
+                return True
+    return False
+
+
+def _lists_with(source: Source, name: str) -> set[str]:
+    """What lists that hold a copy are called: `targets = [self.q1_target, self.q2_target]`."""
+    return {
+        _last(target)
+        for node in all_nodes(source.tree, ast.Assign)
+        if isinstance(node.value, ast.List) and any(_last(one) == name for one in node.value.elts)
+        for target in node.targets
+    }
 
 
 def _writes_weights(function: Function) -> bool:

@@ -41,6 +41,8 @@ def forward_returns(index: Index) -> Iterator[ForwardReturn]:
                 continue
             for node in loop.body:
                 name = _recursion(node)
+                if _counts_from_the_end(loop):
+                    continue
                 if name and isinstance(node, ast.Assign) and _is_kept(function, loop, name):
                     yield ForwardReturn(function.source, node, loop, name)
 
@@ -63,6 +65,22 @@ def _is_backwards(function: Function, iterated: ast.expr) -> bool:
     # Only what is plainly called rewards is known to be in order.
     last = (dotted(iterated) or "").rpartition(".")[2]
     return not REWARDS & set(words(last))
+
+
+def _counts_from_the_end(loop: ast.For) -> bool:
+    """`k = len(r) - i - 1`, `r[-i]`, `r[~i]`: a place that falls while the loop's own number rises."""
+    counted = {one.id for one in all_nodes(loop.target, ast.Name)}
+    for node in (one for statement in loop.body for one in all_nodes(statement)):
+        match node:
+            case ast.BinOp(op=ast.Sub(), right=ast.Name(id=name)) if name in counted:
+                return True
+            case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=inner):
+                if any(one.id in counted for one in all_nodes(inner, ast.Name)):
+                    return True
+            case ast.BinOp(op=ast.Sub(), right=ast.BinOp(op=ast.Add()) as inner):
+                if any(one.id in counted for one in all_nodes(inner, ast.Name)):
+                    return True
+    return False
 
 
 def _sets(node: ast.Assign, name: str) -> bool:

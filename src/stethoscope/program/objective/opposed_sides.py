@@ -9,7 +9,7 @@ the discriminator does. Nothing depends on labels, names or on which end means r
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.objective.probe import operands_of, score
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.ancestry import cuts_gradient
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import comes_from_model, is_model_call
@@ -141,6 +142,7 @@ def _pushes(one: Minimised) -> Iterator[Push]:
         (value, sign, operand, _role(one.run, operand))
         for value, sign in terms
         for operand in _unknowns(one.run.index, value)
+        if id(operand) not in _behind_cuts(value)
     ]
     networks: dict[Hashable, set[Sample]] = {}
     for _, _, _, role in found:
@@ -229,15 +231,25 @@ def _unknowns(index: Index, value: Value) -> list[Value]:
     return [one for one in found if not (isinstance(one, Applied) and _is_made(one.callee))]
 
 
-def _reached(value: Value) -> Iterator[Value]:
-    """A value and what it is made from."""
+def _reached(value: Value, stops: Callable[[Value], bool] | None = None) -> Iterator[Value]:
+    """A value and what it is made from; not behind what `stops` says, but with it."""
     waiting, seen = [value], set[int]()
     while waiting and len(seen) < MOST_REACHED:
         one = waiting.pop()
         if id(one) not in seen:
             seen.add(id(one))
             yield one
-            waiting.extend(inputs(one))
+            if stops is None or not stops(one):
+                waiting.extend(inputs(one))
+
+
+def _behind_cuts(value: Value) -> frozenset[int]:
+    """What a value is made from by way of `.detach()` alone: nobody is pushed by it."""
+    cuts = [one for one in _reached(value) if cuts_gradient(one)]
+    if not cuts:
+        return frozenset()
+    pushed = {id(one) for one in _reached(value, cuts_gradient)}
+    return frozenset(id(one) for cut in cuts for one in _reached(cut) if id(one) not in pushed)
 
 
 def _share(index: Index, value: Value) -> tuple[Applied | Delayed, Value] | None:

@@ -358,7 +358,8 @@ class Decisions:
         """The names that are set under local conditions: counters of bad epochs, flags to stop."""
         found = set(self._chosen_by_local) | signalled_names(self.ranks.walk.trace.run.index)
         for event in self.ranks.walk.trace.events:
-            if not any(local.get(id(scope)) for scope in event.scopes()):
+            # What a round counts is the same on all ranks that come to it, whoever ends the loop.
+            if not any(local.get(id(scope)) for scope in event.scopes() if scope.kind != "loop"):
                 continue
             if isinstance(event, Assignment):
                 found |= self._stored(event)

@@ -28,6 +28,7 @@ from stethoscope.run import Source
 _DEFAULTS = frozenset({"default", "defaults"})
 # Calls that give a changed copy and leave the settings they are given as they are.
 _COPIES = frozenset({"dataclasses.replace", "OmegaConf.merge", "omegaconf.OmegaConf.merge"})
+_FLAGS = ("add_argument", "add_subparsers", "(parser", "parser=", "parents=")
 _CHANGES = frozenset({"update", "merge_from_list", "merge_from_file", "merge_with", "merge_with_dotlist"})
 _TYPED = (*PARSING, "from_cli", "from_dotlist")
 
@@ -129,7 +130,7 @@ def _typed(value: ast.expr | ast.stmt, source: Source, code: Mentions) -> set[st
         path = dotted(node) if isinstance(node, ast.Attribute) else None
         if path == "sys.argv":
             found.add(path)
-        elif isinstance(node, ast.Call) and _is_typed(node):
+        elif isinstance(node, ast.Call) and _is_typed(node) and not _has_no_flags(source):
             found.add(called(node).rpartition(".")[2])
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             made = last_given(node.value, source, code)
@@ -143,6 +144,11 @@ def _typed(value: ast.expr | ast.stmt, source: Source, code: Mentions) -> set[st
                 parent = code.parents.get(id(node))
                 found.update(() if isinstance(parent, ast.Attribute) else {node.id})
     return found
+
+
+def _has_no_flags(source: Source) -> bool:
+    """Whether a parser is made that nothing can be typed for."""
+    return "ArgumentParser()" in source.text and not any(word in source.text for word in _FLAGS)
 
 
 def _is_typed(call: ast.Call) -> bool:

@@ -36,7 +36,13 @@ def cuts_gradient(value: Value) -> bool:
     """Whether gradients do not go behind a value: `.detach()`, `.item()`, `.data`, `float(...)`."""
     if isinstance(value, Part):
         return value.key in {"data", "shape", "grad"}
-    return isinstance(value, Applied) and detaches(value)
+    return isinstance(value, Applied) and (detaches(value) or _is_plain_gradient(value))
+
+
+def _is_plain_gradient(value: Applied) -> bool:
+    """`torch.autograd.grad(loss, x)`: numbers, unless a graph of them is asked for."""
+    graph = value.keywords.get("create_graph")
+    return value.callee == "torch.autograd.grad" and (graph is None or getattr(graph, "value", None) is False)
 
 
 def quietly(

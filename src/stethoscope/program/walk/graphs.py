@@ -46,7 +46,9 @@ def asks_unknown_objects(trace: Trace, value: Value | None) -> bool:
 
 
 def _is_of_unknown_object(trace: Trace, value: Applied) -> bool:
-    if not value.callee.startswith(".") or value.callee[1:] in LAYOUT or len(value.args) < FEWEST:
+    if not value.callee.startswith(".") or value.callee[1:] in LAYOUT:
+        return False
+    if not value.args or len(value.args) + len(value.keywords) < FEWEST:
         return False
     made_of = list(ancestry(trace.run, value.args[0]))
     is_tensor = any(isinstance(one, Part) and one.key == "*" for one in made_of)  # drawn from data
@@ -69,12 +71,26 @@ def met_passes(trace: Trace, value: Value | None) -> Iterator[tuple[Value, tuple
         if cuts_gradient(one):
             continue
         calls = tuple(met.get(id(one.site.node), ())) if isinstance(one, Applied | Delayed) else ()
+        calls = _met_inside(calls, around)
         if isinstance(one, Applied | Delayed) and is_model_call(trace.run.index, one):
             yield one, calls or around
         waiting.extend((given, around) for given in inputs(one))
         made = quietly(trace.run, one)
         if made is not one:
             waiting.append((made, calls or around if _leaves_gradients_alone(one) else ()))
+
+
+def _met_inside(calls: tuple[Call, ...], around: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Those of the calls that happen where a function that was put off is called.
+
+    A method that training and an evaluation call is followed in one of them alone at times.
+    """
+    places = [{id(scope) for scope in call.scopes()} for call in around]
+    return tuple(
+        call
+        for call in calls
+        if not around or any(place <= {id(scope) for scope in call.scopes()} for place in places)
+    )
 
 
 def _leaves_gradients_alone(value: Value) -> bool:

@@ -41,8 +41,15 @@ def _learning_calls(index: Index, cls: Class) -> Iterator[ast.Call]:
         for node in all_nodes(ancestor.node):
             if isinstance(node, ast.Call):
                 name = (dotted(node.func) or "").rpartition(".")[2]
-                if any(word in name for word in LEARNING_LAYERS) or _is_learning_class(index, ancestor, name):
+                if _is_layer(name) or _is_learning_class(index, ancestor, name):
                     yield node
+
+
+def _is_layer(name: str) -> bool:
+    """Whether a name is one of layers: `LIFParameters` are numbers of a neuron."""
+    if name.endswith("Parameters"):
+        return False
+    return any(word in name for word in LEARNING_LAYERS)
 
 
 def _is_learning_class(index: Index, user: Class, name: str) -> bool:
