@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from stethoscope.program.spelling.nodes import become, below, full_name, outside_names
 
@@ -19,7 +20,6 @@ _OF_TWO: dict[str, type[ast.operator]] = {
     "divide": ast.Div,
     "true_divide": ast.Div,
     "truediv": ast.Div,
-    "matmul": ast.MatMult,
 }
 _NEGATIONS = frozenset({"neg", "negative"})
 _HOMES = frozenset({"torch", "operator"})
@@ -30,11 +30,20 @@ _METHODS = frozenset({"mul", "div", "neg"})
 def settle_operators(tree: ast.Module) -> None:
     """Write `a - b` for `torch.sub(a, b)` and `-x` for `-1.0 * x`."""
     names = outside_names(tree)
-    for node in below(tree):
-        if isinstance(node, ast.Call) and not node.keywords:
+    nodes = list(below(tree))
+    thrown = {id(part) for node in nodes if isinstance(node, ast.Expr) for part in _chain(node.value)}
+    for node in nodes:
+        if isinstance(node, ast.Call) and not node.keywords and id(node) not in thrown:
             _settle_call(node, names)
         elif isinstance(node, ast.BinOp):
             _settle_arithmetic(node)
+
+
+def _chain(node: ast.expr) -> Iterator[ast.expr]:
+    """The calls of `x.mul(a).add(b)`: alone in a line they are a slip for `mul_`, and no arithmetic."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield node
+        node = node.func.value
 
 
 def _settle_call(call: ast.Call, names: dict[str, str]) -> None:

@@ -1,7 +1,8 @@
-"""What a name that says nothing holds for one statement, written where it is read.
+"""What a name holds that only passes it on to the next statement, written where it is read.
 
 `t = net(x)` and then `crit(t, y)` become `crit(net(x), y)`: a name that is given once, read once, and read in
-the next statement before that does anything else. Names that say something are left: they may be evidence.
+the next statement before that does anything else. A name may also be evidence
+of what it holds: one that has such a word is left.
 """
 
 from __future__ import annotations
@@ -11,10 +12,33 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from stethoscope.program.likenesses import APART, JUDGED, LIKENESS_WORDS, TOGETHER, words
 from stethoscope.program.syntax import FunctionNode, blocks
 
-# A letter or two with a number behind it, or a word that only says that something is in it.
-_SAYS_NOTHING = re.compile(r"_*(?:[a-z]{1,2}\d*|tmp|temp|val|ret|res|result|out|value)_*\d*_*", re.IGNORECASE)
+# Words by which facts tell one value from another where the value itself cannot: a name with one stays.
+# fmt: off
+_TELLING = frozenset({
+    # what is compared, and on which side
+    "loss", "losses", "objective", "cost", "error", "err", "criterion", "penalty", "kl", "nll", "ce", "mse", "recon",
+    "target", "targets", "label", "labels", "gt", "truth", "answer", "answers", "goal", "reference", "ref", "teacher",
+    "pred", "preds", "prediction", "predictions", "guess", "logits", "prob", "probs", "output", "outputs", "out",
+    "noise", "noisy", "eps", "epsilon", "clean", "velocity", "flow", "mask", "pad", "padding", "positive", "negative",
+    # what is measured
+    "acc", "accuracy", "score", "scores", "metric", "metrics", "best", "psnr", "total", "correct", "hits",
+    # which data
+    "train", "training", "val", "valid", "validation", "test", "dev", "eval", "held", "data", "dataset", "loader",
+    "features", "inputs", "images", "frame", "df", "xyxy", "xywh", "cxcywh", "boxes",
+    # what a program is made of
+    "model", "net", "network", "optimizer", "optim", "opt", "scheduler", "schedule", "scaler", "state", "checkpoint",
+    "config", "cfg", "conf", "args", "options", "opts", "settings", "params", "defaults", "given", "trainer", "module",
+    # how long and how much
+    "epoch", "epochs", "step", "steps", "lr", "rate", "decay", "momentum", "warmup", "weight", "weights", "seed", "rank",
+    "mean", "std", "mu", "sigma", "logvar", "scale", "temperature", "tau",
+    # what an episode gives
+    "reward", "rewards", "done", "dones", "delta", "return", "returns", "advantage", "advantages", "value", "values",
+}) | frozenset(LIKENESS_WORDS)
+# fmt: on
+_STANDARD = re.compile(r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise))_*")  # clean data, its noise, and a preconditioner's
 _SOMETIMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp)
 _ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
@@ -36,7 +60,7 @@ def _settle_scope(scope: ast.Module | FunctionNode) -> None:
 
 
 def _passing(scope: ast.Module | FunctionNode) -> set[str]:
-    """The names that say nothing, are given once and read once, and that no other scope declares."""
+    """The names that tell nothing, are given once and read once, and that no other scope declares."""
     given: Counter[str] = Counter()
     read: Counter[str] = Counter()
     declared: set[str] = set()
@@ -48,7 +72,12 @@ def _passing(scope: ast.Module | FunctionNode) -> set[str]:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             declared.update(node.names)
     once = {name for name, count in given.items() if count == 1 and read[name] == 1}
-    return {name for name in once - declared if _SAYS_NOTHING.fullmatch(name)}
+    return {name for name in once - declared if not _tells(name)}
+
+
+def _tells(name: str) -> bool:
+    patterns = (APART.search, TOGETHER.search, JUDGED.search, _STANDARD.fullmatch)
+    return not _TELLING.isdisjoint(words(name)) or any(matches(name) for matches in patterns)
 
 
 def _merged(statements: list[ast.AST], passing: set[str]) -> list[ast.AST]:
