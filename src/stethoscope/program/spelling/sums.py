@@ -1,6 +1,7 @@
 """`count += 1` for `count = count + 1`, where the count begins as a number.
 
-With a tensor the two are not the same: one writes into it. A number is replaced in either form.
+With a tensor the two are not the same: one writes into it. A number is replaced in either form, and whoever
+reads a gradient finds the same in `p.grad` after both.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _shortened(statement: ast.Assign, numbers: set[str], attributes: set[str]) -
     match statement:
         case ast.Assign(targets=[ast.Name(id=name) as target]) if name in numbers:
             pass
-        case ast.Assign(targets=[ast.Attribute(attr=name) as target]) if name in attributes:
+        case ast.Assign(targets=[ast.Attribute(attr=name) as target]) if name in attributes or name == "grad":
             pass
         case _:
             return statement
