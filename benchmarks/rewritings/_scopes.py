@@ -15,10 +15,13 @@ def variables(tree: ast.Module) -> set[str]:
 
 def _known_outside(tree: ast.Module) -> set[str]:
     known = set(dir(builtins)) | {"self", "cls", "__all__"}
+    is_spread = any(isinstance(node, ast.keyword) and node.arg is None for node in ast.walk(tree))
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.ClassDef() | ast.AsyncFunctionDef():
                 known.add(node.name)
+                if is_spread and not isinstance(node, ast.ClassDef):  # `f(**settings)` knows the parameters
+                    known.update(one.arg for one in (*node.args.args, *node.args.kwonlyargs))
             case ast.Import() | ast.ImportFrom():
                 known.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
             case ast.keyword(arg=str() as name):

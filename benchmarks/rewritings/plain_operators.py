@@ -7,10 +7,13 @@ import copy
 
 
 class _Rewriter(ast.NodeTransformer):
+    def __init__(self, shared: set[str]) -> None:
+        self.shared = shared
+
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
-        if not isinstance(node.target, ast.Name | ast.Attribute):
-            return node
+        if not isinstance(node.target, ast.Name | ast.Attribute) or ast.unparse(node.target) in self.shared:
+            return node  # somebody else may see what is written into
         read = copy.deepcopy(node.target)
         read.ctx = ast.Load()
         return ast.Assign([node.target], ast.BinOp(read, node.op, node.value))
@@ -34,4 +37,18 @@ class _Rewriter(ast.NodeTransformer):
 
 def rewrite(tree: ast.Module) -> ast.Module:
     """Write what is short in full."""
-    return _Rewriter().visit(tree)
+    return _Rewriter(_shared(tree)).visit(tree)
+
+
+def _shared(tree: ast.Module) -> set[str]:
+    """What may be another's tensor or list: parameters, what a loop gives, and other names for something."""
+    shared = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(target=target) | ast.comprehension(target=target):
+                shared |= {ast.unparse(one) for one in ast.walk(target) if isinstance(one, ast.Name)}
+            case ast.Assign(targets=targets, value=ast.Name() | ast.Attribute() | ast.Subscript() | ast.List()):
+                shared |= {ast.unparse(target) for target in targets}
+            case _:
+                pass
+    return shared

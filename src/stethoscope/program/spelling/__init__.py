@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable
 
 from stethoscope.program.spelling.arguments import settle_arguments
+from stethoscope.program.spelling.assignments import settle_assignments
 from stethoscope.program.spelling.operators import settle_operators
 from stethoscope.program.spelling.passing_names import settle_passing_names
 from stethoscope.program.spelling.sums import settle_sums
@@ -19,6 +20,7 @@ from stethoscope.program.spelling.sums import settle_sums
 __all__ = ["settled"]
 
 _IN_ORDER: tuple[Callable[[ast.Module], None], ...] = (
+    settle_assignments,
     settle_arguments,
     settle_operators,
     settle_sums,
