@@ -32,7 +32,9 @@ from stethoscope.signals import Missing, measure
 from tests.literate import Case, cases
 
 AS_IT_IS = "unparsed"
-ALONE = frozenset({"neutral_names", "other_names", "two_files"})  # what other files know of it is not followed
+ALONE = frozenset(
+    {"neutral_names", "other_names", "two_files"}
+)  # what other files know of it is not followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,9 @@ def _by_rule(changes: list[Change], *, show: bool) -> None:
             lost[change.case.silent, change.case.rule].append(change)
     for (silent, rule), some in sorted(lost.items(), key=lambda item: (not item[0][0], -len(item[1]))):
         ways = Counter(change.way for change in some)
-        print(f"{'FALSE ' if silent else 'missed'} {rule:36} {', '.join(f'{way} {n}' for way, n in ways.items())}")
+        print(
+            f"{'FALSE ' if silent else 'missed'} {rule:36} {', '.join(f'{way} {n}' for way, n in ways.items())}"
+        )
         for change in some if show else ():
             print(f"        {change.way:20} {change.case.title}: {change.why}")
 

@@ -8,7 +8,9 @@ import builtins
 
 def variables(tree: ast.Module) -> set[str]:
     """The names that are only ever variables or parameters, and that nothing outside can know."""
-    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound = {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     return bound - _known_outside(tree)
 

@@ -6,7 +6,7 @@ import ast
 
 
 class _Rewriter(ast.NodeTransformer):
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802  (named by the standard library)
+    def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
         match node:
             case ast.If(
@@ -14,11 +14,13 @@ class _Rewriter(ast.NodeTransformer):
                 orelse=[ast.Assign(targets=[ast.Name(id=other)], value=second)],
             ) if one == other:
                 return ast.Assign([ast.Name(one, ast.Store())], ast.IfExp(node.test, first, second))
-            case ast.If(body=[ast.Return(value=ast.expr() as first)], orelse=[ast.Return(value=ast.expr() as second)]):
+            case ast.If(
+                body=[ast.Return(value=ast.expr() as first)], orelse=[ast.Return(value=ast.expr() as second)]
+            ):
                 return ast.Return(ast.IfExp(node.test, first, second))
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         match node.body:
             case [*_, ast.If(body=[*_, ast.Return()], orelse=[_, *_] as orelse) as last]:

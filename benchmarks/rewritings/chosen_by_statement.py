@@ -7,19 +7,19 @@ import copy
 
 
 class _Rewriter(ast.NodeTransformer):
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802  (named by the standard library)
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         match node:
             case ast.Assign(targets=[ast.Name()], value=ast.IfExp(test=test, body=first, orelse=second)):
                 return ast.If(test, [_put(node, first)], [_put(node, second)])
         return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
         match node:
             case ast.Return(value=ast.IfExp(test=test, body=first, orelse=second)):
                 return [ast.If(test, [ast.Return(first)], []), ast.Return(second)]
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         for member in node.body:
             if isinstance(member, ast.FunctionDef):
                 self.generic_visit(member)

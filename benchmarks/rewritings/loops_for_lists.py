@@ -19,10 +19,12 @@ def _unrolled(body: list[ast.stmt], stored: list[str]) -> list[ast.stmt]:
         match statement:
             case ast.Assign(
                 targets=[ast.Name(id=name)],
-                value=ast.ListComp(elt=element, generators=[ast.comprehension(target=target, iter=source, ifs=tests)]),
-            ) if all(stored.count(n.id) == 1 for n in ast.walk(target) if isinstance(n, ast.Name)) and not any(
-                isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement.value)
-            ):
+                value=ast.ListComp(
+                    elt=element, generators=[ast.comprehension(target=target, iter=source, ifs=tests)]
+                ),
+            ) if all(
+                stored.count(n.id) == 1 for n in ast.walk(target) if isinstance(n, ast.Name)
+            ) and not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement.value)):
                 append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
                 inner: ast.stmt = ast.Expr(ast.Call(append, [element], []))
                 for test in reversed(tests):

@@ -6,7 +6,13 @@ import ast
 
 from rewritings.small_steps import apart
 
-OF_OPERATORS = {ast.Add: "summed", ast.Sub: "difference", ast.Mult: "scaled", ast.Div: "ratio", ast.MatMult: "product"}
+OF_OPERATORS = {
+    ast.Add: "summed",
+    ast.Sub: "difference",
+    ast.Mult: "scaled",
+    ast.Div: "ratio",
+    ast.MatMult: "product",
+}
 
 
 def rewrite(tree: ast.Module) -> ast.Module:

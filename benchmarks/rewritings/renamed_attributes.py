@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import ast
 
-HOOKS = frozenset("forward train eval training automatic_optimization global_step current_epoch trainer device dtype".split())
+HOOKS = frozenset(
+    "forward train eval training automatic_optimization global_step current_epoch trainer device dtype".split()
+)
 
 
 def rewrite(tree: ast.Module) -> ast.Module:
     """Put a prefix before every attribute that a class without bases gives itself and nobody else reads."""
-    own = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and not node.bases for name in _given(node)}
-    elsewhere = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.bases for name in _given(node)}
+    own = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.bases
+        for name in _given(node)
+    }
+    elsewhere = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.bases
+        for name in _given(node)
+    }
     texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     names = own - elsewhere - texts - HOOKS
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]

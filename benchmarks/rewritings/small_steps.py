@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-CLOSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp, ast.Await)
+CLOSED = (
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.BoolOp,
+    ast.IfExp,
+    ast.Await,
+)
 SIMPLE = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr, ast.AnnAssign)
 
 
@@ -24,7 +33,12 @@ class _Apart:
                 self._inside(statement.value, before)
             for field in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, field, None)
-                if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt) and not isinstance(statement, ast.ClassDef):
+                if (
+                    isinstance(inner, list)
+                    and inner
+                    and isinstance(inner[0], ast.stmt)
+                    and not isinstance(statement, ast.ClassDef)
+                ):
                     setattr(statement, field, self.statements(inner))
                 elif isinstance(inner, list) and isinstance(statement, ast.ClassDef):
                     for member in inner:
@@ -67,7 +81,10 @@ def _is_super(value: ast.expr) -> bool:
 
 
 def _is_constant(value: ast.expr) -> bool:
-    return all(isinstance(node, ast.Constant | ast.BinOp | ast.operator | ast.UnaryOp | ast.unaryop) for node in ast.walk(value))
+    return all(
+        isinstance(node, ast.Constant | ast.BinOp | ast.operator | ast.UnaryOp | ast.unaryop)
+        for node in ast.walk(value)
+    )
 
 
 def _is_pure_text(statement: ast.stmt) -> bool:

@@ -8,7 +8,12 @@ import ast
 def rewrite(tree: ast.Module) -> ast.Module:
     """Annotate the first assignment of each variable of a function, and every parameter."""
     for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
-        declared = {n for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+        declared = {
+            n
+            for node in ast.walk(function)
+            if isinstance(node, ast.Global | ast.Nonlocal)
+            for n in node.names
+        }
         for argument in (*function.args.args, *function.args.kwonlyargs):
             if argument.arg not in ("self", "cls") and argument.annotation is None:
                 argument.annotation = ast.Constant("Any")

@@ -1,6 +1,6 @@
 """What a rule says does not depend on the way in which a program is written.
 
-Cases are drawn by their names, two ways for each, so that every run asks the same; `benchmarks/rule_rewritings.py`
+The ways are drawn by the names of the cases, so that every run asks the same; `benchmarks/rule_rewritings.py`
 asks all of them. Shares may rise and not fall.
 """
 
@@ -18,6 +18,7 @@ if str(BENCHMARKS) not in sys.path:
     sys.path.append(str(BENCHMARKS))
 
 import rule_rewritings as study  # noqa: E402  (a script beside the package)
+
 from tests.literate import Case  # noqa: E402
 
 WAYS = sorted(path.stem for path in BENCHMARKS.glob("rewritings/[a-z]*.py") if path.stem != study.AS_IT_IS)

@@ -85,7 +85,7 @@ def _last_values(function: FunctionNode, product: ast.Call | ast.BinOp) -> Itera
 
 
 def _is_scaled(value: ast.expr) -> bool:
-    """`sign * self.scale`: what has a scale of the layer may stay as it was drawn, and only the scale learns."""
+    """`sign * self.scale`: what a scale of the layer multiplies may stay as it was drawn."""
     match value:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return any((dotted(one) or "").startswith("self.") for one in (left, right))

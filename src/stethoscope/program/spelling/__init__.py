@@ -1,6 +1,6 @@
 """One way of writing for what can be written in several, before any fact is looked for.
 
-A person writes `-x`, another `-1.0 * x` or `torch.neg(x)`; one gives a loss its arguments by place, another by
+One person writes `-x`, another `-1.0 * x` or `torch.neg(x)`; one gives a loss its arguments by place, one by
 name. Facts ask for one form. Each file here knows one question of spelling and changes the tree where another
 form means the same; every node keeps its place in the file, so addresses and edits stay where they are.
 What is only usually the same is left as it is.

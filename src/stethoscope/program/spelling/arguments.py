@@ -11,15 +11,30 @@ from collections.abc import Iterator
 
 from stethoscope.program.spelling.nodes import below, full_name, outside_names
 
-_PAIR = ("input", "target")
+# fmt: off
+_LOSSES = (
+    "cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "nll_loss", "kl_div",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss",
+    "soft_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "multi_margin_loss",
+)
+_OF_A_TENSOR = (
+    "interpolate", "softmax", "log_softmax", "sigmoid", "tanh", "relu", "gelu", "silu", "softplus",
+    "normalize", "one_hot", "dropout", "exp", "log", "sqrt", "abs", "mean", "sum", "std", "var",
+    "clamp", "argmax", "logsumexp",
+)
+_OPTIMIZERS = (
+    "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "Rprop",
+    "ASGD", "SparseAdam", "LBFGS",
+)
+_SCHEDULES = (
+    "StepLR", "MultiStepLR", "CosineAnnealingLR", "LambdaLR", "ExponentialLR", "ReduceLROnPlateau",
+    "OneCycleLR", "LinearLR", "ConstantLR", "CyclicLR", "PolynomialLR", "MultiplicativeLR",
+    "SequentialLR", "CosineAnnealingWarmRestarts",
+)
+# fmt: on
 # By the last name of what torch offers: the parameters that stand first in a call, and those that are named.
 _BY_PLACE: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        "cross_entropy mse_loss l1_loss smooth_l1_loss huber_loss nll_loss kl_div binary_cross_entropy "
-        "binary_cross_entropy_with_logits poisson_nll_loss gaussian_nll_loss soft_margin_loss "
-        "multilabel_margin_loss multilabel_soft_margin_loss multi_margin_loss".split(),
-        _PAIR,
-    ),
+    **dict.fromkeys(_LOSSES, ("input", "target")),
     "ctc_loss": ("log_probs", "targets", "input_lengths", "target_lengths"),
     "triplet_margin_loss": ("anchor", "positive", "negative"),
     "margin_ranking_loss": ("input1", "input2", "target"),
@@ -37,29 +52,26 @@ _BY_PLACE: dict[str, tuple[str, ...]] = {
     "Conv3d": ("in_channels", "out_channels", "kernel_size"),
     "Embedding": ("num_embeddings", "embedding_dim"),
     "Parameter": ("data",),
-    **dict.fromkeys(
-        "interpolate softmax log_softmax sigmoid tanh relu gelu silu softplus normalize one_hot dropout exp log "
-        "sqrt abs mean sum std var clamp argmax where logsumexp".split(),
-        ("input",),
-    ),
+    **dict.fromkeys(_OF_A_TENSOR, ("input",)),
     "cat": ("tensors",),
     "stack": ("tensors",),
-    **dict.fromkeys(
-        "Adam AdamW SGD RMSprop Adagrad Adadelta Adamax NAdam RAdam Rprop ASGD SparseAdam LBFGS".split(),
-        ("params",),
-    ),
-    **dict.fromkeys(
-        "StepLR MultiStepLR CosineAnnealingLR LambdaLR ExponentialLR ReduceLROnPlateau OneCycleLR LinearLR "
-        "ConstantLR CyclicLR PolynomialLR MultiplicativeLR SequentialLR CosineAnnealingWarmRestarts".split(),
-        ("optimizer",),
-    ),
+    **dict.fromkeys(_OPTIMIZERS, ("params",)),
+    **dict.fromkeys(_SCHEDULES, ("optimizer",)),
     "DataLoader": ("dataset",),
     "Subset": ("dataset", "indices"),
     "random_split": ("dataset", "lengths"),
 }
 _LEARNING = ("params", "lr")
 _BY_NAME: dict[str, tuple[str, ...]] = {
-    "DataLoader": ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn"),
+    "DataLoader": (
+        "dataset",
+        "batch_size",
+        "shuffle",
+        "sampler",
+        "batch_sampler",
+        "num_workers",
+        "collate_fn",
+    ),
     "Adam": (*_LEARNING, "betas", "eps", "weight_decay"),
     "AdamW": (*_LEARNING, "betas", "eps", "weight_decay"),
     "SGD": (*_LEARNING, "momentum", "dampening", "weight_decay", "nesterov"),
@@ -76,7 +88,9 @@ def settle_arguments(tree: ast.Module) -> None:
             if any(keyword.arg is None for keyword in node.keywords):
                 node.keywords = list(_opened(node.keywords))
             name = full_name(node.func, names)
-            if name.partition(".")[0] == "torch" and not any(isinstance(one, ast.Starred) for one in node.args):
+            if name.partition(".")[0] == "torch" and not any(
+                isinstance(one, ast.Starred) for one in node.args
+            ):
                 _settle_call(node, name.rpartition(".")[2])
 
 

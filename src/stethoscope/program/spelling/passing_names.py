@@ -19,26 +19,31 @@ from stethoscope.program.syntax import FunctionNode, blocks
 # fmt: off
 _TELLING = frozenset({
     # what is compared, and on which side
-    "loss", "losses", "objective", "cost", "error", "err", "criterion", "penalty", "kl", "nll", "ce", "mse", "recon",
-    "target", "targets", "label", "labels", "gt", "truth", "answer", "answers", "goal", "reference", "ref", "teacher",
-    "pred", "preds", "prediction", "predictions", "guess", "logits", "prob", "probs", "output", "outputs", "out",
-    "noise", "noisy", "eps", "epsilon", "clean", "velocity", "flow", "mask", "pad", "padding", "positive", "negative",
+    "loss", "losses", "objective", "cost", "error", "err", "criterion", "penalty", "kl", "nll", "ce",
+    "mse", "recon", "target", "targets", "label", "labels", "gt", "truth", "answer", "answers", "goal",
+    "reference", "ref", "teacher", "pred", "preds", "prediction", "predictions", "guess", "logits",
+    "prob", "probs", "output", "outputs", "out", "noise", "noisy", "eps", "epsilon", "clean", "velocity",
+    "flow", "mask", "pad", "padding", "positive", "negative",
     # what is measured
     "acc", "accuracy", "score", "scores", "metric", "metrics", "best", "psnr", "total", "correct", "hits",
     # which data
-    "train", "training", "val", "valid", "validation", "test", "dev", "eval", "held", "data", "dataset", "loader",
-    "features", "inputs", "images", "frame", "df", "xyxy", "xywh", "cxcywh", "boxes",
+    "train", "training", "val", "valid", "validation", "test", "dev", "eval", "held", "data", "dataset",
+    "loader", "features", "inputs", "images", "frame", "df", "xyxy", "xywh", "cxcywh", "boxes",
     # what a program is made of
-    "model", "net", "network", "optimizer", "optim", "opt", "scheduler", "schedule", "scaler", "state", "checkpoint",
-    "config", "cfg", "conf", "args", "options", "opts", "settings", "params", "defaults", "given", "trainer", "module",
+    "model", "net", "network", "optimizer", "optim", "opt", "scheduler", "schedule", "scaler", "state",
+    "checkpoint", "config", "cfg", "conf", "args", "options", "opts", "settings", "params", "defaults",
+    "given", "trainer", "module",
     # how long and how much
-    "epoch", "epochs", "step", "steps", "lr", "rate", "decay", "momentum", "warmup", "weight", "weights", "seed", "rank",
-    "mean", "std", "mu", "sigma", "logvar", "scale", "temperature", "tau",
+    "epoch", "epochs", "step", "steps", "lr", "rate", "decay", "momentum", "warmup", "weight", "weights",
+    "seed", "rank", "mean", "std", "mu", "sigma", "logvar", "scale", "temperature", "tau",
     # what an episode gives
-    "reward", "rewards", "done", "dones", "delta", "return", "returns", "advantage", "advantages", "value", "values",
+    "reward", "rewards", "done", "dones", "delta", "return", "returns", "advantage", "advantages",
+    "value", "values",
 }) | frozenset(LIKENESS_WORDS)
 # fmt: on
-_STANDARD = re.compile(r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise))_*")  # clean data, its noise, and a preconditioner's
+_STANDARD = re.compile(
+    r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise))_*"
+)  # clean data, its noise, and a preconditioner's
 _SOMETIMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp)
 _ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 

@@ -1,4 +1,4 @@
-"""Values that were computed without recording gradients: those that the body of a `with torch.no_grad()` names.
+"""Values that were computed without recording gradients: what a `with torch.no_grad()` gives names to.
 
 What they are made of there has no gradients either, whether it got a name or not.
 
