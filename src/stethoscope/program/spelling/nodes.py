@@ -20,7 +20,7 @@ def become(node: ast.expr | ast.stmt, other: ast.expr | ast.stmt) -> None:
     """Make a node what another is, at its own place: what holds the node need not be known."""
     place = {key: value for key, value in vars(node).items() if key in node._attributes}
     fields = {key: value for key, value in vars(other).items() if key not in other._attributes}
-    node.__class__ = other.__class__  # type: ignore[assignment]
+    node.__class__ = other.__class__
     vars(node).clear()
     vars(node).update(fields | place)
 
