@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.program.syntax import children
+from stethoscope.program.syntax import blocks, children
 
 
 def below(tree: ast.AST) -> Iterator[ast.AST]:
@@ -14,6 +14,16 @@ def below(tree: ast.AST) -> Iterator[ast.AST]:
     for node in found:
         found += children(node)
     return reversed(found)
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """A node and every statement below it at any depth; expressions are not entered."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in blocks(node):
+            waiting += block
 
 
 def become(node: ast.expr | ast.stmt, other: ast.expr | ast.stmt) -> None:
@@ -28,7 +38,7 @@ def become(node: ast.expr | ast.stmt, other: ast.expr | ast.stmt) -> None:
 def outside_names(tree: ast.Module) -> dict[str, str]:
     """What a file imports at any depth: the name in the file -> the full name."""
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module:
             names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
         elif isinstance(node, ast.Import):

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from stethoscope.program.likenesses import APART, JUDGED, LIKENESS_WORDS, TOGETHER, words
+from stethoscope.program.spelling.nodes import below, statements
 from stethoscope.program.syntax import FunctionNode, blocks
 
 # Words by which facts tell one value from another where the value itself cannot: a name with one stays.
@@ -50,7 +51,7 @@ _ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
 def settle_passing_names(tree: ast.Module) -> None:
     """Take out the names that only pass a value on, in every function and at the top of the file."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, FunctionNode | ast.Module):
             _settle_scope(node)
 
@@ -69,7 +70,7 @@ def _passing(scope: ast.Module | FunctionNode) -> set[str]:
     given: Counter[str] = Counter()
     read: Counter[str] = Counter()
     declared: set[str] = set()
-    for node in ast.walk(scope):
+    for node in below(scope):
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else given)[node.id] += 1
         elif isinstance(node, ast.arg):
@@ -101,7 +102,7 @@ def _takes_over(statement: ast.AST, last: ast.AST, passing: set[str]) -> bool:
             pass
         case _:
             return False
-    if isinstance(value, ast.Constant) or any(isinstance(node, _ONLY_HERE) for node in ast.walk(value)):
+    if isinstance(value, ast.Constant) or any(isinstance(node, _ONLY_HERE) for node in below(value)):
         return False
     for holder in _first_expressions(statement):
         return _put(statement, holder, name, value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stethoscope.program.spelling.nodes import statements
 from stethoscope.program.syntax import FunctionNode, blocks
 
 _EITHER_WAY_ROUND = (ast.Add, ast.Mult)
@@ -16,9 +17,9 @@ _EITHER_WAY_ROUND = (ast.Add, ast.Mult)
 
 def settle_sums(tree: ast.Module) -> None:
     """Shorten what adds to a number of the same function, or to an attribute that a number is put into."""
-    attributes = {name for node in ast.walk(tree) for name in _numbered(node, ast.Attribute)}
+    attributes = {name for node in statements(tree) for name in _numbered(node, ast.Attribute)}
     _settle_scope(tree, attributes)
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, FunctionNode):
             _settle_scope(node, attributes)
 
