@@ -23,8 +23,8 @@ _TELLING = frozenset({
     "loss", "losses", "objective", "cost", "error", "err", "criterion", "penalty", "kl", "nll", "ce",
     "mse", "recon", "target", "targets", "label", "labels", "gt", "truth", "answer", "answers", "goal",
     "reference", "ref", "teacher", "pred", "preds", "prediction", "predictions", "guess", "logits",
-    "prob", "probs", "output", "outputs", "out", "noise", "noisy", "eps", "epsilon", "clean", "denoised", "velocity",
-    "flow", "mask", "pad", "padding", "positive", "negative",
+    "prob", "probs", "output", "outputs", "out", "noise", "noisy", "eps", "epsilon", "clean", "velocity",
+    "denoised", "flow", "mask", "pad", "padding", "positive", "negative",
     # what is measured
     "acc", "accuracy", "score", "scores", "metric", "metrics", "best", "psnr", "total", "correct", "hits",
     # which data
