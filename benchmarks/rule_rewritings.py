@@ -32,7 +32,9 @@ from stethoscope.signals import Missing, measure
 from tests.literate import Case, cases
 
 AS_IT_IS = "unparsed"
-ALONE = frozenset({"neutral_names", "other_names", "two_files"})  # what other files know of it is not followed
+ALONE = frozenset(
+    {"neutral_names", "other_names", "two_files"}
+)  # what other files know of it is not followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,11 @@ class Change:
 def main() -> None:
     """Print by way and by rule how often what is said stays the same."""
     options = _options()
-    chosen = list(_chosen(options.rules, options.each))
+    cases_asked = list(chosen(options.rules, options.each))
     ways = options.ways or sorted(path.stem for path in Path(__file__).parent.glob("rewritings/[a-z]*.py"))
     ways = [way for way in ways if way != AS_IT_IS]
     with ProcessPoolExecutor(options.jobs) as pool:
-        changes = [one for some in pool.map(partial(_asked, ways), chosen, chunksize=4) for one in some]
+        changes = [one for some in pool.map(partial(asked, ways), cases_asked, chunksize=4) for one in some]
     _by_way(changes)
     _by_rule(changes, show=options.show)
 
@@ -69,7 +71,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _chosen(rules: Iterable[str], each: int) -> Iterable[Case]:
+def chosen(rules: Iterable[str], each: int) -> Iterable[Case]:
     """The first sick and healthy cases of each rule that have source."""
     seen: Counter[tuple[str, bool]] = Counter()
     for case in cases():
@@ -80,20 +82,22 @@ def _chosen(rules: Iterable[str], each: int) -> Iterable[Case]:
             yield case
 
 
-def _asked(ways: Iterable[str], case: Case) -> list[Change]:
-    expected = _severity(_rewritten(case, AS_IT_IS))
+def asked(ways: Iterable[str], case: Case) -> list[Change]:
+    """What becomes of a case in each way, where its rule says of the plain program what the case says."""
+    expected = _severity(rewritten(case, AS_IT_IS))
     if (expected is None) != case.silent:
         return []  # the rule reads comments or layout, or is silent without them
     changes = []
     for way in ways:
-        again = _rewritten(case, way)
-        if again is not None and again.files != _rewritten(case, AS_IT_IS).files:
+        again = rewritten(case, way)
+        if again is not None and again.files != rewritten(case, AS_IT_IS).files:
             said = _severity(again)
-            changes.append(Change(case, way, said == expected, f"{expected} became {said}"))
+            kept = said == expected or (case.silent and said == "not examined")
+            changes.append(Change(case, way, kept, f"{expected} became {said}"))
     return changes
 
 
-def _rewritten(case: Case, way: str) -> Case | None:
+def rewritten(case: Case, way: str) -> Case | None:
     """The case with its source written in another way; nothing where that cannot be done."""
     sources = [name for _, name, _ in case.files if name.endswith(".py") and not name.startswith("> ")]
     if len(sources) > 1 and way in ALONE:
@@ -151,7 +155,9 @@ def _by_rule(changes: list[Change], *, show: bool) -> None:
             lost[change.case.silent, change.case.rule].append(change)
     for (silent, rule), some in sorted(lost.items(), key=lambda item: (not item[0][0], -len(item[1]))):
         ways = Counter(change.way for change in some)
-        print(f"{'FALSE ' if silent else 'missed'} {rule:36} {', '.join(f'{way} {n}' for way, n in ways.items())}")
+        print(
+            f"{'FALSE ' if silent else 'missed'} {rule:36} {', '.join(f'{way} {n}' for way, n in ways.items())}"
+        )
         for change in some if show else ():
             print(f"        {change.way:20} {change.case.title}: {change.why}")
 

@@ -20,10 +20,20 @@ def _can_be_class(tree: ast.Module, node: ast.FunctionDef) -> bool:
     arguments = node.args
     plain = not (arguments.vararg or arguments.kwarg or arguments.posonlyargs or node.decorator_list)
     loops = any(isinstance(n, ast.For | ast.While) for n in ast.walk(node))
-    odd = any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Nonlocal | ast.Global | ast.FunctionDef) for s in node.body for n in ast.walk(s))
+    odd = any(
+        isinstance(n, ast.Yield | ast.YieldFrom | ast.Nonlocal | ast.Global | ast.FunctionDef)
+        for s in node.body
+        for n in ast.walk(s)
+    )
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     named = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == node.name]
-    return plain and loops and not odd and bool(arguments.args or arguments.kwonlyargs) and all(id(n) in called for n in named)
+    return (
+        plain
+        and loops
+        and not odd
+        and bool(arguments.args or arguments.kwonlyargs)
+        and all(id(n) in called for n in named)
+    )
 
 
 def _as_class(node: ast.FunctionDef, name: str) -> ast.ClassDef:
@@ -31,7 +41,9 @@ def _as_class(node: ast.FunctionDef, name: str) -> ast.ClassDef:
     arguments = copy.deepcopy(node.args)
     arguments.args.insert(0, ast.arg("self"))
     keep = [
-        ast.Assign([ast.Attribute(ast.Name("self", ast.Load()), each, ast.Store())], ast.Name(each, ast.Load()))
+        ast.Assign(
+            [ast.Attribute(ast.Name("self", ast.Load()), each, ast.Store())], ast.Name(each, ast.Load())
+        )
         for each in parameters
     ]
     begin = ast.FunctionDef("__init__", arguments, keep, [], None, type_params=[])
@@ -45,12 +57,12 @@ class _OfSelf(ast.NodeTransformer):
     def __init__(self, names: set[str]) -> None:
         self.names = names
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.names:
             return ast.Attribute(ast.Name("self", ast.Load()), node.id, node.ctx)
         return node
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         hidden = {each.arg for each in node.args.args} & self.names
         self.names -= hidden
         self.generic_visit(node)
@@ -62,7 +74,7 @@ class _Calls(ast.NodeTransformer):
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self.names:
             made = ast.Call(ast.Name(self.names[node.func.id], ast.Load()), node.args, node.keywords)

@@ -11,12 +11,12 @@ BOTH = frozenset(
 
 
 class _Rewriter(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  (named by the standard library)
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=name), args=[first, *rest]) if (
-                name in BOTH and not isinstance(first, ast.Starred)
-            ):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="torch" | "F"), attr=name), args=[first, *rest]
+            ) if name in BOTH and not isinstance(first, ast.Starred):
                 return ast.Call(ast.Attribute(first, name, ast.Load()), rest, node.keywords)
         return node
 

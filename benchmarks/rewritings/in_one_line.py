@@ -12,7 +12,7 @@ class _Put(ast.NodeTransformer):
     def __init__(self, name: str, value: ast.expr) -> None:
         self.name, self.value = name, value
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802  (named by the standard library)
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         return self.value if node.id == self.name and isinstance(node.ctx, ast.Load) else node
 
 
@@ -41,7 +41,11 @@ def _reads_once(statement: ast.stmt, name: str) -> bool:
     closed = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     if any(isinstance(node, closed) for node in ast.walk(statement)):
         return False
-    reads = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    reads = [
+        n
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
     return len(reads) == 1 and not isinstance(statement, ast.AugAssign)
 
 

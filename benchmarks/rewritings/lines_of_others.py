@@ -6,13 +6,15 @@ import ast
 
 
 class _Rewriter(ast.NodeTransformer):
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        if not (node.body and isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)):
+        if not (
+            node.body and isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+        ):
             node.body.insert(0, ast.Expr(ast.Constant("See the notes in the wiki.")))
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.target, ast.Name) and not isinstance(node.iter, ast.Call):
             count = ast.Name("index_of_this", ast.Store())

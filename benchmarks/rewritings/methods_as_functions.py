@@ -11,7 +11,7 @@ BOTH = frozenset(
 
 
 class _Rewriter(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  (named by the standard library)
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         match node.func:
             case ast.Attribute(value=value, attr=name) if name in BOTH and not _is_module(value):
@@ -33,6 +33,9 @@ def _is_module(value: ast.expr) -> bool:
 
 def rewrite(tree: ast.Module) -> ast.Module:
     """Write `torch.softmax(x, -1)` for `x.softmax(-1)`."""
-    if not any(isinstance(node, ast.Import) and any(a.name == "torch" and not a.asname for a in node.names) for node in ast.walk(tree)):
+    if not any(
+        isinstance(node, ast.Import) and any(a.name == "torch" and not a.asname for a in node.names)
+        for node in ast.walk(tree)
+    ):
         return tree
     return _Rewriter().visit(tree)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
-CLOSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp, ast.Await)
+CLOSED = (
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.BoolOp,
+    ast.IfExp,
+    ast.Await,
+)
 SIMPLE = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr, ast.AnnAssign)
 
 
 class _Apart:
     """Takes the calls inside a statement out of it, innermost first."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: Callable[[ast.expr, int], str]) -> None:
         self.count = 0
+        self.named = named
 
     def statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         written: list[ast.stmt] = []
@@ -22,7 +33,12 @@ class _Apart:
                 self._inside(statement.value, before)
             for field in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, field, None)
-                if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt) and not isinstance(statement, ast.ClassDef):
+                if (
+                    isinstance(inner, list)
+                    and inner
+                    and isinstance(inner[0], ast.stmt)
+                    and not isinstance(statement, ast.ClassDef)
+                ):
                     setattr(statement, field, self.statements(inner))
                 elif isinstance(inner, list) and isinstance(statement, ast.ClassDef):
                     for member in inner:
@@ -54,7 +70,7 @@ class _Apart:
         self._inside(child, before)
         if isinstance(child, ast.Call | ast.BinOp) and not _is_super(child) and not _is_constant(child):
             self.count += 1
-            name = f"t{self.count}"
+            name = self.named(child, self.count)
             before.append(ast.Assign([ast.Name(name, ast.Store())], child))
             return ast.Name(name, ast.Load())
         return child
@@ -65,14 +81,22 @@ def _is_super(value: ast.expr) -> bool:
 
 
 def _is_constant(value: ast.expr) -> bool:
-    return all(isinstance(node, ast.Constant | ast.BinOp | ast.operator | ast.UnaryOp | ast.unaryop) for node in ast.walk(value))
+    return all(
+        isinstance(node, ast.Constant | ast.BinOp | ast.operator | ast.UnaryOp | ast.unaryop)
+        for node in ast.walk(value)
+    )
 
 
 def _is_pure_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def rewrite(tree: ast.Module) -> ast.Module:
-    """Write `a = g(x)` and `f(a)` for `f(g(x))`."""
-    tree.body = _Apart().statements(tree.body)
+def apart(tree: ast.Module, named: Callable[[ast.expr, int], str]) -> ast.Module:
+    """Give each call and each sum inside a statement a name of its own."""
+    tree.body = _Apart(named).statements(tree.body)
     return tree
+
+
+def rewrite(tree: ast.Module) -> ast.Module:
+    """Write `t1 = g(x)` and `f(t1)` for `f(g(x))`."""
+    return apart(tree, lambda _, count: f"t{count}")

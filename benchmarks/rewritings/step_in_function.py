@@ -17,7 +17,11 @@ def rewrite(tree: ast.Module) -> ast.Module:
             if not isinstance(statements, list):
                 continue
             for loop in statements:
-                if isinstance(loop, ast.For) and _trains(loop) and not any(isinstance(n, ENDS) for s in loop.body for n in ast.walk(s)):
+                if (
+                    isinstance(loop, ast.For)
+                    and _trains(loop)
+                    and not any(isinstance(n, ENDS) for s in loop.body for n in ast.walk(s))
+                ):
                     return _moved(tree, loop)
     return tree
 
@@ -75,9 +79,13 @@ def _names(statements: list[ast.stmt]) -> tuple[set[str], set[str]]:
             if isinstance(node, ast.comprehension)
             for target in ast.walk(node.target)
             if isinstance(target, ast.Name)
-        } | {arg.arg for node in ast.walk(statement) if isinstance(node, ast.Lambda) for arg in node.args.args}
+        } | {
+            arg.arg for node in ast.walk(statement) if isinstance(node, ast.Lambda) for arg in node.args.args
+        }
         loads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        stores = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stores = {
+            n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             loads.add(statement.target.id)
         for node in ast.walk(statement):

@@ -12,10 +12,23 @@ def rewrite(tree: ast.Module) -> dict[str, ast.Module] | ast.Module:
     imports = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     defines = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     rest = [n for n in tree.body if n not in imports and n not in defines]
-    own = {n.id for node in rest for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    trains = [d for d in defines if any(isinstance(n, ast.Attribute) and n.attr in ("backward", "step") for n in ast.walk(d))]
-    moved = [d for d in defines if d not in trains and not own & _reads(d) and not {t.name for t in trains} & _reads(d)]
-    if not moved or len(moved) == len(defines) and not rest:
+    own = {
+        n.id
+        for node in rest
+        for n in ast.walk(node)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    trains = [
+        d
+        for d in defines
+        if any(isinstance(n, ast.Attribute) and n.attr in ("backward", "step") for n in ast.walk(d))
+    ]
+    moved = [
+        d
+        for d in defines
+        if d not in trains and not own & _reads(d) and not {t.name for t in trains} & _reads(d)
+    ]
+    if not moved or (len(moved) == len(defines) and not rest):
         return tree
     stays = [d for d in tree.body if d not in moved and d not in imports]
     link = ast.ImportFrom(PARTS, [ast.alias(d.name) for d in moved], 0)

@@ -15,6 +15,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from stethoscope.errors import UnreadableFile
+from stethoscope.program.spelling import settled
 from stethoscope.run import Program, Source, Unread
 
 __all__ = ["parsed_source", "read_program", "read_source"]
@@ -71,7 +72,7 @@ def parsed_source(content: bytes, file: str, module: str) -> Source:
         text = content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
         with warnings.catch_warnings():  # "\d" in someone's string is not our business
             warnings.simplefilter("ignore")
-            return Source(file, module, text, ast.parse(text))
+            return Source(file, module, text, settled(ast.parse(text)))
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as problem:
         raise UnreadableFile(f"{file}: not valid Python: {problem}") from None
 

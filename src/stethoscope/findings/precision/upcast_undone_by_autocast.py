@@ -123,8 +123,15 @@ def _cast_behind(half: HalfSections, body: Body, operand: ast.expr) -> ast.expr 
     for part in body.reach(operand):
         call = body.call(part)
         if call is not None and not call.full.startswith("torch") and _asks_for_single(body, call):
-            return part
+            return None if _is_count_or_mask(call.operand) else part
     return None
+
+
+def _is_count_or_mask(node: ast.expr) -> bool:
+    """Whether something has to be cast because it is no floating number: `(lengths > 0).float()`."""
+    while isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Compare)
 
 
 def _is_kept_for(half: HalfSections, body: Body, node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ Which belongs to which is said by their names: `x_train` and `y_train`, `image` 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, Function, Index, dotted
@@ -106,7 +106,11 @@ def _draws_order(call: ast.Call) -> bool:
     return is_drawn and not any(word in text for word in ("generator", *OWN_GENERATORS))
 
 
-def _mixing(statement: ast.stmt, orders: dict[str, ast.Call]) -> Iterator[tuple[str, ast.AST, str]]:
+def _mixing(
+    statement: ast.stmt,
+    orders: dict[str, ast.Call],
+    is_order: Callable[[ast.Call], bool] = _draws_order,
+) -> Iterator[tuple[str, ast.AST, str]]:
     """What a statement mixes, and by which order: `random.shuffle(x)`, `x = x[torch.randperm(len(x))]`."""
     match statement:
         case ast.Expr(value=ast.Call(func=func, args=[ast.Name() | ast.Attribute() as given], keywords=[])):
@@ -117,7 +121,7 @@ def _mixing(statement: ast.stmt, orders: dict[str, ast.Call]) -> Iterator[tuple[
         case ast.Assign(targets=[target], value=ast.Subscript(value=base, slice=order)):
             if ast.unparse(target) != ast.unparse(base):
                 return
-            if isinstance(order, ast.Call) and _draws_order(order):
+            if isinstance(order, ast.Call) and is_order(order):
                 yield ast.unparse(target), statement, f"at {statement.lineno}"
             elif isinstance(order, ast.Name) and order.id in orders:
                 yield ast.unparse(target), statement, f"at {orders[order.id].lineno}"
@@ -151,11 +155,15 @@ def in_place_orders(function: Function) -> Iterator[tuple[str, ast.AST]]:
     for statement in statements:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                is_sorting = (dotted(call.func) or "").rpartition(".")[2] in {"argsort", "lexsort"}
-                if is_sorting or _draws_order(call):
+                if _makes_order(call):
                     orders[name] = call
-        for name, node, _ in _mixing(statement, orders):
+        for name, node, _ in _mixing(statement, orders, _makes_order):
             yield name, node
+
+
+def _makes_order(call: ast.Call) -> bool:
+    """Whether a call gives an order of rows: by chance, or sorted by something."""
+    return (dotted(call.func) or "").rpartition(".")[2] in {"argsort", "lexsort"} or _draws_order(call)
 
 
 # One in a drawn order, the other as it lies

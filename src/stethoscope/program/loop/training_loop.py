@@ -12,7 +12,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from stethoscope.program.index import Function, Index, Module
 from stethoscope.program.likenesses import words
@@ -295,7 +295,25 @@ def level(run: Execution, scope: Scope) -> str:
         return "batch"
     if over & _STEP_WORDS or target & _STEP_WORDS:
         return "step"
-    return "batch" if target & {"batch", "batches", "data", "images", "inputs"} else ""
+    if target & {"batch", "batches", "data", "images", "inputs"}:
+        return "batch"
+    return "epoch" if _counts(scope) and node in _around_data(run, len(run.events)) else ""
+
+
+def _counts(scope: Scope) -> bool:
+    """Whether a loop goes through numbers: `range(30)`, `itertools.count()`."""
+    value = scope.value
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in {"range", "count", "trange"}
+
+
+@lru_cache(maxsize=4)
+def _around_data(run: Execution, met: int) -> frozenset[ast.AST]:
+    """The loops each of whose rounds goes through a loader; `met` says how far the walk had come."""
+    found: set[ast.AST] = set()
+    for scope in {id(event.scope): event.scope for event in run.events[:met]}.values():
+        loops = [one for one in (scope.outwards() if scope is not None else ()) if one.kind == "loop"]
+        found |= {outer.node for inner, outer in itertools.pairwise(loops) if _is_over_data(run, inner)}
+    return frozenset(found)
 
 
 _STEP_WORDS = frozenset(

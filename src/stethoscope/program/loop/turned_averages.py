@@ -126,8 +126,9 @@ def _blends(function: Function) -> Iterator[Blend]:
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
             stored = _stored(function, node.targets[0])
             if stored is not None:
-                yield from _of_sum(node.value, stored)
-                yield from _of_lerp(node.value, stored)
+                mixed = _content(node.value)
+                yield from _of_sum(mixed, stored)
+                yield from _of_lerp(mixed, stored)
 
 
 def _of_call(call: ast.Call) -> Iterator[Blend]:
@@ -194,6 +195,11 @@ def _is_share(node: ast.expr) -> bool:
 
 def _bare(node: ast.expr) -> str:
     """What a tensor is called, without what leaves it the same."""
+    return ast.unparse(_content(node))
+
+
+def _content(node: ast.expr) -> ast.expr:
+    """A tensor without what leaves it the same: `x` of `x.data.clone()`."""
     while True:
         match node:
             case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in SAME:
@@ -201,7 +207,7 @@ def _bare(node: ast.expr) -> str:
             case ast.Attribute(value=inner, attr=name) if name in SAME:
                 node = inner
             case _:
-                return ast.unparse(node)
+                return node
 
 
 def _stored(function: Function, target: ast.expr) -> ast.expr | None:

@@ -79,7 +79,17 @@ def _last_values(function: FunctionNode, product: ast.Call | ast.BinOp) -> Itera
             and isinstance(one, ast.Name)
             and any(isinstance(to, ast.Name) and to.id == one.id for to in node.targets)
         ]
-        yield made[0] if len(made) == 1 else one
+        value = made[0] if len(made) == 1 else one
+        if not _is_scaled(value):
+            yield value
+
+
+def _is_scaled(value: ast.expr) -> bool:
+    """`sign * self.scale`: what a scale of the layer multiplies may stay as it was drawn."""
+    match value:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return any((dotted(one) or "").startswith("self.") for one in (left, right))
+    return False
 
 
 def _weight(value: ast.expr) -> str:

@@ -180,7 +180,7 @@ def _with(
         held = held_after_entering(run.events[met:], run.scope)
     if first.optional_vars is not None:
         assign(run, first.optional_vars, _as_entered(entered), frame)
-    noting = noting_unrecorded(run.unrecorded, first.context_expr, frame)
+    noting = noting_unrecorded(run.unrecorded, node, first.context_expr, frame)
     with run.inside("with", first.context_expr, frame, entered), _holding(run, held), noting:
         falls = _with(run, node, others, frame)
     run.events.extend(afterwards)

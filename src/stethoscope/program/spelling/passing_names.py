@@ -1,0 +1,154 @@
+"""What a name holds that only passes it on to the next statement, written where it is read.
+
+`t = net(x)` and then `crit(t, y)` become `crit(net(x), y)`: a name that is given once, read once, and read in
+the next statement before that does anything else. A name may also be evidence
+of what it holds: one that has such a word is left.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from stethoscope.program.likenesses import APART, JUDGED, LIKENESS_WORDS, TOGETHER, words
+from stethoscope.program.spelling.nodes import below, statements
+from stethoscope.program.syntax import FunctionNode, blocks
+
+# Words by which facts tell one value from another where the value itself cannot: a name with one stays.
+# fmt: off
+_TELLING = frozenset({
+    # what is compared, and on which side
+    "loss", "losses", "objective", "cost", "error", "err", "criterion", "penalty", "kl", "nll", "ce",
+    "mse", "recon", "target", "targets", "label", "labels", "gt", "truth", "answer", "answers", "goal",
+    "reference", "ref", "teacher", "pred", "preds", "prediction", "predictions", "guess", "logits",
+    "prob", "probs", "output", "outputs", "out", "noise", "noisy", "eps", "epsilon", "clean", "velocity",
+    "denoised", "flow", "mask", "pad", "padding", "positive", "negative",
+    # what is measured
+    "acc", "accuracy", "score", "scores", "metric", "metrics", "best", "psnr", "total", "correct", "hits",
+    # which data
+    "train", "training", "val", "valid", "validation", "test", "dev", "eval", "held", "data", "dataset",
+    "loader", "features", "inputs", "images", "frame", "df", "xyxy", "xywh", "cxcywh", "boxes",
+    # what a program is made of
+    "model", "net", "network", "optimizer", "optim", "opt", "scheduler", "schedule", "scaler", "state",
+    "checkpoint", "config", "cfg", "conf", "args", "options", "opts", "settings", "params", "defaults",
+    "given", "trainer", "module",
+    # how long and how much
+    "epoch", "epochs", "step", "steps", "lr", "rate", "decay", "momentum", "warmup", "weight", "weights",
+    "seed", "rank", "mean", "std", "mu", "sigma", "logvar", "scale", "temperature", "tau",
+    # what an episode gives
+    "reward", "rewards", "done", "dones", "delta", "return", "returns", "advantage", "advantages",
+    "value", "values",
+}) | frozenset(LIKENESS_WORDS)
+# fmt: on
+_STANDARD = re.compile(
+    r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise))_*"
+)  # clean data, its noise, and a preconditioner's
+_SOMETIMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp)
+_ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
+
+
+def settle_passing_names(tree: ast.Module) -> None:
+    """Take out the names that only pass a value on, in every function and at the top of the file."""
+    for node in statements(tree):
+        if isinstance(node, FunctionNode | ast.Module):
+            _settle_scope(node)
+
+
+def _settle_scope(scope: ast.Module | FunctionNode) -> None:
+    passing = _passing(scope)
+    waiting: list[ast.AST] = [scope] if passing else []
+    while waiting:
+        for block in blocks(waiting.pop()):
+            block[:] = _merged(block, passing)
+            waiting += [one for one in block if not isinstance(one, FunctionNode | ast.ClassDef)]
+
+
+def _passing(scope: ast.Module | FunctionNode) -> set[str]:
+    """The names that tell nothing, are given once and read once, and that no other scope declares."""
+    given: Counter[str] = Counter()
+    read: Counter[str] = Counter()
+    declared: set[str] = set()
+    for node in below(scope):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else given)[node.id] += 1
+        elif isinstance(node, ast.arg):
+            declared.add(node.arg)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            declared.update(node.names)
+    once = {name for name, count in given.items() if count == 1 and read[name] == 1}
+    return {name for name in once - declared if not _tells(name)}
+
+
+def _tells(name: str) -> bool:
+    patterns = (APART.search, TOGETHER.search, JUDGED.search, _STANDARD.fullmatch)
+    return not _TELLING.isdisjoint(words(name)) or any(matches(name) for matches in patterns)
+
+
+def _merged(statements: list[ast.AST], passing: set[str]) -> list[ast.AST]:
+    written: list[ast.AST] = []
+    for statement in statements:
+        while written and _takes_over(statement, written[-1], passing):
+            written.pop()
+        written.append(statement)
+    return written
+
+
+def _takes_over(statement: ast.AST, last: ast.AST, passing: set[str]) -> bool:
+    """Put the value of the last statement where this one reads it, if it is the first thing that it does."""
+    match last:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in passing:
+            pass
+        case _:
+            return False
+    if isinstance(value, ast.Constant) or any(isinstance(node, _ONLY_HERE) for node in below(value)):
+        return False
+    for holder in _first_expressions(statement):
+        return _put(statement, holder, name, value)
+    return False
+
+
+def _first_expressions(statement: ast.AST) -> Iterator[str]:
+    """The field of a statement that it evaluates first."""
+    match statement:
+        case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
+            yield "value"
+        case ast.If():
+            yield "test"
+        case ast.For():
+            yield "iter"
+
+
+def _put(statement: ast.AST, field: str, name: str, value: ast.expr) -> bool:
+    begun = getattr(statement, field)
+    if isinstance(begun, ast.Name) and begun.id == name:
+        setattr(statement, field, value)
+        return True
+    for holder, key, position in _evaluated(begun) if begun is not None else ():
+        node = getattr(holder, key) if position is None else getattr(holder, key)[position]
+        if isinstance(node, ast.Call | ast.Await):
+            return False
+        if isinstance(node, ast.Name) and node.id == name:
+            if position is None:
+                setattr(holder, key, value)
+            else:
+                getattr(holder, key)[position] = value
+            return True
+    return False
+
+
+def _evaluated(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
+    """Where each part of an expression stands, in the order in which they are evaluated."""
+    if isinstance(node, _SOMETIMES):
+        return
+    for field, inner in ast.iter_fields(node):
+        if isinstance(inner, ast.expr):
+            yield from _evaluated(inner)
+            yield node, field, None
+        elif isinstance(inner, list):
+            for position, one in enumerate(inner):
+                if isinstance(one, ast.AST):
+                    yield from _evaluated(one)
+                if isinstance(one, ast.expr):
+                    yield node, field, position
