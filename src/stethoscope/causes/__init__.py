@@ -70,7 +70,9 @@ def explain(examination: Examination, proofs: tuple[Proof, ...] = ()) -> Explana
     )
     symptoms = tuple(found for found in remaining.found if found.severity is not Severity.NOTE)
     ask = to_ask(named, remaining)
-    return Explanation(named, benign, _healthy(symptoms), _unknown(symptoms, named), symptoms, ask)
+    still = next((found for found in remaining.found if found.finding.evidence.get("undecided")), None)
+    healthy, unknown = _healthy(symptoms), _unknown(symptoms, named)
+    return Explanation(named, benign, healthy, unknown, symptoms, ask, still)
 
 
 @cache

@@ -185,6 +185,8 @@ class Explanation:
     unknown: float
     symptoms: tuple[Found, ...]  # findings above a note that nothing benign explains
     ask: tuple[Question, ...] = ()  # what to find out next, the most telling first
+    # What stood still all the time, where nothing tells whether it had anything left to learn.
+    standstill: Found | None = None
 
 
 CURVE_FAMILIES = frozenset({"numerics", "amp", "loss", "validation", "schedule"})

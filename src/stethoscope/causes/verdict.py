@@ -33,14 +33,15 @@ class Verdict(StrEnum):
 def judge(run: Run, explanation: Explanation) -> Verdict:
     """Say how the run is: sick needs a curve that shows harm, and a cause that stands or rivals for it.
 
-    A run that is ruined is sick whatever the cause: a loss that is NaN to the end needs none.
+    A run that is ruined is sick whatever the cause: a loss that is NaN to the end needs none. One in which
+    nothing ever moved may be broken, or may go on with weights that have learned: no verdict.
     """
     standing = [cause for cause in explanation.causes if stands(cause)]
     if standing:
         return Verdict.SICK if shows_harm(explanation) else Verdict.AT_RISK
     if _is_ruined(explanation) or (_shows_change(explanation) and one_of_several(explanation.causes)):
         return Verdict.SICK
-    if explanation.symptoms or not _was_watched(run):
+    if explanation.symptoms or explanation.standstill is not None or not _was_watched(run):
         return Verdict.UNKNOWN
     return Verdict.HEALTHY
 

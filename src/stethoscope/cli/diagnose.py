@@ -84,7 +84,8 @@ def exit_status(diagnosis: Diagnosis) -> int:
     """What the shell is told: notes and benign explanations never count."""
     if diagnosis.verdict == "healthy":
         return HEALTHY
-    if diagnosis.verdict == "unknown" and not diagnosis.explanation.symptoms:
+    explanation = diagnosis.explanation
+    if diagnosis.verdict == "unknown" and not (explanation.symptoms or explanation.standstill):
         return COULD_NOT_EXAMINE
     return SOMETHING_FOUND
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from stethoscope.run import Run, Series, Setting
@@ -21,6 +22,10 @@ WORDS = (
 )
 SHARES = frozenset({"accuracy", "acc", "r2", "f1", "auc", "map", "iou", "dice"})
 POOR = {"accuracy": 0.4, "acc": 0.4, "r2": 0.1, "auc": 0.6}  # what a trained network seldom stays below
+USUAL_CLASSES = (2, 3, 4, 5, 6, 7, 8, 10, 20, 50, 100, 1000)
+FEWEST_GUESSES = 8  # values of a loss, for its level to be known
+RESTLESS = 0.01  # of its level: the loss of a network that only guesses hardly depends on the batch
+EXACT = 0.001  # of the level
 GOOD = 0.8  # a share that an untrained network does not have
 NOTHING = ("", "none", "null", "~", "false", "scratch", "no", "never", "0", "auto")
 
@@ -51,7 +56,9 @@ def measure(run: Run) -> StartingPoint:
     """Read the beginning from the segments and the settings."""
     settings = tuple(setting for setting in run.recipe or () if _names_weights(setting))
     tuner = run.recipe is None and any(log.format.startswith("HF ") for log in run.logs)
-    told = run.recipe is not None or run.program is not None or _scores_poorly(run)
+    told = (
+        run.recipe is not None or run.program is not None or _scores_poorly(run) or _stands_at_guessing(run)
+    )
     return StartingPoint(restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run), told)
 
 
@@ -59,6 +66,18 @@ def _scores_poorly(run: Run) -> bool:
     """Whether a share that a trained network would have is low to the end."""
     shares = (one.finite() for name, one in run.series.items() if words(name) & POOR.keys())
     return any(len(one) and float(one.values.max()) < _poor(one) for one in shares)
+
+
+def _stands_at_guessing(run: Run) -> bool:
+    """Whether the first loss stays at what guessing costs among a usual number of classes."""
+    losses = [one.finite() for name, one in run.series.items() if name in {"loss", "train/loss"}]
+    return any(_is_of_guessing(one) for one in losses if len(one) >= FEWEST_GUESSES)
+
+
+def _is_of_guessing(loss: Series) -> bool:
+    level, noise = float(loss.values.mean()), float(loss.values.std())
+    nearest = min(abs(level - math.log(classes)) for classes in USUAL_CLASSES)
+    return noise < RESTLESS * level and nearest < max(EXACT * level, 2.0 * noise / math.sqrt(len(loss)))
 
 
 def _poor(share: Series) -> float:

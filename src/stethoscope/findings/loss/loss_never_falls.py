@@ -76,11 +76,13 @@ def examine(
     if not above and noise > QUIET:  # one low batch at the start would look the same
         return
     how = "stands above its start for the whole run" if above else "is never lower than where it began"
-    tuned = not above and (start.knows_its_task or not start.seems_untrained or _creeps(series, validation))
+    is_known_well = start.knows_its_task or _creeps(series, validation)
+    tuned = not above and (is_known_well or not start.seems_untrained)
     yield Finding(
         series.where(),
         f"{series.name} {how}: {first:.4g} at step {int(series.steps[0]):,}, {last:.4g} at the end",
-        {"series": series.name, "first": first, "last": last, "lowest": min(levels), "above": above},
+        {"series": series.name, "first": first, "last": last, "lowest": min(levels), "above": above}
+        | ({"undecided": True} if tuned and not is_known_well else {}),
         onset=int(series.steps[0]),
         severity=Severity.CRITICAL if above else Severity.NOTE if tuned else None,
     )

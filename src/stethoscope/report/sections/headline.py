@@ -75,6 +75,11 @@ def sentences(diagnosis: Diagnosis) -> list[str]:
         return [f"{looked} looked; nothing found needs a remedy."]
     if explanation.symptoms:
         return [f"Something is wrong; {_best_guess(explanation)}."]
+    if explanation.standstill is not None:
+        return [
+            f"{one_line(explanation.standstill.finding.message)}. Nothing tells whether it had anything "
+            "left to learn: log a score, or give the settings or the source."
+        ]
     return ["Too little was logged, or could be read, to judge this run."]
 
 
