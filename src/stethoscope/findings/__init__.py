@@ -11,6 +11,7 @@ import numpy as np
 
 from stethoscope.discovery import modules_in, spoken_name, summary
 from stethoscope.errors import UnknownRule
+from stethoscope.findings.as_written import as_written
 from stethoscope.findings.finding import (
     Examination,
     Finding,
@@ -63,7 +64,7 @@ def apply(rule: RuleEntry, signals: Signals) -> tuple[Finding, ...] | Missing:
             arguments = _arguments(rule.examine, signals)
             if isinstance(arguments, Missing):
                 return arguments
-            return tuple(rule.examine(**arguments))
+            return tuple(as_written(one, signals.run.program) for one in rule.examine(**arguments))
     except InsufficientData as too_little:
         return Missing(str(too_little), too_little.log_this)
     except Exception as failure:  # a doctor who stumbles over one question still asks the others

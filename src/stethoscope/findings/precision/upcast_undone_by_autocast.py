@@ -384,12 +384,16 @@ def _fix(half: HalfSections, body: Body, undone: ast.expr) -> Fix | None:
     ):
         return None
     before = body.source.text[: span[0]].rpartition("\n")[2]
-    written = body.source.text[span[0] : span[1]]
+    # What a name passes on is computed in lines above, which belong into the block as well.
+    begin = span[0]
+    for _ in range(statement.lineno - undone.lineno):
+        begin = body.source.text.rindex("\n", 0, begin - len(before) - 1) + 1 + len(before)
+    written = body.source.text[begin : span[1]]
     if before.strip() or '"""' in written:
         return None
-    inner = written.replace("\n", "\n    ")
+    inner = written.replace(f"\n{before}", f"\n{before}    ")
     text = f'with torch.autocast("cuda", enabled=False):\n{before}    {inner}'
-    splice = Splice(body.source.file, span[0], span[1], text)
+    splice = Splice(body.source.file, begin, span[1], text)
     return Fix("switch autocast off for this statement", Level.UNSAFE, (splice,))
 
 

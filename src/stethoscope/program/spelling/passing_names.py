@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from stethoscope.program.likenesses import APART, JUDGED, LIKENESS_WORDS, TOGETHER, words
 from stethoscope.program.spelling.nodes import below, statements
+from stethoscope.program.spelling.passed_on import PassedOn, record
 from stethoscope.program.syntax import FunctionNode, blocks
 
 # Words by which facts tell one value from another where the value itself cannot: a name with one stays.
@@ -51,17 +52,19 @@ _ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
 def settle_passing_names(tree: ast.Module) -> None:
     """Take out the names that only pass a value on, in every function and at the top of the file."""
+    passed: list[PassedOn] = []
     for node in statements(tree):
         if isinstance(node, FunctionNode | ast.Module):
-            _settle_scope(node)
+            _settle_scope(node, passed)
+    record(tree, passed)
 
 
-def _settle_scope(scope: ast.Module | FunctionNode) -> None:
+def _settle_scope(scope: ast.Module | FunctionNode, passed: list[PassedOn]) -> None:
     passing = _passing(scope)
     waiting: list[ast.AST] = [scope] if passing else []
     while waiting:
         for block in blocks(waiting.pop()):
-            block[:] = _merged(block, passing)
+            block[:] = _merged(block, passing, passed)
             waiting += [one for one in block if not isinstance(one, FunctionNode | ast.ClassDef)]
 
 
@@ -86,13 +89,20 @@ def _tells(name: str) -> bool:
     return not _TELLING.isdisjoint(words(name)) or any(matches(name) for matches in patterns)
 
 
-def _merged(statements: list[ast.AST], passing: set[str]) -> list[ast.AST]:
+def _merged(statements: list[ast.AST], passing: set[str], passed: list[PassedOn]) -> list[ast.AST]:
     written: list[ast.AST] = []
     for statement in statements:
         while written and _takes_over(statement, written[-1], passing):
-            written.pop()
+            passed.append(_passed_on(written.pop(), statement))
         written.append(statement)
     return written
+
+
+def _passed_on(given: ast.AST, reader: ast.AST) -> PassedOn:
+    assert isinstance(given, ast.Assign)
+    assert isinstance(given.targets[0], ast.Name)
+    assert isinstance(reader, ast.stmt)
+    return PassedOn(given.targets[0].id, given.value, reader.lineno, reader.end_lineno or reader.lineno)
 
 
 def _takes_over(statement: ast.AST, last: ast.AST, passing: set[str]) -> bool:
