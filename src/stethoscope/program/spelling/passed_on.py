@@ -53,5 +53,5 @@ def _calls(value: ast.expr) -> Iterator[ast.Call]:
 
 
 def _is_meant(call: ast.Call, only_once: bool) -> bool:
-    name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+    name = str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
     return not only_once or _ONCE.fullmatch(name) is not None
