@@ -50,8 +50,8 @@ def _peaks_late(end: CourseEnd) -> Finding:
     rounds, name = end.course.rounds, end.course.name
     return Finding(
         end.course.site.where,
-        f"{name} rises up to round {end.at:,} of {rounds:,} and is down to {end.last:.0%} of its highest rate "
-        "in the last: the warm-up takes nearly all of the run",
+        f"{name} rises up to round {end.at:,} of {rounds:,} and is down to {end.last:.0%} of its top in the "
+        "last: the warm-up takes nearly all of the run",
         evidence={"rounds": rounds, "last": round(end.last, 4), "top by": end.at},
         proof="the course was computed for the rounds of the loop",
     )

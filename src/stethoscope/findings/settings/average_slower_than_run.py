@@ -108,9 +108,10 @@ def _is_pretrained(settings: Settings | None) -> bool:
 
 
 def _finding(decay: _Decay, updates: float, kept: float, seen: bool, files: EditableFiles | None) -> Finding:
+    horizon = 1 / (1 - decay.value)
     return Finding(
         decay.where,
-        f"{decay.name} is {decay.value:g}, which looks back over {1 / (1 - decay.value):,.0f} updates, and the run "
+        f"{decay.name} is {decay.value:g}, which looks back over {horizon:,.0f} updates, and the run "
         f"has {updates:,.0f}: {kept:.0%} of the average are the weights it began with",
         evidence={"decay": decay.value, "updates": updates, "kept": kept},
         strength=1.0 if seen else 0.0,
