@@ -111,7 +111,8 @@ def _function_of(run: Execution, made: Value) -> Function1 | None:
         factor = given.items[0] if isinstance(given, Items) and given.items else given
         return (lambda at: computed(run, factor, [Constant(at)])) if factor is not None else None
     if not isinstance(made, Instance) or derived_role(run.index, made.cls) is not Role.SCHEDULER:
-        return library_course(run, made)
+        of_library = library_course(run, made)
+        return (lambda at: of_library(int(at))) if of_library is not None else None
     method = run.index.method(made.cls, "get_lr")
     if method is None:
         return None

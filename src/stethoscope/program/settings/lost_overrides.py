@@ -204,7 +204,8 @@ def _file_of_defaults_wins(source: Source, code: Mentions) -> Iterator[Undone]:
     for node in mergings(source.tree):
         for first, then in (*_merged(node), *_last_merged(node)):
             is_order_told = _is_called_default(then) and not _is_called_default(first)
-            if not is_order_told or {_kind(first, source, code), _kind(then, source, code)} != {"loaded"}:
+            kinds = {given_kind(one, source, code) for one in (first, then)} if is_order_told else set()
+            if kinds != {"loaded"}:
                 continue
             told = (
                 f"{ast.unparse(then)} is put over {ast.unparse(first)}: of what both say, the default counts"
@@ -216,11 +217,12 @@ def _file_of_defaults_wins(source: Source, code: Mentions) -> Iterator[Undone]:
 
 
 def _is_called_default(node: ast.expr) -> bool:
-    return bool(_DEFAULTS & set(words(_last_name(node))))
-
-
-def _kind(node: ast.expr, source: Source, code: Mentions) -> str | None:
-    return given_kind(node, source, code) if isinstance(node, ast.Name) else None
+    """Whether a variable, or the file that is loaded, is named for defaults."""
+    return any(
+        _DEFAULTS & set(words(str(getattr(one, "id", getattr(one, "value", "")))))
+        for one in walk(node)
+        if isinstance(one, ast.Name | ast.Constant)
+    )
 
 
 def _last_merged(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
