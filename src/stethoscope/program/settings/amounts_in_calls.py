@@ -17,7 +17,7 @@ from stethoscope.program.loop.rate_courses import Course, courses_by_hand
 from stethoscope.program.loop.rounds_made import can_end_early, innermost
 from stethoscope.program.loop.schedule_steps import count_of
 from stethoscope.program.loop.training_loop import TrainingLoop
-from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.values import Applied, Constant, Items, Site, Value
 
@@ -96,6 +96,17 @@ def _averages(loop: TrainingLoop) -> Iterator[AmountInCall]:
             kept = _rest(loop, event, weight) if weight is not None else None
             if kept is not None:
                 yield AmountInCall("EMA decay", kept, event.site)
+
+
+def has_growing_average(loop: TrainingLoop) -> bool:
+    """Whether what an average keeps depends on the round: `min(decay, (1 + step) / (10 + step))`."""
+    shares = (_taken_share(one) for one in loop.events if isinstance(one, Call) and _goes_over_weights(one))
+    return any(
+        id(one) in loop.run.counted_by
+        for share in shares
+        if share is not None
+        for one in ancestry(loop.run, share)
+    )
 
 
 def _taken_share(event: Call) -> Value | None:
