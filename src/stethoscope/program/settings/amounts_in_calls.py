@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.evaluation.averages_by_hand import WEIGHTS
+from stethoscope.program.loop.moves import Kind
 from stethoscope.program.loop.rate_courses import Course, courses_by_hand
 from stethoscope.program.loop.rounds_made import can_end_early, innermost
 from stethoscope.program.loop.schedule_steps import count_of
@@ -78,6 +79,21 @@ def _draws(loop: TrainingLoop) -> Iterator[AmountInCall]:
         first = _first(loop, size)
         if first is not None:
             yield AmountInCall("batch per device", first, event.site)
+    for move in loop.of(Kind.FORWARD):
+        given = move.event.args if isinstance(move.event, Call) else ()
+        for drawn in (one for value in given for one in ancestry(loop.run, value)):
+            if isinstance(drawn, Applied) and (first := _first(loop, _size_of(drawn))) is not None:
+                yield AmountInCall("batch per device", first, drawn.site)
+
+
+def _size_of(drawn: Applied) -> Value | None:
+    """How many places a call draws, where it draws some."""
+    name = drawn.callee.rpartition(".")[2]
+    if name not in DRAWING:
+        return None
+    named = next((drawn.keywords[one] for one in SIZES if one in drawn.keywords), None)
+    behind = drawn.args[DRAWING[name] :] or drawn.args[1:]
+    return named if named is not None else (behind[0] if behind else None)
 
 
 def _first(loop: TrainingLoop, size: Value | None) -> Value | None:

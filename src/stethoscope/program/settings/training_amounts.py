@@ -255,6 +255,8 @@ def _told_by_calls(loop: TrainingLoop, found: Sequence[CodedAmount]) -> Iterator
     known = {one.quantity for one in found}
     for one in amounts_in_calls(loop):
         number = constant_of(loop, one.value) if one.quantity not in known else None
+        if number is not None and one.quantity == "batch per device" and not number.setting:
+            continue  # one place that is drawn may be a crop or a level of noise
         if number is not None and isinstance(number.value, int | float):
             yield CodedAmount(
                 one.quantity, number.value, one.site.where, setting=number.setting, unit=one.unit
