@@ -166,3 +166,54 @@ def test_an_optimizer_is_adaptive_where_all_that_is_known_of_it_says_so(tmp_path
         (tmp_path / name).mkdir()
         told[name] = plan_of(tmp_path / name, config_yml=SETTINGS, train_py=source).is_adaptive
     assert told == {"adam": True, "sgd": False, "hook": True, "either": None}
+
+
+OWN = """
+import copy
+import torch
+import yaml
+
+
+def rate(n, o):
+    if n < o["rise"]:
+        return o["top"] * (n + 1) / o["rise"]
+    return o["top"] * (1 - (n - o["rise"]) / (o["rounds"] - o["rise"]))
+
+
+def draw(data, rows):
+    return data[torch.randint(0, len(data), (rows,))]
+
+
+def blend(slow, fast, kept):
+    for a, b in zip(slow.parameters(), fast.parameters()):
+        a.data.lerp_(b.data, 1 - kept)
+
+
+o = yaml.safe_load(open("config.yml"))
+torch.manual_seed(o["begin"])
+data = torch.randn(80, 4)
+model = torch.nn.Linear(4, 1)
+slow = copy.deepcopy(model)
+optimizer = torch.optim.AdamW(model.parameters(), lr=o["top"])
+for n in range(o["rounds"]):
+    for group in optimizer.param_groups:
+        group["lr"] = rate(n, o)
+    optimizer.zero_grad()
+    model(draw(data, o["rows"])).square().mean().backward()
+    optimizer.step()
+    blend(slow, model, o["kept"])
+"""
+
+
+def test_the_programs_own_loops_and_calls_tell_what_they_are_given(tmp_path: Path) -> None:
+    settings = "begin: 5\nrounds: 900\nrise: 60\ntop: 0.002\nrows: 12\nkept: 0.98\n"
+    plan = plan_of(tmp_path, train_py=OWN, config_yml=settings)
+    taken = {one.quantity: {each.amount.value for each in one.in_effect} for one in plan if one.in_effect}
+    assert taken["length of the run"] == {900}
+    assert taken["batch per device"] == {12}
+    assert taken["warm-up"] == {60}
+    assert taken["EMA decay"] == {0.98}
+    assert taken["seed"] == {5}
+    asked = plan["length of the run"].only("step")
+    assert asked is not None
+    assert asked.setting.dotted == "rounds"

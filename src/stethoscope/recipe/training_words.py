@@ -20,6 +20,7 @@ TRAINING = frozenset({
     "n_epochs", "max_epochs", "max_steps", "num_steps", "total_steps", "total_iter", "warmup", "warmup_steps",
     "warmup_epochs", "weight_decay", "momentum", "optimizer", "scheduler", "grad_clip", "max_norm",
     "num_workers", "ema_decay", "dropout", "accumulation_steps", "gradient_accumulation_steps",
+    "wd", "updates", "beta1", "beta2", "betas", "clip", "accum", "bs", "iterations",
 })  # fmt: skip
 # Parts of names that speak of a training whatever stands beside them: `lr_g`, `batch`, `iters`.
 PARTS = frozenset({"lr", "batch", "iters", "epochs", "seed"})

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from stethoscope.program.evaluation.averages_by_hand import WEIGHTS, mixes
 from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.amounts_in_calls import has_growing_average
 from stethoscope.program.syntax import all_nodes, definitions
 from stethoscope.run import Program, Run, Source
+from stethoscope.signals import training_loops
 from stethoscope.signals.missing import Missing
 
 _AVERAGE = re.compile(r"ema|moving_?average|averaged_?model", re.IGNORECASE)
@@ -24,6 +26,8 @@ _OTHERS_WITH_RAMP = re.compile(
 )
 _OTHERS_WITHOUT = re.compile(r"\bget_ema_(?:multi_)?avg_fn\b|\bModelEmaV[23]?\b")
 _TAKES_WEIGHTS = re.compile(rf"\b(?:{'|'.join(sorted(WEIGHTS))})\(")
+_COUNTED = re.compile(r"([\w.]+) \+= 1\b")
+_COMPUTED = re.compile(r"\bmin\(|\bmax\(|\bexp\(|/|\*\*")
 _TRAINS = re.compile(r"\.backward\(|\bloss\b")
 
 
@@ -38,6 +42,9 @@ def measure(run: Run) -> AverageRamp | Missing:
     """Look at the classes and functions of the source that keep an average of weights."""
     if run.program is None or not run.program.sources:
         return Missing("the training source was not found", log_this="keep a copy of the source with the run")
+    loops = training_loops.measure(run)
+    if not isinstance(loops, Missing) and any(map(has_growing_average, loops)):
+        return AverageRamp(True)
     return _ramp(run.program)
 
 
@@ -48,10 +55,18 @@ def _ramp(program: Program) -> AverageRamp | Missing:
     texts = [text for source in program for text in _averages(source)]
     texts = texts or [text for source in program for text in _unnamed_averages(source)]
     if texts:
-        return AverageRamp(any(_GROWS.search(text) for text in texts))
+        return AverageRamp(any(_GROWS.search(text) or _computes_with_count(text) for text in texts))
     if any(_OTHERS_WITHOUT.search(source.text) for source in program):
         return AverageRamp(False)
     return Missing("no average of the weights was found in the source")
+
+
+def _computes_with_count(text: str) -> bool:
+    """Whether something that is counted up is computed with, whatever it is called."""
+    counted = set(_COUNTED.findall(text))
+    return any(
+        name in line and _COMPUTED.search(line) for line in text.splitlines() for name in counted if name
+    )
 
 
 def _averages(source: Source) -> list[str]:

@@ -65,7 +65,7 @@ def measure(run: Run) -> ClipLimit | Missing:
         _number(run, _EPS) or DEFAULT_EPS,
         _rate(plan),
         _number(run, _MOMENTUM) or 0.0,
-        plan.extent.steps / (plan.window or 1.0) if plan.extent.steps is not None else None,
+        plan.updates,
     )
 
 

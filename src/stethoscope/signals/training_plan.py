@@ -75,11 +75,16 @@ class Entry:
         coded = [one for one in self.in_effect if one.how == CODE]
         if asked is None or asked.amount.part or len({one.amount.value for one in coded}) != 1:
             return None
+        units = {asked.amount.unit, coded[0].amount.unit} - {""}
+        if len(units) > 1:
+            return None
         wanted, taken = asked.amount.number or 0.0, coded[0].amount.number
         if taken is None:
             is_missing = coded[0].amount.value == NONE and wanted > 0
             return (asked, coded[0]) if is_missing else None
-        return (asked, coded[0]) if abs(wanted - taken) > 1e-6 * max(abs(wanted), abs(taken)) else None
+        slack = 1.0 if "step" in units else 0.0  # rounds are counted from zero or from one
+        is_other = abs(wanted - taken) > max(slack, 1e-6 * max(abs(wanted), abs(taken)))
+        return (asked, coded[0]) if is_other else None
 
     def only(self, unit: str | None = None) -> Asked | None:
         """The setting that asks for the quantity, where all that do agree."""
@@ -155,6 +160,20 @@ class TrainingPlan:
         return asked if self.window_is_coded and self.window == 1.0 else None
 
     @property
+    def updates(self) -> float | None:
+        """How many updates the run makes, as far as its length is known.
+
+        Where a round gathers its batches in a loop of its own, what is counted are updates already, but for a
+        length that comes from the batches of an epoch.
+        """
+        if self.extent.steps is None:
+            return None
+        loops = [one.loop for one in self.trainings if one.gathers]
+        is_by_round = bool(loops) and all(loop.micro is not None for loop in loops)
+        counts_updates = is_by_round and "an epoch has" not in self.extent.why
+        return self.extent.steps if counts_updates else self.extent.steps / (self.window or 1.0)
+
+    @property
     def schedule_extent(self) -> tuple[float, str] | None:
         """The length of the run as a schedule counts it, and what it counts: updates, or steps."""
         if self.extent.steps is None:
@@ -181,7 +200,7 @@ def measure(run: Run) -> TrainingPlan | Missing:
     }
     replaced = asked_for(Recipe(_replaced_constants(run, recipe)))
     window, is_coded = _window(entries, trainings, replaced["accumulation"])
-    extent = _extent(run, entries)
+    extent = _extent(run, entries, trainings)
     told = [
         *_logged(run),
         *_coded(trainings, entries, replaced),
@@ -222,14 +241,25 @@ def _trainings(run: Run) -> tuple[CodedTraining, ...]:
 
 def _handed(recipe: Recipe, trainings: Iterable[CodedTraining]) -> dict[str, tuple[Asked, ...]]:
     """What settings of any name ask for, by what the source does with them: `DataLoader(..., cfg["n"])`."""
-    settings = {one.dotted: one for one in (*recipe.defaults, *recipe.settings)}
     found: dict[str, dict[str, Asked]] = {}
     for one in (amount for training in trainings for amount in training.amounts if not amount.part):
-        setting = settings.get(one.setting)
-        if setting is not None and setting.known and setting.value == one.value:
-            asked = Asked(Amount(one.value, one.unit), setting, setting.dotted, setting in recipe.defaults)
+        setting = _setting_behind(one, recipe)
+        if setting is not None:
+            amount = Amount(setting.value, one.unit)
+            asked = Asked(amount, setting, setting.dotted, setting in recipe.defaults)
             found.setdefault(one.quantity, {}).setdefault(setting.dotted, asked)
     return {quantity: tuple(of.values()) for quantity, of in found.items()}
+
+
+def _setting_behind(one: CodedAmount, recipe: Recipe) -> Setting | None:
+    """The setting that a number of the source is, by its key; a flag's by its name, where only one has it."""
+    given = {setting.dotted: setting for setting in (*recipe.defaults, *recipe.settings)}
+    if one.value != TAKEN:
+        setting = given.get(one.setting)
+        return setting if setting is not None and setting.known and setting.value == one.value else None
+    named = [s for s in given.values() if s.leaf == one.setting and s.known]
+    is_number = len(named) == 1 and isinstance(named[0].value, int | float)
+    return named[0] if is_number and not isinstance(named[0].value, bool) else None
 
 
 def _made(run: Run) -> frozenset[str]:
@@ -252,7 +282,7 @@ def _window(
 # --- how long the run is
 
 
-def _extent(run: Run, entries: Mapping[str, Entry]) -> Extent:
+def _extent(run: Run, entries: Mapping[str, Entry], trainings: Iterable[CodedTraining]) -> Extent:
     length = entries["length of the run"]
     steps, passes = length.only("step"), length.only("epoch")
     per_epoch, said = _steps_per_epoch(run, entries)
@@ -268,12 +298,23 @@ def _extent(run: Run, entries: Mapping[str, Entry]) -> Extent:
     if not limits and seen and ending.measure(run).how == ending.FINISHED:
         limits.append((float(seen), f"the run ended at step {seen:,}", ()))
     planned = passes.amount.number if passes is not None and not _is_overridden(passes, steps) else None
+    if not limits and planned is None:
+        limits += _counted(trainings)
     if not limits:
         return Extent(None, planned, "", (passes.setting.where,) if passes is not None else ())
     least = min(limits, key=lambda limit: limit[0])
     if seen > least[0] * 1.02:  # a step more than was planned is counting, many more are another plan
         return Extent(None, planned)
     return Extent(least[0], planned, least[1], least[2])
+
+
+def _counted(trainings: Iterable[CodedTraining]) -> Iterator[tuple[float, str, tuple[Where, ...]]]:
+    """The rounds that stand in the header of the one loop that trains."""
+    amounts = [one for training in trainings for one in training.amounts]
+    lengths = [one for one in amounts if one.quantity == "length of the run"]
+    only = lengths[0] if len(lengths) == 1 else None
+    if only is not None and only.unit == "step" and isinstance(only.value, int):
+        yield float(only.value), f"the loop makes {only.value:,} rounds", (only.where,)
 
 
 def _batches(run: Run, entries: Mapping[str, Entry]) -> float | None:

@@ -3,11 +3,13 @@
 ## What it checks
 The course of the rate, computed round by round. Reported is one that comes down over several rounds to a
 twentieth of its highest value or less within the first quarter of the run, and stays at just that value from
-there on.
+there on. Reported is also one that is laid out over the rounds of the run, and computed from a count that
+goes up by several in each of them, `rate(step * accumulation)`: it is at its end that much earlier.
 
 ## Why it matters
 Three quarters of the run train with next to no rate: the loss stands still, and looks converged. Mostly the
-length is in epochs and the rounds are batches, or it is a default that nobody meant.
+length is in epochs and the rounds are batches, or it is a default that nobody meant. A rate that is computed
+behind its own end stays at its floor, climbs again or turns negative, as its formula has it.
 
 ## When it is harmless
 A drop at a milestone is meant, however early. Courses that fade without an end, and those that come up again,
@@ -28,6 +30,8 @@ from stethoscope.signals.rate_courses import RateCourses
 
 RULE = Rule(code="LOP188", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
+PROOF = "the course was computed for the rounds of the loop and for those behind them"
+
 
 def examine(courses: RateCourses) -> Iterator[Finding]:
     """Report each course that is over in the first quarter of its run."""
@@ -38,5 +42,14 @@ def examine(courses: RateCourses) -> Iterator[Finding]:
             f"{name} is down to {end.last:.0%} of its highest rate by round {end.at:,} of {rounds:,} "
             "and stays there: most of the run trains with next to no rate",
             evidence={"rounds": rounds, "last": round(end.last, 4), "over by": end.at},
-            proof="the course was computed for the rounds of the loop and for those behind them",
+            proof=PROOF,
+        )
+    for end in courses.of(Misfit.COUNTS_TOO_FAST):
+        rounds, name, pace = end.course.rounds, end.course.name, end.course.pace
+        yield Finding(
+            end.course.site.where,
+            f"{name} is laid out over {rounds:,} rounds, as many as the run has, and is computed from a "
+            f"count that goes up by {pace:g} in each: it is at its end in round {end.at:,}",
+            evidence={"rounds": rounds, "pace": pace, "over by": end.at},
+            proof=PROOF,
         )

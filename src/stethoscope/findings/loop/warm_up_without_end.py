@@ -2,7 +2,8 @@
 
 ## What it checks
 The course of the rate, computed round by round for those that the loop makes and for those behind its end.
-Reported is one that rises through the whole run, ends below half of what it would reach, and has a top.
+Reported is one that rises through the whole run, ends below half of what it would reach, and has a top, and
+one that rises from next to nothing through 85% of the run or more and is taken down again in what is left.
 
 ## Why it matters
 The run trains with a fraction of the rate that was asked for, and nothing that comes behind the warm-up
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loop.course_ends import Misfit
+from stethoscope.program.loop.course_ends import CourseEnd, Misfit
 from stethoscope.signals.rate_courses import RateCourses
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -30,7 +31,8 @@ RULE = Rule(code="LOP187", since="0.2", severity=Severity.WARNING, subject=Subje
 
 
 def examine(courses: RateCourses, plan: TrainingPlan | None) -> Iterator[Finding]:
-    """Report each course that has not reached half of its top when its run ends."""
+    """Report each course whose warm-up takes the run, or next to all of it."""
+    yield from map(_peaks_late, courses.of(Misfit.PEAKS_LATE))
     if plan is not None and _is_told_by_settings(plan):
         return
     for end in courses.of(Misfit.RISES_LATER):
@@ -42,6 +44,17 @@ def examine(courses: RateCourses, plan: TrainingPlan | None) -> Iterator[Finding
             evidence={"rounds": rounds, "last": round(end.last, 4), "top by": end.at},
             proof="the course was computed for the rounds of the loop and for those behind them",
         )
+
+
+def _peaks_late(end: CourseEnd) -> Finding:
+    rounds, name = end.course.rounds, end.course.name
+    return Finding(
+        end.course.site.where,
+        f"{name} rises up to round {end.at:,} of {rounds:,} and is down to {end.last:.0%} of its top in the "
+        "last: the warm-up takes nearly all of the run",
+        evidence={"rounds": rounds, "last": round(end.last, 4), "top by": end.at},
+        proof="the course was computed for the rounds of the loop",
+    )
 
 
 def _is_told_by_settings(plan: TrainingPlan) -> bool:

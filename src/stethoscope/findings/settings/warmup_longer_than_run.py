@@ -4,7 +4,7 @@
 The length of the learning rate's warm-up against the length of the run, both from the settings, in one unit.
 Where the run is given in epochs, its steps are counted from the size of the data or from the log. Where the
 schedule was seen to move once an update and gradients are gathered over several batches, the run is counted
-in updates.
+in updates. A warm-up of 95% of the run or more is told too, where it is not just the whole run.
 
 ## Why it matters
 The rate never reaches the one that was asked for, and whatever comes behind the warm-up (the decay, the
@@ -32,6 +32,7 @@ from stethoscope.signals.training_plan import Extent, TrainingPlan
 RULE = Rule(code="SET111", since="0.2", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 USUAL = 0.05  # of the run: what warm-ups mostly take
+NEARLY = 0.95  # of the run: nothing is left for what comes behind the warm-up
 BEYOND = 1.02  # of the run: a warm-up that takes just the run is meant to
 
 
@@ -50,7 +51,7 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
         if (
             number not in told
             and (length := _length(asked, plan)) is not None
-            and number > BEYOND * length[0]
+            and (number > BEYOND * length[0] or NEARLY * length[0] <= number < length[0])
         ):
             told.add(number)
             yield _finding(asked, *length, plan.extent, files)
@@ -67,9 +68,10 @@ def _length(asked: Asked, plan: TrainingPlan) -> tuple[float, str] | None:
 def _finding(asked: Asked, length: float, unit: str, extent: Extent, files: EditableFiles | None) -> Finding:
     number = asked.amount.number or 0.0
     why = f" ({extent.why})" if extent.why else ""
+    harm = "the warm-up never ends" if number > length else "the warm-up takes nearly all of it"
     return Finding(
         (asked.setting.where, *extent.where),
-        f"{asked.name} is {number:,g}, and the run has {length:,.0f} {unit}{why}: the warm-up never ends",
+        f"{asked.name} is {number:,g}, and the run has {length:,.0f} {unit}{why}: {harm}",
         evidence={"warm-up": number, "run": length, "unit": unit},
         strength=1.0,
         fix=_shorter(asked, length, files),

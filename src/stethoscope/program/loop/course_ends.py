@@ -20,6 +20,9 @@ LOW = 0.35  # of the highest share: the course does decay, behind the end
 TWICE = 2.0  # what the warm-up reaches, over what the run sees of it
 SPENT = 0.05  # of the highest share
 TAIL = 0.75  # of the run, in which a course that is over stands still
+LATE = 0.85  # of the run: where a warm-up has its top next to nothing is left for the rest
+TWO = 2.0  # the least pace at which a course is over by the middle of the run
+CLOSE = 0.02  # of a length: how near its end counts as being there
 STAGES = 3  # values on the way down: a drop at one milestone is meant
 ALIKE = 0.02
 
@@ -30,6 +33,8 @@ class Misfit(StrEnum):
     FALLS_LATER = "falls later"
     RISES_LATER = "rises later"
     OVER_EARLY = "over early"
+    PEAKS_LATE = "peaks late"
+    COUNTS_TOO_FAST = "counts too fast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,9 @@ def course_end(course: Course) -> CourseEnd | None:
     inside = _tried(course, sorted({round(i * (course.rounds - 1) / INSIDE) for i in range(INSIDE + 1)}))
     if len(inside) < FEWEST or inside[-1][0] != course.rounds - 1 or max(value for _, value in inside) <= 0:
         return None
+    found = _counts_too_fast(course, inside) or _peaks_late(course, inside)
+    if found is not None:
+        return found
     outside = _tried(course, _behind(course.rounds))
     if not outside:
         return None
@@ -122,6 +130,39 @@ def _rises_later(course: Course, inside: Tried, outside: Tried) -> CourseEnd | N
     if highest >= TWICE * values[-1] and has_an_end and values[-1] > values[0]:
         return CourseEnd(Misfit.RISES_LATER, course, values[-1] / highest, highest_at, 1.0)
     return None
+
+
+def _peaks_late(course: Course, inside: Tried) -> CourseEnd | None:
+    """A course that rises through nearly all of the run, and falls to nothing in the little that is left."""
+    top_at, top = max(inside, key=lambda one: (one[1], -one[0]))
+    rising = [value for at, value in inside if at <= top_at]
+    is_left = top_at < course.rounds - 1 and inside[-1][1] <= LOW * top
+    if top_at < LATE * course.rounds or not is_left or rising[0] > (1 - HIGH) * top:
+        return None
+    if any(later < earlier for earlier, later in pairwise(rising)):
+        return None
+    return CourseEnd(Misfit.PEAKS_LATE, course, inside[-1][1] / top, top_at, 1.0)
+
+
+def _counts_too_fast(course: Course, inside: Tried) -> CourseEnd | None:
+    """A course laid out over the rounds of the run, whose count goes up by more than one in each of them."""
+    if course.pace < TWO:
+        return None
+    end = course.rounds / course.pace  # the round in which the count is at the number of rounds
+    if end < 1:
+        return None
+    places = [end * share for share in (0.5, 0.75, 1 - CLOSE, 1.0, 1 + CLOSE)]
+    values = [course.at(at) for at in places]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    *falling, at_end, behind = known
+    top = max(value for _, value in inside)
+    falls = all(later < earlier for earlier, later in pairwise([*falling, at_end]))
+    is_end = at_end <= LOW * top and (behind >= at_end or behind < 0 <= at_end + ALIKE * top)
+    if not falls or not is_end:
+        return None
+    return CourseEnd(Misfit.COUNTS_TOO_FAST, course, at_end / top, math.ceil(end), at_end / top)
 
 
 def _over_early(course: Course, inside: Tried, outside: Tried) -> CourseEnd | None:

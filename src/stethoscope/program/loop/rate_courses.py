@@ -18,7 +18,7 @@ import numpy as np
 
 from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.loop.known_numbers import is_parsed, option_defaults
+from stethoscope.program.loop.known_numbers import is_parsed, known_number, option_defaults
 from stethoscope.program.loop.library_courses import library_course
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.roles import Role, derived_role
@@ -51,14 +51,15 @@ OPEN_RATE = 1.0  # a rate that is not known: only the share of it counts
 RATE_WORDS = frozenset({"lr", "rate", "lrs"})
 OF_GROUPS = frozenset({"initial_lr", "lr_scale", "lr_mult", "base_lr", "max_lr"})
 
-Function1 = Callable[[int], float | None]
+Function1 = Callable[[float], float | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
     """What `at` gives of the rate in each round, and how many `rounds` the run makes at the most.
 
-    `is_each` says that every one of them moves it.
+    `is_each` says that every one of them moves it. `pace` is by how much the count that the rate is computed
+    from goes up with each round: `rate(step * accumulation)`.
     """
 
     site: Site
@@ -66,6 +67,7 @@ class Course:
     at: Function1
     rounds: int
     is_each: bool
+    pace: float = 1.0
 
 
 def rate_courses(loop: TrainingLoop) -> Iterator[Course]:
@@ -109,12 +111,13 @@ def _function_of(run: Execution, made: Value) -> Function1 | None:
         factor = given.items[0] if isinstance(given, Items) and given.items else given
         return (lambda at: computed(run, factor, [Constant(at)])) if factor is not None else None
     if not isinstance(made, Instance) or derived_role(run.index, made.cls) is not Role.SCHEDULER:
-        return library_course(run, made)
+        of_library = library_course(run, made)
+        return (lambda at: of_library(int(at))) if of_library is not None else None
     method = run.index.method(made.cls, "get_lr")
     if method is None:
         return None
 
-    def at(round_: int) -> float | None:
+    def at(round_: float) -> float | None:
         state = {"last_epoch": Constant(round_), "_step_count": Constant(round_ + 1)}
         rates = {"base_lrs": Items([Constant(OPEN_RATE)])}
         return computed(run, FunctionValue(method, made), [], {}, {**state, **rates})
@@ -198,8 +201,9 @@ def _of_function(loop: TrainingLoop, event: Assignment) -> Iterator[Course]:
         places = _counts_in(loop, call.args, call.keywords)
         if places is None:
             continue
-        place, rounds = places
-        yield Course(event.site, _called(call.callee), _with_count(run, call, place), rounds, True)
+        place, rounds, pace = places
+        counted_at = _with_count(run, call, place)
+        yield Course(event.site, _called(call.callee), _paced(counted_at, pace), rounds, True, pace)
 
 
 def _factors(run: Execution, value: Value) -> Iterator[Value]:
@@ -211,8 +215,17 @@ def _factors(run: Execution, value: Value) -> Iterator[Value]:
         yield value
 
 
+def _paced(counted_at: Function1, pace: float) -> Function1:
+    """What a function of a count gives in each round, where the count goes up by `pace`."""
+    return counted_at if pace == 1.0 else lambda round_: counted_at(_plain(round_ * pace))
+
+
+def _plain(count: float) -> int | float:
+    return int(count) if float(count).is_integer() else count
+
+
 def _with_count(run: Execution, call: Delayed, place: int | str) -> Function1:
-    def at(round_: int) -> float | None:
+    def at(round_: float) -> float | None:
         args, keywords = _replaced(call.args, call.keywords, place, Constant(round_))
         return computed(run, call.callee, args, keywords)
 
@@ -232,15 +245,16 @@ def _of_caller(loop: TrainingLoop, event: Assignment) -> Iterator[Course]:
     if placed is None and counters is None:
         return
     rounds = placed[1] if placed is not None else counters[1] if counters is not None else 0
+    pace = placed[2] if placed is not None else 1.0
 
-    def at(round_: int) -> float | None:
+    def at(round_: float) -> float | None:
         args, keywords = list(call.args), call.keywords
         if placed is not None:
             args, keywords = _replaced(call.args, call.keywords, placed[0], Constant(round_))
         attributes = {name: Constant(round_) for name in counters[0]} if counters is not None else {}
         return _written(run, callee, args, keywords, attributes, event.site.node)
 
-    yield Course(event.site, function.name, at, rounds, True)
+    yield Course(event.site, function.name, _paced(at, pace), rounds, True, pace)
 
 
 def _call_of(loop: TrainingLoop, event: Assignment, function: Function) -> Call | None:
@@ -259,11 +273,31 @@ def _call_of(loop: TrainingLoop, event: Assignment, function: Function) -> Call 
 
 def _counts_in(
     loop: TrainingLoop, args: Sequence[Value], keywords: Mapping[str, Value]
-) -> tuple[int | str, int] | None:
-    """The one argument that counts rounds, and how far it counts."""
+) -> tuple[int | str, int, float] | None:
+    """The one argument that counts rounds, how far these go, and what each of them adds to the count."""
     places: list[tuple[int | str, Value]] = [*enumerate(args), *keywords.items()]
-    found = [(place, rounds) for place, value in places if (rounds := _counted_to(loop, value)) is not None]
+    multiplied = [(place, *_multiplied(loop.run, value)) for place, value in places]
+    found = [
+        (place, rounds, pace)
+        for place, count, pace in multiplied
+        if (rounds := _counted_to(loop, count)) is not None
+    ]
     return found[0] if len(found) == 1 else None
+
+
+def _multiplied(run: Execution, value: Value) -> tuple[Value, float]:
+    """What is multiplied or divided by known numbers, and by how much: `step * accumulation * batch`."""
+    value = quietly(run, value)
+    if not isinstance(value, Applied) or value.callee not in {"*", "/", "//"} or len(value.args) != 2:
+        return value, 1.0
+    left, right = value.args
+    number = known_number(run, right)
+    if number is None and value.callee == "*":
+        left, number = right, known_number(run, left)
+    if number is None or number <= 0:
+        return value, 1.0
+    inner, pace = _multiplied(run, left)
+    return inner, pace * number if value.callee == "*" else pace / number
 
 
 def _counted_to(loop: TrainingLoop, value: Value) -> int | None:

@@ -28,6 +28,19 @@ def rounds_made(loop: TrainingLoop, scope: Scope) -> int | None:
     return min(known, default=None)
 
 
+def can_end_early(loop: TrainingLoop, scope: Scope) -> bool:
+    """Whether a loop, or one around it, may be left before its header has it end."""
+    around = [one for one in scope.outwards() if one.kind == "loop"]
+    jumps = (one for one in loop.trace.events if isinstance(one, Jump) and one.kind in LEAVING)
+    return any(_left_by(jump) in around for jump in jumps)
+
+
+def _left_by(jump: Jump) -> Scope | None:
+    """The nearest loop that a jump is in, without a call in between."""
+    nearest = next((one for one in jump.scopes() if one.kind in {"loop", "call"}), None)
+    return nearest if nearest is not None and nearest.kind == "loop" else None
+
+
 def rounds_of(loop: TrainingLoop, scope: Scope) -> int | None:
     """The rounds that the header of a loop counts: `range(n)`, `while step < n`."""
     count = count_of(scope)

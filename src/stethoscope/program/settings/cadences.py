@@ -141,8 +141,22 @@ def _called_for(test: ast.If, source: Source) -> str:
     """The evaluation or saving that is called there, and nowhere else in the file."""
     inside = {id(node) for node in ast.walk(test)}
     calls = (node for one in test.body for node in ast.walk(one) if isinstance(node, ast.Call))
-    names = (_last(call.func) for call in calls)
-    called = [name for name in names if EVALUATING.search(name) and name != "eval"]
+    names = [_last(call.func) for call in calls]
+    evaluating = _evaluating(source)
+    called = [name for name in names if name in evaluating or (EVALUATING.search(name) and name != "eval")]
     others = [one for one in all_nodes(source.tree, ast.Call) if id(one) not in inside]
     elsewhere = {_last(one.func) for one in others}
     return next((name for name in called if name not in elsewhere), "")
+
+
+@remembered
+def _evaluating(source: Source) -> frozenset[str]:
+    """The functions of a file that put a network into evaluation, whatever they are called."""
+    return frozenset(
+        node.name
+        for node in all_nodes(source.tree, ast.FunctionDef)
+        if any(
+            isinstance(one.func, ast.Attribute) and one.func.attr == "eval"
+            for one in own_nodes(node, ast.Call)
+        )
+    )

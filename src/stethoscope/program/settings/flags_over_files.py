@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import TypeGuard
 
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.mentions import Mentions, called, text_of
@@ -61,7 +62,7 @@ def _replaced(flags: Mapping[str, ast.expr], code: Mentions) -> Iterator[Overwri
         for first, then, node in merges(source.tree, source, code):
             if _is_filtered(then) or given_kind(first, source, code) != "loaded":
                 continue
-            for name in typed(then, set(flags), source, code):
+            for name in typed(then, set(flags) - _left_out(then), source, code):
                 yield Overwritten((name,), statement_of(node, code), then, source, "loaded", flags[name])
         for loop in all_nodes(source.tree, ast.For):
             yield from _poured(loop, flags, source, code)
@@ -136,8 +137,32 @@ def _element_stored(statement: ast.stmt, key: str, value: str) -> ast.Name | Non
 
 
 def _is_filtered(then: ast.expr) -> bool:
-    """Whether a mapping leaves out flags for another reason than that they are None."""
+    """Whether a mapping leaves out flags for another reason than that they are None, or are one by name."""
     if not isinstance(then, ast.DictComp):
         return False
-    asked = [ast.unparse(test) for one in then.generators for test in one.ifs]
-    return any(not test.endswith(" is not None") for test in asked)
+    asked = [test for one in then.generators for test in one.ifs]
+    asked = [part for test in asked for part in (test.values if _is_both(test) else [test])]
+    return any(not ast.unparse(test).endswith(" is not None") and not _names_left_out(test) for test in asked)
+
+
+def _is_both(test: ast.expr) -> TypeGuard[ast.BoolOp]:
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+
+
+def _names_left_out(test: ast.expr) -> set[str]:
+    """The names that a condition leaves out: `key != "config"`, `key not in ("config", "out")`."""
+    match test:
+        case ast.Compare(left=ast.Name(), ops=[ast.NotEq()], comparators=[ast.Constant(value=str() as name)]):
+            return {name}
+        case ast.Compare(
+            left=ast.Name(),
+            ops=[ast.NotIn()],
+            comparators=[ast.Tuple(elts=names) | ast.List(elts=names) | ast.Set(elts=names)],
+        ):
+            return {text for one in names if (text := text_of(one)) is not None}
+    return set()
+
+
+def _left_out(then: ast.expr) -> set[str]:
+    tests = walk(then) if isinstance(then, ast.DictComp) else ()
+    return {name for test in tests if isinstance(test, ast.Compare) for name in _names_left_out(test)}

@@ -19,7 +19,7 @@ from stethoscope.program.settings.overwritten_settings import Overwritten
 from stethoscope.program.settings.program_settings import is_holder
 from stethoscope.program.settings.setting_reads import is_told
 from stethoscope.program.settings.settings_objects import PARSING
-from stethoscope.program.settings.settings_origins import last_given
+from stethoscope.program.settings.settings_origins import given_kind, last_given
 from stethoscope.program.settings.undone_parameters import Undone
 from stethoscope.program.syntax import walk
 from stethoscope.program.walk.entries import is_test
@@ -44,6 +44,7 @@ def _lost_overrides(code: Mentions) -> Iterator[Undone]:
     for source in sources:
         yield from _replaced(source.tree.body, source, code)
         yield from _defaults_win(source, code)
+        yield from _file_of_defaults_wins(source, code)
     for function in code.index.functions:
         if not is_test(function.source):
             yield from _replaced(function.node.body, function.source, code)
@@ -194,6 +195,41 @@ def _defaults_win(source: Source, code: Mentions) -> Iterator[Undone]:
                 told = f"{ast.unparse(then)} takes the place of {first.id}: it has a default for every field"
                 replaced = Overwritten((first.id,), statement, then, source, "loaded", told=told)
                 yield Undone(replaced, source.where(first))
+
+
+def _file_of_defaults_wins(source: Source, code: Mentions) -> Iterator[Undone]:
+    """`OmegaConf.merge(chosen, defaults)`: what the file of defaults says counts, whatever was chosen."""
+    if "default" not in source.text or "load" not in source.text:
+        return
+    for node in mergings(source.tree):
+        for first, then in (*_merged(node), *_last_merged(node)):
+            is_order_told = _is_called_default(then) and not _is_called_default(first)
+            kinds = {given_kind(one, source, code) for one in (first, then)} if is_order_told else set()
+            if kinds != {"loaded"}:
+                continue
+            told = (
+                f"{ast.unparse(then)} is put over {ast.unparse(first)}: of what both say, the default counts"
+            )
+            replaced = Overwritten(
+                (ast.unparse(first),), _statement(node, code), then, source, "loaded", told=told
+            )
+            yield Undone(replaced, source.where(first))
+
+
+def _is_called_default(node: ast.expr) -> bool:
+    """Whether a variable, or the file that is loaded, is named for defaults."""
+    return any(
+        _DEFAULTS & set(words(str(getattr(one, "id", getattr(one, "value", "")))))
+        for one in walk(node)
+        if isinstance(one, ast.Name | ast.Constant)
+    )
+
+
+def _last_merged(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The settings that `OmegaConf.merge` puts over each other, of which the last win."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="merge"), args=[_, _, *_] as given, keywords=[]):
+            yield from pairwise(given)
 
 
 def _merged(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

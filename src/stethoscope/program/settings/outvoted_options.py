@@ -81,6 +81,10 @@ def _written_out(then: ast.expr, source: Source, code: Mentions) -> ast.Dict | N
             found = made or code.index.resolve(code.index.module_of(source), name)
             value = getattr(found, "value", found)
             return _written_out(value, source, code) if isinstance(value, ast.Dict | ast.Call) else None
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=[_, *_] as given) if all(
+            w.arg for w in given
+        ):
+            return ast.Dict([ast.Constant(word.arg) for word in given], [word.value for word in given])
         case ast.Call(args=[inner]) if called(then).rpartition(".")[2] in {"create", "dict", "deepcopy"}:
             return _written_out(inner, source, code)
         case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):

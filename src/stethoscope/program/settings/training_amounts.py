@@ -17,6 +17,7 @@ from stethoscope.program.loop.training_loop import TrainingLoop, training_loops
 from stethoscope.program.precision.autocast import HALVES, DType
 from stethoscope.program.precision.loop_precision import LoopPrecision, loop_precisions
 from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.amounts_in_calls import amounts_in_calls, warm_ups_by_hand
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.call_arguments import SPREAD
@@ -84,6 +85,7 @@ def _training(
     loop: TrainingLoop, precision: LoopPrecision | None, loaders: Sequence[TrainingLoader]
 ) -> CodedTraining:
     found = [*_optimizers(loop), *_clips(loop), *_schedules(loop), *_batches(loop, loaders)]
+    found += _told_by_calls(loop, found)
     if precision is not None:
         found += _precision(precision)
     window = _window(loop)
@@ -246,6 +248,23 @@ def _batches(loop: TrainingLoop, loaders: Iterable[TrainingLoader]) -> Iterator[
             yield CodedAmount("batch per device", known.value, loader.site.where, setting=known.setting)
         elif taken := _taken(loop, size):
             yield CodedAmount("batch per device", TAKEN, loader.site.where, setting=taken)
+
+
+def _told_by_calls(loop: TrainingLoop, found: Sequence[CodedAmount]) -> Iterator[CodedAmount]:
+    """What the program's own loops and calls are given, where no library was seen to be told it."""
+    known = {one.quantity for one in found}
+    for one in amounts_in_calls(loop):
+        number = constant_of(loop, one.value) if one.quantity not in known else None
+        if number is not None and one.quantity == "batch per device" and not number.setting:
+            continue  # one place that is drawn may be a crop or a level of noise
+        if number is not None and isinstance(number.value, int | float):
+            yield CodedAmount(
+                one.quantity, number.value, one.site.where, setting=number.setting, unit=one.unit
+            )
+        elif one.quantity not in known and (taken := _taken(loop, one.value)):
+            yield CodedAmount(one.quantity, TAKEN, one.site.where, setting=taken, unit=one.unit)
+    for rounds, site in warm_ups_by_hand(loop):
+        yield CodedAmount("warm-up", rounds, site.where, unit="step")
 
 
 def _precision(precision: LoopPrecision) -> Iterator[CodedAmount]:
