@@ -153,7 +153,7 @@ class _Function:
         target = self._resolved(call.func)
         if isinstance(target, External):
             is_loss = target.name.startswith("torch.nn.functional.") and _is_loss_name(target.name)
-            return is_loss and _is_reduced_by_mean(call)
+            return is_loss and is_reduced_by_mean(call)
         if isinstance(target, Function):
             return _returns_mean(self.index, target)
         return self._is_mean_criterion(dotted(call.func) or "")
@@ -461,9 +461,12 @@ def _is_loss_name(name: str) -> bool:
     return name.endswith(("_loss", "cross_entropy", "_with_logits", "kl_div"))
 
 
-def _is_reduced_by_mean(call: ast.Call) -> bool:
-    reduced = {word.arg: word.value for word in call.keywords}.get("reduction")
-    return reduced is None or (isinstance(reduced, ast.Constant) and reduced.value == "mean")
+def is_reduced_by_mean(call: ast.Call) -> bool:
+    """Whether a loss is told nothing else: `size_average=False` was how a sum was once asked for."""
+    told = {word.arg: word.value for word in call.keywords}
+    reduced = told.get("reduction")
+    is_mean = reduced is None or (isinstance(reduced, ast.Constant) and reduced.value == "mean")
+    return is_mean and not told.keys() & {"size_average", "reduce", None}
 
 
 @remembered
@@ -509,7 +512,7 @@ def _makes_mean_loss(index: Index, function: Function, made: ast.expr) -> bool:
         made = inner
     target = index.resolve(index.module_of(function.source), dotted(made.func) or "")
     is_loss = isinstance(target, External) and target.name.startswith("torch.nn.")
-    return is_loss and bare_name(made).endswith("Loss") and _is_reduced_by_mean(made)
+    return is_loss and bare_name(made).endswith("Loss") and is_reduced_by_mean(made)
 
 
 def _returns_mean(index: Index, function: Function) -> bool:
