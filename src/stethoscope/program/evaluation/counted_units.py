@@ -126,7 +126,7 @@ class _Function:
             return None
         if self._is_mean(value):
             return Unit.ROUNDS
-        return Unit.SAMPLES if self._is_hits(value) and self._is_over_batches(loop) else None
+        return Unit.SAMPLES if self._is_hits(value) and self._has_loader(loop) else None
 
     def _is_mean(self, value: ast.expr) -> bool:
         """Whether a number is the mean over its batch: of a loss of torch, of a function, or `x.mean()`."""
@@ -358,17 +358,20 @@ class _Function:
                 made = [one for node in own_nodes(caller.node, ast.Assign) for one in _values_for(node, held)]
                 yield from made or [held]
 
-    def _is_over_batches(self, loop: ast.For) -> bool:
-        """Whether a loop draws batches: its loader says so, or it takes the size of what it draws."""
+    def _has_loader(self, loop: ast.For) -> bool:
+        """Whether a loop draws from a loader, by what made it or by its name."""
         made = self._loader_of(loop)
         if isinstance(made, ast.Call) and bare_name(made).endswith("DataLoader"):
             return True
         name = (dotted(_gone_over(loop)) or "").rpartition(".")[2]
-        return bool((LOADER_WORDS | {"batches"}).intersection(words(name))) or any(
+        return bool((LOADER_WORDS | {"batches"}).intersection(words(name)))
+
+    def _is_over_batches(self, loop: ast.For) -> bool:
+        """Whether a loop draws batches: from a loader, or it takes the size of what it draws."""
+        return self._has_loader(loop) or any(
             self._size(node, loop) is Unit.SAMPLES
             for part in loop.body
             for node in all_nodes(part, ast.Call, ast.Subscript)
-            if not _is_count_of_all(node)
         )
 
 
@@ -438,10 +441,6 @@ def _number_of_round(loop: ast.For) -> str:
 
 def _is_batch_size(value: ast.expr) -> bool:
     return (dotted(value) or "").rpartition(".")[2].lower() in BATCH_SIZES
-
-
-def _is_count_of_all(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and bare_name(node) == "numel"
 
 
 def _is_of_one(loader: ast.expr | None) -> bool:
