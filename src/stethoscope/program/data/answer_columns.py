@@ -164,7 +164,7 @@ def _dropped_between(
     first, last = sorted((answer.lineno, inputs.lineno))
     dropped: set[str] = set()
     for node in own_nodes(function.node, ast.Assign, ast.Delete, ast.Call, ast.AugAssign):
-        if not first <= node.lineno <= last:
+        if not first <= getattr(node, "lineno", 0) <= last:
             continue
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == table:

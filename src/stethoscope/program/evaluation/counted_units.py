@@ -106,14 +106,14 @@ class _Function:
         for loop in sorted(own_nodes(self.function.node, ast.For), key=lambda one: one.lineno):
             inner.update((id(node), loop) for part in loop.body for node in all_nodes(part))
         for node in own_nodes(self.function.node, ast.AugAssign, ast.Call):
-            loop = inner.get(id(node))
-            if loop is None or any(id(one) in inner and inner[id(one)] is not loop for one in [node]):
+            around = inner.get(id(node))
+            if around is None:
                 continue
             match node:
                 case ast.AugAssign(op=ast.Add(), target=target, value=value):
-                    yield _Growth(ast.unparse(target), node, value, loop, is_list=False)
+                    yield _Growth(ast.unparse(target), node, value, around, is_list=False)
                 case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
-                    yield _Growth(ast.unparse(held), node, value, loop, is_list=True)
+                    yield _Growth(ast.unparse(held), node, value, around, is_list=True)
 
     def _unit_added(self, value: ast.expr, loop: ast.For) -> Unit | None:
         """What a round adds, where it is a mean, a weighted mean, or a number of hits."""
@@ -289,7 +289,7 @@ class _Function:
             if not isinstance(node.left, ast.Constant) and not isinstance(node.right, ast.Constant)
         }
         for node in own_nodes(self.function.node, ast.BinOp, ast.AugAssign, ast.Call):
-            if id(node) in parts or node.lineno < growth.loop.lineno:
+            if id(node) in parts or getattr(node, "lineno", 0) < growth.loop.lineno:
                 continue
             divisor = _divisor(node, growth)
             if divisor is None:

@@ -279,10 +279,13 @@ def _is_compared(loop: ast.AST) -> bool:
     if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Tuple):
         return False
     answers = {one.id for one in all_nodes(loop.target.elts[-1], ast.Name)}
-    held = [one for part in loop.body for one in all_nodes(part, ast.Call, ast.Compare)]
+    given: list[list[ast.expr]] = []
+    for part in loop.body:
+        given += [one.args for one in all_nodes(part, ast.Call)]
+        given += [[one.left, *one.comparators] for one in all_nodes(part, ast.Compare)]
     return any(
-        len(given) > 1 and any(isinstance(one, ast.Name) and one.id in answers for one in given)
-        for given in (one.args if isinstance(one, ast.Call) else [one.left, *one.comparators] for one in held)
+        len(held) > 1 and any(isinstance(one, ast.Name) and one.id in answers for one in held)
+        for held in given
     )
 
 
