@@ -3,7 +3,8 @@
 ## What it checks
 Arrays that a scaler was fitted to and applied to in their place (`x_train = scaler.fit_transform(x_train)`),
 that are divided by the peak of bytes or sound, or replaced by their logarithms: whether the array of the same
-name for validation or test goes through that scaler, or through anything that may scale it, before it is used.
+name for validation or test goes through that scaler, or through anything that may scale it, before it is
+used.
 
 ## Why it matters
 The network has learned numbers around zero and is measured on prices and years. The scores say nothing; it
