@@ -1,9 +1,10 @@
 """The training array is scaled, and the held-out one beside it is not.
 
 ## What it checks
-Arrays that a scaler was fitted to and applied to in their place (`x_train = scaler.fit_transform(x_train)`):
-whether the array of the same name for validation or test goes through that scaler, or through anything that
-may scale it, before it is used.
+Arrays that a scaler was fitted to and applied to in their place (`x_train = scaler.fit_transform(x_train)`),
+that are divided by the peak of bytes or sound, or replaced by their logarithms: whether the array of the same
+name for validation or test goes through that scaler, or through anything that may scale it, before it is
+used.
 
 ## Why it matters
 The network has learned numbers around zero and is measured on prices and years. The scores say nothing; it
@@ -11,7 +12,8 @@ looks like overfitting from the first epoch on.
 
 ## When it is harmless
 A `transform` of the held-out array anywhere, arithmetic with its mean and deviation, a pipeline, a function
-that prepares it. Targets are left alone: answers may be scaled back instead.
+that prepares it, a part that is cut off the scaled array. Targets that a scaler was given are left alone, as
+are logarithms where an exponential follows: answers may be scaled back instead.
 
 ## References
 - scikit-learn, "Common pitfalls": inconsistent preprocessing

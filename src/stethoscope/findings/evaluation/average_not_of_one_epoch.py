@@ -2,10 +2,10 @@
 
 ## What it checks
 Sums over batches that are read as averages: a sum or a meter that is begun before the loop over epochs and
-never set back inside it, while it is divided by the batches of one epoch; a sum of the means of batches
-that is divided by the number of samples, and a sum over samples divided by the number of batches; a sum over
-one loader that is divided by the length of another; a sum that the loop over batches sets back to zero, or
-whose loop is left behind its first batch.
+never set back inside it, while it is divided by the batches of one epoch; a sum whose unit is not that of
+its divisor: the means of batches divided by samples, means times the size of their batch divided by batches
+or by the targets that are not padding; a sum over one loader that is divided by the length of another; a sum
+that the loop over batches sets back to zero, or whose loop is left behind its first batch.
 
 ## Why it matters
 A sum that is never set back grows with every epoch, and a meter that is never reset averages over the whole
@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.evaluation.counted_units import unit_mismatches
 from stethoscope.program.evaluation.totals import wrong_totals
 from stethoscope.signals.evaluations import Evaluations
 
@@ -42,4 +43,12 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
                 (total.source.where(total.read), total.source.where(total.grows)),
                 f"`{total.name}` {total.why}",
                 evidence={"sum": total.name},
+            )
+    for one in unit_mismatches(evaluations.index):
+        if one.divided.node not in seen:
+            seen.add(one.divided.node)
+            yield Finding(
+                (one.divided.where, one.added.where),
+                f"`{one.name}` sums over {one.summed.value} and is divided by the {one.counted.value}",
+                evidence={"sum": one.name},
             )

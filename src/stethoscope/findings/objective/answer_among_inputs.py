@@ -3,7 +3,8 @@
 ## What it checks
 Cross entropies in training: whether the target, but for its layout, is one of the values that the network was
 given, cut in the same way. A causal model's target lies one token further than its input. Functions that
-make samples are looked at too: a window that is its own target, or whose end is.
+make samples are looked at too: a window that is its own target, or whose end is; and tables whose column of
+answers is still there where the inputs are made of what is left.
 
 ## Why it matters
 The network learns to copy. The loss falls to nearly nothing within a few hundred steps, faster than any
@@ -24,6 +25,7 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.data.answer_columns import answer_columns
 from stethoscope.program.data.answers_in_items import answers_in_items
 from stethoscope.program.index import index
 from stethoscope.program.objective.own_input import given_its_target
@@ -48,4 +50,10 @@ def examine(sources: Sources, losses: LossCalls | None) -> Iterator[Finding]:
             (item.source.where(item.asked), item.source.where(item.given)),
             f"the target of these samples is {part} of what the network is given",
             {"given": ast.unparse(item.given), "asked": ast.unparse(item.asked)},
+        )
+    for kept in answer_columns(index(sources.program)):
+        yield Finding(
+            (kept.inputs.where, kept.answer.where),
+            f"{kept.column!r} is the answer and stays among the columns of the inputs",
+            {"column": kept.column},
         )

@@ -25,6 +25,11 @@ from stethoscope.program.walk.values import Applied, Constant, Instance, Site, V
 
 SWITCHES = frozenset({"train", "training", "is_train", "is_training", "augment", "augmentation"})
 PARTS = frozenset({"split", "phase", "mode", "stage", "subset"})  # switches that are said in words
+# What is done to pictures and sounds of training alone. Noise is left out: it may be the task.
+AUGMENTING = frozenset({
+    "augment", "augments", "augmentation", "augmentations", "aug", "jitter", "flip", "mirror", "distort",
+    "perturb", "perturbation", "cutout", "mixup", "random",
+})  # fmt: skip
 MOST_DEEP = 2  # functions between the switch and the draw
 CHANCE = DRAWS | {"randn", "randn_like", "rand_like", "normal", "randperm", "permutation"}
 
@@ -65,7 +70,7 @@ def _of_pair(pair: LoaderPair) -> Iterator[MadeAsTraining]:
     if _is_named_for_training(pair):
         return
     for switch in sorted(judged.made_with.keys()):
-        is_named = switch in SWITCHES | PARTS
+        is_named = switch in SWITCHES | PARTS or not AUGMENTING.isdisjoint(words(switch))
         is_on = _is_on if is_named else _is_more_than_nothing
         if not all(is_on(one.made_with.get(switch)) for one in (trained, judged)):
             continue

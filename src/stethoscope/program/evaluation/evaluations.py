@@ -118,6 +118,12 @@ class Walk:
         return trained_runs(self.trace, self.moves)
 
     @cached_property
+    def trained_rounds(self) -> tuple[Value | None, ...]:
+        """What the innermost loops around the runs of training draw from."""
+        runs = (move.event for move in self.moves if id(move.event) in self.trained)
+        return tuple(around.value for run in runs if (around := innermost_round(run)) is not None)
+
+    @cached_property
     def doubtful_switches(self) -> tuple[tuple[Event, Value | None], ...]:
         """What may switch the mode of a network, in a way that is not followed to one."""
         return doubtful_switches(self.trace.events, self.moves)
@@ -241,7 +247,46 @@ def _is_evaluation(walk: Walk, forward: Move, region: tuple[Scope, ...]) -> bool
         return True  # the same code trains in another round or call
     if any(_is_named(walk, scope) for scope in region) or _is_fed_held_out(forward):
         return True
-    return without_gradients(forward.event) and _is_over_other_data(walk, forward.event, region)
+    if not without_gradients(forward.event):
+        return False
+    return _is_over_other_data(walk, forward.event, region) or _measures_others(walk, forward, region)
+
+
+def _measures_others(walk: Walk, forward: Move, region: tuple[Scope, ...]) -> bool:
+    """Whether the network is compared with the answers of a loader that holds other data than training's.
+
+    Nothing may call the data anything: what is known to be of training is not.
+    """
+    around = innermost_round(forward.event)
+    if around is None or not any(scope is around for scope in region) or _refreshes(region):
+        return False
+    if are_held_out(around.value, walk.data_names) is not None or not _is_compared(around.node):
+        return False
+    data = _data_of(around.value)
+    trained = [_data_of(value) for value in walk.trained_rounds]
+    return data is not None and bool(trained) and all(one is not None and one is not data for one in trained)
+
+
+def _data_of(rounds: Value | None) -> Value | None:
+    """The data set of the loader that a loop draws from."""
+    if not isinstance(rounds, Applied) or not rounds.callee.endswith("DataLoader"):
+        return None
+    return rounds.keywords.get("dataset", rounds.args[0] if rounds.args else None)
+
+
+def _is_compared(loop: ast.AST) -> bool:
+    """Whether the last of what a loop draws is held against something: `loss(out, y)`, `out == y`."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Tuple):
+        return False
+    answers = {one.id for one in all_nodes(loop.target.elts[-1], ast.Name)}
+    given: list[list[ast.expr]] = []
+    for part in loop.body:
+        given += [one.args for one in all_nodes(part, ast.Call)]
+        given += [[one.left, *one.comparators] for one in all_nodes(part, ast.Compare)]
+    return any(
+        len(held) > 1 and any(isinstance(one, ast.Name) and one.id in answers for one in held)
+        for held in given
+    )
 
 
 def _is_over_other_data(walk: Walk, event: Event, region: tuple[Scope, ...]) -> bool:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.evaluation.counted_units import is_reduced_by_mean
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
@@ -580,8 +581,7 @@ def _gives_mean(index: Index, module: Module, made: ast.expr) -> bool:
         return False
     written = dotted(made.func) or ""
     target = index.resolve(module, written)
-    reduced = {one.arg: one.value for one in made.keywords}.get("reduction")
-    is_mean = reduced is None or (isinstance(reduced, ast.Constant) and reduced.value == "mean")
+    is_mean = is_reduced_by_mean(made)
     if isinstance(target, External) and target.name.startswith("torch.nn.functional."):
         return is_mean
     return _is_mean_criterion(index, module, written) or _is_weighted_elsewhere(module, written)
@@ -614,8 +614,7 @@ def _is_mean_loss(index: Index, module: Module, made: ast.expr) -> bool:
     if not isinstance(made, ast.Call):
         return False
     target = index.resolve(module, dotted(made.func) or "")
-    given = {one.arg: one.value for one in made.keywords}.get("reduction")
-    is_mean = given is None or (isinstance(given, ast.Constant) and given.value == "mean")
+    is_mean = is_reduced_by_mean(made)
     is_loss = (
         isinstance(target, External) and target.name.startswith("torch.nn.") and target.name.endswith("Loss")
     )
