@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 
@@ -22,6 +22,7 @@ from stethoscope.signals import unknown_settings
 from stethoscope.signals.missing import Missing
 
 MOST_SECTIONS = 50  # with a setting of one name; more are entries of a list, which code goes through
+MOST_FORGOTTEN = 3  # constants of one script; more were copied together from another
 READ_SHARE = 0.5  # of a file's top-level keys that the program must take
 
 # Words in a name that say that the value changes what is learned.
@@ -142,7 +143,9 @@ def measure(run: Run) -> UnusedSettings | Missing:
     if not wanted and not void:
         return Missing("the source declares no settings and reads no settings file")
     grouped = _grouped(wanted)
-    judged = {name: _judged(name, places, uses) for name, places in grouped.items()}
+    judged = _but_for_copied_blocks(
+        grouped, {name: _judged(name, places, uses) for name, places in grouped.items()}
+    )
     found = (*void, *(one for one in judged.values() if isinstance(one, UnusedSetting)))
     used = (places for name, places in grouped.items() if not isinstance(judged[name], UnusedSetting))
     found += tuple(one for places in used for one in _outshone(places, uses))
@@ -304,6 +307,24 @@ def _judged(name: str, places: list[Wanted], uses: SettingUses) -> UnusedSetting
     is_set = asks or (bool(in_file) and (left_at_default or not _asks_for_nothing(first.value)))
     matters = speaks_of_training(name) or is_dropped or left_at_default or _is_of_optimizer(first)
     return UnusedSetting(name, where, first.value, mentions, matters, is_set)
+
+
+Judged = UnusedSetting | Where | None
+
+
+def _but_for_copied_blocks(
+    grouped: Mapping[str, list[Wanted]], judged: dict[str, Judged]
+) -> dict[str, Judged]:
+    """The same, but what a script only holds because it came with a block of constants does not matter."""
+    unread: dict[str | None, dict[str, UnusedSetting]] = {}
+    for name, one in judged.items():
+        kinds = {place.option.kind if place.option else "" for place in grouped[name]}
+        if isinstance(one, UnusedSetting) and kinds == {"constant"} and not one.mentions:
+            unread.setdefault(one.where[0].file, {})[name] = one
+    copied = {
+        name: one for each in unread.values() if len(each) > MOST_FORGOTTEN for name, one in each.items()
+    }
+    return judged | {name: replace(one, matters=False) for name, one in copied.items()}
 
 
 def _asks_for_nothing(value: object) -> bool:

@@ -105,6 +105,8 @@ def _mirrored_elsewhere(function: Function, block: ast.If, name: str) -> tuple[s
 
 def _turned_in(function: Function) -> Iterator[PartedPair]:
     """Pictures that are turned or shifted by drawn amounts: `image = rotate(image, angle)`."""
+    if not any(_last(call.func).lower() in TURNING for call in own_nodes(function.node, ast.Call)):
+        return
     drawn = _drawn_names(function)
     opened = _opened(function)
     for statement in own_nodes(function.node, ast.Assign):

@@ -40,9 +40,12 @@ class Contrast:
 
 def contrasts(index: Index) -> Iterator[Contrast]:
     """The tables of a program that are made or read in a wrong way."""
+    # Asked of each file once: it has many functions.
+    speaking = {
+        id(source) for source in index.program if not is_test(source) and _ENTROPY.search(source.text)
+    }
     for function in index.bodies:
-        text = function.source.text
-        if is_test(function.source) or not _ENTROPY.search(text):
+        if id(function.source) not in speaking:
             continue
         found: dict[int, Contrast] = {}
         for call in own_nodes(function.node, ast.Call):

@@ -20,6 +20,10 @@ IGNORED = -100  # what a cross entropy ignores where it is not told otherwise
 MAKING_TENSORS = frozenset(
     {"tensor", "as_tensor", "from_numpy", "LongTensor", "FloatTensor", "array", "asarray", "list"}
 )
+# What they are given is a shape, and none of its numbers.
+LIKE = frozenset(
+    {"full_like", "zeros_like", "ones_like", "empty_like", "new_full", "new_zeros", "new_ones", "new_empty"}
+)
 SETTING = frozenset({"where", "masked_fill", "masked_fill_", "[]="})
 
 
@@ -116,6 +120,8 @@ def unless_taken_out(value: Value) -> Iterable[Value]:
         if is_comparison(value):
             return ()
         last = value.callee.rpartition(".")[2]
+        if last in LIKE:
+            return value.args[1:]
         fills = {"[]=": value.args[2:], "where": value.args[1:]}.get(last, ())
         if last in {"masked_fill", "masked_fill_"}:
             fills = value.args[2:] or tuple(value.keywords.values())

@@ -17,6 +17,7 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
 _LOGARITHM = re.compile(r"\bce\b|_ce\b|\bbce|cross_entropy|\bnll|log|loss", re.IGNORECASE)
+_FOCAL = re.compile(r"focal|gamma", re.IGNORECASE)
 FOCUS = frozenset({"gamma", "focusing", "focus"})
 
 
@@ -30,8 +31,10 @@ class TurnedFocus:
 
 def turned_focuses(index: Index) -> Iterator[TurnedFocus]:
     """Every weight `p ** gamma` of a loss, where p is the probability of the right answer."""
+    # Asked of each file once: it has many functions.
+    speaking = {id(source) for source in index.program if not is_test(source) and _FOCAL.search(source.text)}
     for function in index.functions:
-        if is_test(function.source) or not re.search(r"focal|gamma", function.source.text, re.IGNORECASE):
+        if id(function.source) not in speaking:
             continue
         for node in own_nodes(function.node, ast.BinOp):
             weight = _weight(node)

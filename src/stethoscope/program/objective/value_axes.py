@@ -398,8 +398,35 @@ def _reshaped(run: Execution, value: Applied, depth: int) -> Axes | None:
         said = list(said[0].items)
     if not said:
         return None
+    if len(said) == 1 and _is_shape(said[0]):
+        return _as_in_shape(run, said[0], depth)
     numbers = [_number(one) for one in said]
     return tuple(None if number == -1 else number for number in numbers)
+
+
+def _is_shape(said: Value) -> bool:
+    """Whether one argument stands for the sizes of all axes: `x.shape`, `x.size()`, or a piece of them."""
+    match said:
+        case Part(key="shape"):
+            return True
+        case Applied(callee="[]", args=[inner, key]):
+            return _is_shape(inner) and _is_slice(key)
+        case Applied(callee=callee, args=[_], keywords=keywords):
+            return callee.rpartition(".")[2] == "size" and not keywords
+    return False
+
+
+def _is_slice(key: Value) -> bool:
+    is_constant = isinstance(key, Constant) and isinstance(key.value, slice)
+    return is_constant or (isinstance(key, Applied) and key.callee == "slice")
+
+
+def _as_in_shape(run: Execution, said: Value, depth: int) -> Axes | None:
+    """The axes of what a whole shape was taken from; nothing is known of pieces."""
+    match said:
+        case Part(base=inner) | Applied(args=[inner]):
+            return axes_of(run, inner, depth - 1)
+    return None
 
 
 def _flattened(run: Execution, value: Applied, depth: int) -> Axes | None:
@@ -464,6 +491,8 @@ def _made(value: Applied, name: str) -> Axes | None:
         sizes = list(value.args[:1] if name == "full" else value.args)
         if len(sizes) == 1 and isinstance(sizes[0], Items):
             sizes = list(sizes[0].items)
+    if any(map(_is_shape, sizes)):
+        return None
     return tuple(_number(one) for one in sizes) if sizes else None
 
 

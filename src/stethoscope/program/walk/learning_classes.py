@@ -60,7 +60,7 @@ def _is_learning_class(index: Index, user: Class, name: str) -> bool:
     if not isinstance(target, Class) or target is user:
         return False
     return any(
-        isinstance(node, ast.Call) and any(w in (dotted(node.func) or "") for w in LEARNING_LAYERS)
+        isinstance(node, ast.Call) and _is_layer((dotted(node.func) or "").rpartition(".")[2])
         for node in all_nodes(target.node)
     )
 
