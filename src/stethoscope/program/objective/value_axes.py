@@ -399,7 +399,30 @@ def _reshaped(run: Execution, value: Applied, depth: int) -> Axes | None:
     if not said:
         return None
     numbers = [_number(one) for one in said]
+    if len(said) == 1 and numbers[0] is None and not _is_length(said[0]):
+        return _of_shape(run, said[0], depth)
     return tuple(None if number == -1 else number for number in numbers)
+
+
+def _is_length(value: Value) -> bool:
+    """`len(x)`, `x.size(0)`, `x.shape[0]`: the length of one axis."""
+    match value:
+        case Part(base=Part(key="shape"), key=int()):
+            return True
+        case Applied(callee=callee, args=args):
+            name = callee.rpartition(".")[2]
+            return name in {"len", "[]", "numel", "*", "//"} or (name == "size" and len(args) > 1)
+    return False
+
+
+def _of_shape(run: Execution, value: Value, depth: int) -> Axes | None:
+    """The axes that `x.shape` or `x.size()` tells of."""
+    match value:
+        case Part(base=base, key="shape"):
+            return axes_of(run, base, depth - 1)
+        case Applied(callee=".size", args=[base]):
+            return axes_of(run, base, depth - 1)
+    return None
 
 
 def _flattened(run: Execution, value: Applied, depth: int) -> Axes | None:
