@@ -35,6 +35,7 @@ Arrange = Callable[[Array, Array], tuple[Array, ...]]
 SHAPES = ((6,), (6, 1), (6, 3), (2, 3, 4, 4))
 ERRORS = (0.3, 1.0, 3.0)
 ENDS = (-6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 6.0)
+SHIFT = 0.37  # of predictions and targets together, which no difference tells of
 EXCUSED = 0.2  # of what an error counts in the middle, at the end that the loss falls towards
 
 
@@ -106,9 +107,11 @@ def _cost(
     shape: tuple[int, ...],
     error: float,
     end: float,
+    shift: float = 0.0,
 ) -> float | None:
     """The loss of predictions that are so far off, with a second output that stands at this end."""
     truth, noise = np.random.default_rng(0).normal(size=(2, *shape))
+    truth = truth + shift
     return score(index, loss, operands, (*arrange(truth + error * noise, np.full(shape, end)), truth))
 
 
@@ -128,8 +131,11 @@ def _wide(output: Array) -> Array:
     return output[:, None] if output.ndim == 1 else output
 
 
-def _excuse(cost: Callable[[float, float], float | None]) -> tuple[float, float] | None:
+def _excuse(cost: Callable[..., float | None]) -> tuple[float, float] | None:
     """What the largest error counts usually, and where the loss falls to whatever the errors are."""
+    here, moved = cost(1.0, 0.0), cost(1.0, 0.0, SHIFT)
+    if here is None or moved is None or not np.isclose(here, moved):
+        return None  # not a matter of differences: classes, probabilities
     rows: list[list[float]] = []
     for error in ERRORS:
         row = [cost(error, end) for end in ENDS]
