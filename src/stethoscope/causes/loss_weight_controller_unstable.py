@@ -39,6 +39,7 @@ CAUSE = Cause(
             "weight-from-bare-gradients", DECISIVE, "a weight is a division by a gradient that may vanish"
         ),
         Evidence("learned-weight-runs-free", DECISIVE, "nothing holds the learned weight of a loss"),
+        Evidence("errors-excused-for-nothing", DECISIVE, "the spread that weighs the errors costs nothing"),
         Evidence("peak-then-decline", WEAK, "the metric declines while the loss falls"),
     ),
     confirm_by="freeze the weights at the best checkpoint and branch",

@@ -3,8 +3,9 @@
 ## What it checks
 Losses that hold a log-probability, or a ratio of probabilities, times an advantage, a return or a reward:
 whether that product is minimised as it is, and whether the entropy beside it is. Terms are followed through
-names, lists, means and the functions of the program. Beside that, ratios of probabilities that are turned
-round (`exp(old - new)`), and losses that take the better of a ratio and the same ratio within bounds.
+names, lists, means and the functions of the program. The loss of an actor that learns from a critic's answer
+to its action is computed: whether it rises with that answer. Beside that, ratios of probabilities that are
+turned round (`exp(old - new)`), and losses that take the better of a ratio and the same ratio within bounds.
 
 ## Why it matters
 An optimizer lowers what it is given. What should be raised has to come with a minus; without it the policy
@@ -28,6 +29,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.index import index
 from stethoscope.program.objective.lowered_rewards import lowered_rewards
+from stethoscope.signals.lowered_worths import LoweredWorths
 from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="OBJ225", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -40,7 +42,7 @@ WHY = {
 }
 
 
-def examine(sources: Sources) -> Iterator[Finding]:
+def examine(sources: Sources, worths: LoweredWorths | None) -> Iterator[Finding]:
     """Report each term of a policy gradient with the wrong sign."""
     for one in lowered_rewards(index(sources.program)):
         source, backward = one.backward
@@ -50,4 +52,11 @@ def examine(sources: Sources) -> Iterator[Finding]:
             (where, source.where(backward)),
             f"`{text}` {WHY[one.kind]}",
             evidence={"kind": one.kind, "term": text},
+        )
+    for worth in worths.found if worths is not None else ():
+        text = " ".join(worth.answer.text.split())[:80]
+        yield Finding(
+            (worth.answer.where, worth.sink.where),
+            f"`{text}` is the critic's answer to the actor, and minimised: the actor learns to do the worst",
+            evidence={"kind": "worth", "term": text},
         )

@@ -44,6 +44,8 @@ ACTIVATIONS = {
     "logsigmoid": "logsigmoid",
     "LogSigmoid": "logsigmoid",
 }
+# What an exponential makes of logarithms.
+OF_LOGARITHMS = {"log_softmax": "softmax", "logsigmoid": "sigmoid"}
 # What leaves probabilities what they are: bounds, averages over members, parts and joins.
 LEAVING = LAYOUT | {
     "clamp",
@@ -139,6 +141,9 @@ def _of_call(run: Execution, value: Applied, depth: int) -> Ending:
         return NEITHER
     if value.callee == "/":
         return _by_hand(value)
+    if name == "exp":
+        inner, _ = _last(run, value.args[0], depth - 1)
+        return (OF_LOGARITHMS[inner], value.site) if inner in OF_LOGARITHMS else NEITHER
     if name in LEAVING or value.callee == "[]":
         return _last(run, value.args[0], depth - 1)
     return NEITHER

@@ -187,7 +187,21 @@ def _is_likelihood(function: Function, node: ast.expr) -> bool:
         return not OTHERWISE & spoken
     if isinstance(node, ast.Name):
         given = assigned(function, node.id)
-        return len(given) == 1 and "log_prob" in ast.unparse(given[0])
+        if len(given) != 1 or OTHERWISE & spoken or _is_negated(given[0]):
+            return False
+        return "log_prob" in ast.unparse(given[0])
+    return False
+
+
+def _is_negated(node: ast.expr) -> bool:
+    """`-x`, `(-x).mean()`, `-x * y`: a likelihood that carries its minus already."""
+    match node:
+        case ast.UnaryOp(op=ast.USub()):
+            return True
+        case ast.Call(func=ast.Attribute(value=inner)):
+            return _is_negated(inner)
+        case ast.BinOp(op=ast.Mult() | ast.Div(), left=left):
+            return _is_negated(left)
     return False
 
 

@@ -22,6 +22,9 @@ POSITIVE_WORDS = frozenset({
 NEGATIVE_WORDS = frozenset({
     "neg", "negative", "negatives", "rejected", "mismatched", "hardest", "an", "lose", "impostor",
 })
+# What is preferred should be scored higher, whatever the score is called.
+PREFERENCE = frozenset({"chosen", "rejected", "preferred"})
+COSTS = frozenset({"loss", "losses", "nll", "ce", "cost", "costs", "perplexity", "ppl", "penalty", "entropy"})
 # A score may be either: what is called so is only believed where its formula is seen.
 LIKE = frozenset({
     "sim", "sims", "similarity", "similarities", "cos", "cosine", "logit", "logits", "dot", "affinity",
@@ -123,7 +126,7 @@ class Measures:
 
     def _role_of_arguments(self, call: ast.Call) -> int:
         """`distance(anchor, negative)` is of what it is given."""
-        roles = {role_named((dotted(arg) or "").rpartition(".")[2]) for arg in call.args} - {0}
+        roles = {role_named(_called(arg)) for arg in call.args} - {0}
         return roles.pop() if len(roles) == 1 else 0
 
     def measure(self, node: ast.expr, depth: int = DEPTH) -> int:
@@ -155,6 +158,25 @@ class Measures:
                 return self._of_call(node, depth)
         return 0
 
+    def preference(self, node: ast.expr, depth: int = DEPTH) -> int:
+        """+1 for what a network of the program says of something that was chosen or rejected."""
+        match node:
+            case ast.Name(id=name):
+                value = self.definition(name)
+                return self.preference(value, depth - 1) if value is not None and depth else 0
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in PICKING:
+                return self.preference(inner, depth - 1) if depth else 0
+            case ast.Call(func=ast.Name() | ast.Attribute() as func, args=[given, *_]):
+                name = (dotted(func) or "").rpartition(".")[2]
+                told = set(words(_called(given)))
+                said = set(words(dotted(func) or ""))
+                is_score = not said & (COSTS | UNLIKE) and not self.index.functions_named(name)
+                is_known = self.is_module(func) or (
+                    isinstance(func, ast.Attribute) and self.is_module(func.value)
+                )
+                return int(bool(told & PREFERENCE) and is_score and not is_known)
+        return 0
+
     def _of_call(self, call: ast.Call, depth: int) -> int:
         func = call.func
         name = (func.attr if isinstance(func, ast.Attribute) else dotted(func) or "").rpartition(".")[2]
@@ -181,6 +203,14 @@ class Measures:
             if len(found) == 1 and found != {0}:
                 return found.pop()
         return _named(name)
+
+
+def _called(node: ast.expr) -> str:
+    """What a value is called, by a name or under a key."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str() as key)):
+            return key
+    return (dotted(node) or "").rpartition(".")[2]
 
 
 def _named(name: str) -> int:

@@ -77,6 +77,33 @@ class SameSide:
     second: Push
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PushedPass:
+    """A network's answer in something minimised, and whether minimising raises (+1) or lowers (-1) it."""
+
+    network: Hashable
+    made: Applied | Delayed
+    way: int
+
+    @property
+    def site(self) -> Site:
+        """Where the network is asked."""
+        return self.made.site
+
+
+def pushed_passes(one: Minimised) -> Iterator[PushedPass]:
+    """All answers of networks that something minimised pushes one way."""
+    for value, sign in list(_terms(one.run, one.sink.value, 1, DEPTH))[:MOST_TERMS]:
+        cut = _behind_cuts(value)
+        for operand in _unknowns(one.run.index, value):
+            if not isinstance(operand, Applied | Delayed) or id(operand) in cut:
+                continue
+            network = _network(operand) if is_model_call(one.run.index, operand) else None
+            way = _way(one.run.index, value, operand) if network is not None else 0
+            if way and id(operand) not in one.run.unrecorded:
+                yield PushedPass(network, operand, -way * sign)
+
+
 @remembered
 def same_sides(index: Index, settings: SettingsTree) -> tuple[SameSide, ...]:
     """The discriminators of a program whose game has one side."""

@@ -159,7 +159,7 @@ def _sides(measures: Measures, node: ast.expr, sign: int) -> Iterator[_Side]:
 
 
 def _side(measures: Measures, node: ast.expr, sign: int) -> list[_Side]:
-    role, measure = measures.role(node), measures.measure(node)
+    role, measure = measures.role(node), measures.measure(node) or measures.preference(node)
     return [_Side(node, sign, role, measure)] if role or measure else []
 
 
