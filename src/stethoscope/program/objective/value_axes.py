@@ -401,12 +401,9 @@ def _reshaped(run: Execution, value: Applied, depth: int) -> Axes | None:
     if len(said) == 1 and _is_shape(said[0]):
         return _as_in_shape(run, said[0], depth)
     numbers = [_number(one) for one in said]
-    if len(said) == 1 and numbers[0] is None and not _is_length(said[0]):
-        return _of_shape(run, said[0], depth)
     return tuple(None if number == -1 else number for number in numbers)
 
 
-<<<<<<< HEAD
 def _is_shape(said: Value) -> bool:
     """Whether one argument stands for the sizes of all axes: `x.shape`, `x.size()`, or a piece of them."""
     match said:
@@ -429,26 +426,6 @@ def _as_in_shape(run: Execution, said: Value, depth: int) -> Axes | None:
     match said:
         case Part(base=inner) | Applied(args=[inner]):
             return axes_of(run, inner, depth - 1)
-=======
-def _is_length(value: Value) -> bool:
-    """`len(x)`, `x.size(0)`, `x.shape[0]`: the length of one axis."""
-    match value:
-        case Part(base=Part(key="shape"), key=int()):
-            return True
-        case Applied(callee=callee, args=args):
-            name = callee.rpartition(".")[2]
-            return name in {"len", "[]", "numel", "*", "//"} or (name == "size" and len(args) > 1)
-    return False
-
-
-def _of_shape(run: Execution, value: Value, depth: int) -> Axes | None:
-    """The axes that `x.shape` or `x.size()` tells of."""
-    match value:
-        case Part(base=base, key="shape"):
-            return axes_of(run, base, depth - 1)
-        case Applied(callee=".size", args=[base]):
-            return axes_of(run, base, depth - 1)
->>>>>>> help-3b
     return None
 
 
