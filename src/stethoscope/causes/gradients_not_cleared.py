@@ -20,6 +20,12 @@ CAUSE = Cause(
     title="Gradients are not cleared between updates",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "what would clear them is named and not called",
+            when=says("zero_grad"),
+        ),
         Evidence("divergence", MODERATE, "the loss runs away, as under steps that are summed"),
         Evidence("gradients-run-on", DECISIVE, "the gradient norm glides like a running sum"),
         Evidence(

@@ -36,6 +36,12 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the backward pass is named and not called",
+            when=says("backward"),
+        ),
+        Evidence(
             "argument-changes-nothing",
             DECISIVE,
             "what goes in does not come out in any form",

@@ -37,6 +37,12 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the optimizer's step is named and not called",
+            when=says("weights"),
+        ),
         Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
         Evidence(
             "loss-settles-high", -MODERATE, "something moves the weights, to and fro", when=says("restless")

@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="A setting has no effect",
     prior=COMMON,
     evidence=(
+        Evidence("method-named-not-called", DECISIVE, "a method is named and not called", when=says("other")),
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("default-read-instead", DECISIVE, "the source looks elsewhere and takes its default"),
