@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
-from stethoscope.program.loop.roles import OPTIMIZER_CLASSES, Role, role_by_name
+from stethoscope.program.loop.roles import Role
+from stethoscope.program.loop.roles_as_written import role_as_written
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
 # Methods of torch that need no argument and that no object of a training has as a value.
 OF_TORCH = frozenset({"backward", "zero_grad", "eval", "train", "step"})
-SCHEDULES = ("LR", "Scheduler", "WarmRestarts", "OnPlateau", "Schedule")
 TWO_MODES = (
     "ropout",
     "BatchNorm",
@@ -52,7 +51,7 @@ def uncalled_methods(index: Index) -> tuple[UncalledMethod, ...]:
     """Every statement that names a method and nothing more, where nothing else does what it should."""
     own = _own_methods(index)
     return tuple(
-        UncalledMethod(body.source, named, _role(body, named.value))
+        UncalledMethod(body.source, named, role_as_written(body.source, named.value))
         for body in index.bodies
         if not is_test(body.source)
         for named in _named_alone(body)
@@ -106,18 +105,3 @@ def _matters(index: Index, method: str) -> bool:
     if method == "train":
         return any(".eval()" in source.text for source in index.program)
     return True
-
-
-def _role(body: Function, owner: ast.expr) -> Role | None:
-    """The part that an object plays, by what is made for its name, else by the name."""
-    name = dotted(owner) or ""
-    for made in all_nodes(body.source.tree, ast.Assign):
-        if isinstance(made.value, ast.Call) and any(dotted(target) == name for target in made.targets):
-            maker = bare_name(made.value)
-            if maker in OPTIMIZER_CLASSES:
-                return Role.OPTIMIZER
-            if maker.endswith(SCHEDULES):
-                return Role.SCHEDULER
-            if (role := role_by_name(maker)) is not None:
-                return role
-    return role_by_name(name.rpartition(".")[2])
