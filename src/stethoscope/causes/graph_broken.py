@@ -35,6 +35,7 @@ CAUSE = Cause(
     title="The loss has no way back to the weights",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("draw-stops-gradients", DECISIVE, "no gradient goes through the draw between two networks"),
         Evidence(
             "method-named-not-called",
             DECISIVE,
