@@ -34,7 +34,10 @@ CAUSE = Cause(
         Evidence("loss-waits-for-a-lower-rate", MODERATE, "the loss falls only as the rate is taken away"),
         Evidence("gradients-never-cleared", DECISIVE, "nothing in the loop clears the gradients"),
         Evidence(
-            "gradients-cleared-before-step", DECISIVE, "they are cleared just before the step that needs them"
+            "gradients-cleared-before-step",
+            DECISIVE,
+            "they are cleared just before the step that needs them",
+            when=says("one_loss", answer=False),
         ),
         Evidence(
             "gradients-never-cleared", -DECISIVE, "every loop clears its gradients", outcome=Outcome.CLEAR

@@ -35,6 +35,12 @@ CAUSE = Cause(
     title="The loss has no way back to the weights",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "gradients-cleared-before-step",
+            DECISIVE,
+            "the gradients of one loss are thrown away",
+            when=says("one_loss"),
+        ),
         Evidence("draw-stops-gradients", DECISIVE, "no gradient goes through the draw between two networks"),
         Evidence(
             "method-named-not-called",
