@@ -68,7 +68,7 @@ def _draws(index: Index, body: Function) -> Iterator[tuple[ast.Call, ast.Call, S
     """The draws of a body from what a network gave: the call that gives it, the draw itself, and its file."""
     given = _of_networks(body)
     for call in own_nodes(body.node, ast.Call):
-        if _is_drawn_from(body, call, given):
+        if _is_drawn_from(body, call, given) or _is_drawn_from_method(index, body, call):
             yield call, call, body.source
         helper = _own_method(index, body, call)
         if helper is not None and given & _names_of_arguments(call):
@@ -82,6 +82,26 @@ def _is_drawn_from(body: Function, call: ast.Call, names: set[str]) -> bool:
         return False
     made = _made(body, call.func.value)
     return made is not None and bool(_names(made) & names)
+
+
+def _is_drawn_from_method(index: Index, body: Function, call: ast.Call) -> bool:
+    """Whether a call draws from what a method of the class makes of a network's outputs: `self.encode(x)`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "sample":
+        return False
+    drawn = dotted(call.func.value)
+    made = [value for target, value in _assigned(body) if target == drawn]
+    if len(made) != 1 or not isinstance(made[0], ast.Call):
+        return False
+    method = _own_method(index, body, made[0])
+    if method is None or _is_without_gradients(method):
+        return False
+    given = _of_networks(method)
+    returned = [node.value for node in own_nodes(method.node, ast.Return)]
+    return len(returned) == 1 and any(
+        bare_name(one) in REPARAMETRISED and bool(_names(one) & given)
+        for one in returned
+        if isinstance(one, ast.Call)
+    )
 
 
 def _own_method(index: Index, body: Function, call: ast.Call) -> Function | None:
@@ -101,7 +121,8 @@ def _given_back(helper: Function) -> Iterator[ast.Call]:
             made_of.add(target)
     drawn = {target: value for target, value in _assigned(helper) if isinstance(value, ast.Call)}
     for node in own_nodes(helper.node, ast.Return):
-        value = drawn.get(dotted(node.value) or "", node.value) if node.value is not None else None
+        named = dotted(node.value) if node.value is not None else None
+        value = drawn[named] if named is not None and named in drawn else node.value
         if isinstance(value, ast.Call) and _is_drawn_from(helper, value, made_of - {"self"}):
             yield value
 
