@@ -122,9 +122,9 @@ def _given_back(helper: Function) -> Iterator[ast.Call]:
     drawn = {target: value for target, value in _assigned(helper) if isinstance(value, ast.Call)}
     for node in own_nodes(helper.node, ast.Return):
         named = dotted(node.value) if node.value is not None else None
-        value = drawn[named] if named is not None and named in drawn else node.value
-        if isinstance(value, ast.Call) and _is_drawn_from(helper, value, made_of - {"self"}):
-            yield value
+        back = drawn[named] if named is not None and named in drawn else node.value
+        if isinstance(back, ast.Call) and _is_drawn_from(helper, back, made_of - {"self"}):
+            yield back
 
 
 def _names_of_arguments(call: ast.Call) -> set[str]:
