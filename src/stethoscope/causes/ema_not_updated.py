@@ -36,6 +36,9 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "method-named-not-called", DECISIVE, "its update is named and not called", when=says("average")
+        ),
+        Evidence(
             "validation-in-another-range",
             -MODERATE,
             "what is evaluated is further off than an untrained network",

@@ -20,6 +20,12 @@ CAUSE = Cause(
     title="The network is evaluated in training mode",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the switch to evaluation is named and not called",
+            when=says("eval"),
+        ),
         Evidence("right-only-in-training", MODERATE, "evaluation is another network than training"),
         Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
         Evidence(

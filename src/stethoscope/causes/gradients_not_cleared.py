@@ -20,6 +20,12 @@ CAUSE = Cause(
     title="Gradients are not cleared between updates",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "what would clear them is named and not called",
+            when=says("zero_grad"),
+        ),
         Evidence("divergence", MODERATE, "the loss runs away, as under steps that are summed"),
         Evidence("gradients-run-on", DECISIVE, "the gradient norm glides like a running sum"),
         Evidence(
@@ -28,7 +34,10 @@ CAUSE = Cause(
         Evidence("loss-waits-for-a-lower-rate", MODERATE, "the loss falls only as the rate is taken away"),
         Evidence("gradients-never-cleared", DECISIVE, "nothing in the loop clears the gradients"),
         Evidence(
-            "gradients-cleared-before-step", DECISIVE, "they are cleared just before the step that needs them"
+            "gradients-cleared-before-step",
+            DECISIVE,
+            "they are cleared just before the step that needs them",
+            when=says("one_loss", answer=False),
         ),
         Evidence(
             "gradients-never-cleared", -DECISIVE, "every loop clears its gradients", outcome=Outcome.CLEAR

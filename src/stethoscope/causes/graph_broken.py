@@ -36,6 +36,19 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "gradients-cleared-before-step",
+            DECISIVE,
+            "the gradients of one loss are thrown away",
+            when=says("one_loss"),
+        ),
+        Evidence("draw-stops-gradients", DECISIVE, "no gradient goes through the draw between two networks"),
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the backward pass is named and not called",
+            when=says("backward"),
+        ),
+        Evidence(
             "argument-changes-nothing",
             DECISIVE,
             "what goes in does not come out in any form",

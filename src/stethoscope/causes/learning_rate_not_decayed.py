@@ -12,12 +12,18 @@ Decay the rate, or average the weights.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The learning rate is not decayed",
     prior=OCCASIONAL,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the schedule's step is named and not called",
+            when=says("rate"),
+        ),
         Evidence("rate-never-comes-down", MODERATE, "the rate is at its height where the log ends"),
         Evidence("decay-after-end", DECISIVE, "the computed course keeps its height to the last round"),
         Evidence(

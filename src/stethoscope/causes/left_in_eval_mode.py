@@ -14,12 +14,18 @@ on. Overfitting sets in gradually.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, WEAK, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, WEAK, Cause, Evidence, says
 
 CAUSE = Cause(
     title="Training goes on in evaluation mode",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the switch back to training is named and not called",
+            when=says("train"),
+        ),
         Evidence("modules-begin-in-eval-mode", WEAK, "the trainer leaves modules in evaluation mode"),
         Evidence("left-in-eval-mode", DECISIVE, "the network is still in evaluation mode when it is trained"),
     ),

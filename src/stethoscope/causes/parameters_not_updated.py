@@ -37,6 +37,12 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "method-named-not-called",
+            DECISIVE,
+            "the optimizer's step is named and not called",
+            when=says("weights"),
+        ),
         Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
         Evidence(
             "loss-settles-high", -MODERATE, "something moves the weights, to and fro", when=says("restless")
@@ -78,7 +84,12 @@ CAUSE = Cause(
             "what should move the weights is thrown away",
             when=lambda finding: finding.evidence.get("of") == "weights",
         ),
-        Evidence("gradients-cleared-before-step", STRONG, "every update finds its gradients cleared"),
+        Evidence(
+            "gradients-cleared-before-step",
+            STRONG,
+            "every update finds its gradients cleared",
+            when=says("one_loss", answer=False),
+        ),
         Evidence("loss-scale-at-zero", MODERATE, "every step is skipped"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence("loss-plateau", -WEAK, "the loss improves", outcome=Outcome.CLEAR),

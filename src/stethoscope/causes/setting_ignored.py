@@ -20,6 +20,8 @@ CAUSE = Cause(
     title="A setting has no effect",
     prior=COMMON,
     evidence=(
+        Evidence("switch-misspelt", DECISIVE, "a switch has a name that nobody reads", when=says("trained")),
+        Evidence("method-named-not-called", DECISIVE, "a method is named and not called", when=says("other")),
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("default-read-instead", DECISIVE, "the source looks elsewhere and takes its default"),

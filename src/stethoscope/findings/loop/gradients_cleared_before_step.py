@@ -6,15 +6,17 @@ cleared (`optimizer.zero_grad()`, `model.zero_grad()`, `p.grad = None`) before t
 Also, under `accelerator.accumulate()` with a window of several batches: whether they are cleared before the
 backward pass. Accelerate passes over `zero_grad()` until the batch that updates, so it clears there, and
 the update is made of the last batch alone.
+And where several losses go back one after the other, whether gradients are cleared between them.
 
 ## Why it matters
 The step finds gradients of zero or None. Plain SGD leaves the weights as they are; Adam moves by momentum
 and weight decay alone. The loss does not fall, and nothing is raised.
 
 ## When it is harmless
-Clearing after the step; before the backward pass where every batch is an update. Clearing another
-optimizer's gradients, as in the training of two networks against each other. Clearing after gradients were
-set aside, where the loop writes `p.grad` by hand before it steps (gradient surgery).
+Clearing after the step; before the backward pass where every batch is an update. Clearing between two losses
+where the gradients of the first were looked at. Clearing another optimizer's gradients, as in the training of
+two networks against each other. Clearing after gradients were set aside, where the loop writes `p.grad` by
+hand before it steps (gradient surgery).
 
 ## References
 - torch.optim.Optimizer.zero_grad
@@ -26,6 +28,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.statements import moved
+from stethoscope.program.loop.cleared_between_losses import cleared_between_losses
 from stethoscope.program.loop.cleared_windows import cleared_windows
 from stethoscope.program.loop.loop_order import (
     clears,
@@ -58,7 +61,11 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 where=places,
                 message=f"{site.text} clears the gradients after the backward pass and before "
                 f"{step.event.site.text}, which has nothing to update with",
-                evidence={"backward": backward.event.site.text, "line of backward": backward.event.line},
+                evidence={
+                    "backward": backward.event.site.text,
+                    "line of backward": backward.event.line,
+                    "one_loss": False,
+                },
                 proof="on every path that steps, the gradients are cleared after the last backward pass",
                 fix=Fix("clear the gradients before the backward pass", Level.SAFE, splices)
                 if splices and site.source is backward.event.site.source
@@ -70,6 +77,22 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 told.add(zero.event.site.where)
                 yield _window_cleared(zero, step)
 
+        for first, zero, step in dict.fromkeys(cleared_between_losses(loop)):
+            if zero.event.site.where not in told:
+                told.add(zero.event.site.where)
+                yield _first_loss_cleared(first, zero, step)
+
+
+def _first_loss_cleared(first: Move, zero: Move, step: Move) -> Finding:
+    site = zero.event.site
+    return Finding(
+        where=(site.where, first.event.site.where),
+        message=f"{site.text} throws away the gradients of {first.event.site.text} before "
+        f"{step.event.site.text}, which knows the loss after it alone",
+        evidence={"backward": first.event.site.text, "one_loss": True},
+        proof="between the two backward passes nothing updates and nothing looks at the gradients",
+    )
+
 
 def _window_cleared(zero: Move, step: Move) -> Finding:
     site = zero.event.site
@@ -78,7 +101,7 @@ def _window_cleared(zero: Move, step: Move) -> Finding:
         where=(site.where, step.event.site.where),
         message=f"{site.text} is passed over by Accelerate until the batch that updates, and takes away "
         "there what the batches before it gathered",
-        evidence={"update": step.event.site.text, "line of update": step.event.line},
+        evidence={"update": step.event.site.text, "line of update": step.event.line, "one_loss": False},
         proof="under accumulate(), zero_grad() acts only where gradients are synchronised: on the last batch",
         fix=Fix("clear the gradients after the update", Level.SAFE, splices) if splices else None,
     )

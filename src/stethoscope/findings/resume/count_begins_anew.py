@@ -1,9 +1,9 @@
-"""A resumed run counts its steps from the start, and its rate follows the count.
+"""A resumed run counts its steps or epochs from the start, and its rate follows the count.
 
 ## What it checks
-Programs that restore weights from a checkpoint and compute the learning rate from the variable of the
-training loop: whether the loop begins at its start again while the checkpoint holds the count and nothing
-reads it.
+Programs that restore weights from a checkpoint and compute the learning rate from the count of the
+training loop, or tell it to a schedule: whether the loop begins at its start again while the checkpoint holds
+the count and nothing reads it.
 
 ## Why it matters
 The warm-up and the whole decay come again over weights that had been through them. The loss jumps back to

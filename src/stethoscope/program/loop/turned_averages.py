@@ -237,12 +237,15 @@ def blended_networks(index: Index) -> Iterator[BlendedNetwork]:
             yield from _blended_by_callers(index, function)
             continue
         trained = _trained(index, function)
+        frozen = _frozen_and_asked(index, function)
         for loop in own_nodes(function.node, ast.For):
             sides = _sides(loop)
             for blend in _blends(function):
                 own, other = sides.get(_bare(blend.average)), sides.get(_bare(blend.weight))
                 if own in trained and other is not None and other not in trained and _is_within(loop, blend):
                     yield BlendedNetwork(function.source, blend, own, other, trained[own])
+                elif own and other in frozen and own not in frozen and _is_within(loop, blend):
+                    yield BlendedNetwork(function.source, blend, own, other, frozen[other])
 
 
 def _blended_by_callers(index: Index, function: Function) -> Iterator[BlendedNetwork]:
@@ -302,6 +305,47 @@ def _trained(index: Index, function: Function) -> dict[str, ast.AST]:
                 if owner is not None:
                     found[owner] = call
     return found
+
+
+def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
+    """The networks of a class that no gradient moves and that it runs, as teachers are; an anchor never runs.
+
+    `for p in self.teacher.parameters(): p.requires_grad = False` or `self.teacher.requires_grad_(False)`.
+    """
+    frozen: dict[str, ast.AST] = {}
+    called: set[str | None] = set()
+    for method in function.owner.methods.values() if function.owner is not None else ():
+        for node in own_nodes(method.node):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=owner, attr="requires_grad_"), args=[ast.Constant(value=False)]
+                ):
+                    frozen[dotted(owner) or ""] = node
+                case ast.For() if whose := _switched_off(node):
+                    frozen[whose] = node
+                case ast.Call(func=func):
+                    called.add(dotted(func))
+    return {name: node for name, node in frozen.items() if name in called}
+
+
+def _switched_off(loop: ast.For) -> str | None:
+    """The network whose weights a loop takes out of the graph; of two, the one whose name it uses."""
+    sides = _sides(loop)
+    if isinstance(loop.target, ast.Name) and (whose := _whose(loop.iter)) is not None:
+        sides = {loop.target.id: whose}
+    for node in all_nodes(loop):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")],
+                value=ast.Constant(value=False),
+            ) if name in sides:
+                return sides[name]
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"),
+                args=[ast.Constant(value=False)],
+            ) if name in sides:
+                return sides[name]
+    return None
 
 
 def _sides(loop: ast.For) -> dict[str, str]:
