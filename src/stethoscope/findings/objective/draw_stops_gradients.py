@@ -29,7 +29,7 @@ from stethoscope.program.objective.bare_draws import BareDraw, bare_draws
 from stethoscope.run import Fix, Level
 from stethoscope.signals.sources import Sources
 
-RULE = Rule(code="OBJ870", since="0.9", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+RULE = Rule(code="OBJ880", since="0.9", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
 def examine(sources: Sources) -> Iterator[Finding]:
