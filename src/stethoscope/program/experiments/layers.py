@@ -285,8 +285,8 @@ def called(layer: Layer, args: Sequence[Any], keywords: Mapping[str, Any]) -> An
         function = np.mean if "Avg" in kind else np.max
         return arithmetic.pooled(x, int(kind[-2]), g["kernel_size"], g["stride"], g["padding"], function)
     if kind in {"PixelShuffle", "PixelUnshuffle"}:
-        function = arithmetic.shuffled_up if kind == "PixelShuffle" else arithmetic.shuffled_down
-        return function(x, int(next(iter(g.values()))))
+        shuffled = arithmetic.shuffled_up if kind == "PixelShuffle" else arithmetic.shuffled_down
+        return shuffled(x, int(next(iter(g.values()))))
     if kind == "Upsample":
         return arithmetic.resized(x, g["size"], g["scale_factor"])
     if kind in {"Flatten", "Unflatten", "Softmax", "LogSoftmax"}:

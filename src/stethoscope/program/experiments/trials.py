@@ -233,9 +233,9 @@ def _keeps_state(run: Interpreter) -> bool:
             if method.name in {"__init__", "reset_parameters", "setup"}:
                 continue
             for node in ast.walk(method.node):
-                is_own = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-                if is_own and isinstance(node.value, ast.Name) and node.value.id == "self":
-                    return True
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    if isinstance(node.value, ast.Name) and node.value.id == "self":
+                        return True
     return False
 
 
