@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from stethoscope.program.experiments.interpreter import Interpreter, Unlisted
+from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.running import Unlisted
 from stethoscope.program.experiments.things import Array, Object
 from stethoscope.program.index import Function
 from stethoscope.program.walk.bounded_arrays import CannotCompute
@@ -134,16 +135,15 @@ def _others(kind: str, first: Array, count: int) -> Iterator[tuple[tuple[str, ..
         return
     rng = np.random.default_rng(2)
     samples = first.shape[0]
-    levels: Array = rng.uniform(0.1, 0.9, samples)
     options: list[tuple[str, Array]] = [
         ("numbers", rng.integers(1, PLACES, samples)),
-        ("levels", levels),
-        ("like the first", rng.standard_normal(first.shape)),
+        ("levels", rng.uniform(0.1, 0.9, samples)),
+        ("like the first", np.asarray(rng.standard_normal(first.shape))),
         ("vectors", rng.standard_normal((samples, first.shape[-1]))),
     ]
     if kind == "tokens":
         options[1:1] = [("tokens", rng.integers(1, 12, (samples, OTHER_PLACES)))]
-        options.append(("seen", rng.random(first.shape) < 0.7))
+        options.append(("seen", np.asarray(rng.uniform(size=first.shape)) < 0.7))
     for name, array in options:
         for kinds, others in _others(kind, first, count - 1):
             yield (name, *kinds), (array, *others)

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from stethoscope.program.experiments.inputs import Fitting, fitting, is_used, outputs
-from stethoscope.program.experiments.interpreter import STEPS, WORK, Interpreter, Unlisted, Watch
+from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.running import STEPS, WORK, Unlisted, Watch
 from stethoscope.program.experiments.subjects import Subject, subjects
 from stethoscope.program.experiments.things import Array, Object, Spot
 from stethoscope.program.index import Class, Function, Index
@@ -233,8 +234,8 @@ def _keeps_state(run: Interpreter) -> bool:
             if method.name in {"__init__", "reset_parameters", "setup"}:
                 continue
             for node in ast.walk(method.node):
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                    if isinstance(node.value, ast.Name) and node.value.id == "self":
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Store()):
                         return True
     return False
 
