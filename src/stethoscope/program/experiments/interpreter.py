@@ -8,7 +8,9 @@ methods of numbers, texts and containers.
 from __future__ import annotations
 
 import ast
+import math
 import operator
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -71,6 +73,7 @@ class Interpreter:
         self.drawer = Drawer(seed)
         self.steps = STEPS
         self.work = WORK
+        self.deadline = math.inf  # by the clock of the thread
         self.depth = 0
         self.chance = np.random.default_rng(seed)
         self.making = 0  # objects that are being made
@@ -589,11 +592,15 @@ class Interpreter:
         self.steps -= 1
         if self.steps < 0:
             raise CannotCompute("too long")
+        if self.steps % 32 == 0 and time.thread_time() > self.deadline:
+            raise CannotCompute("too late")
 
     def spend(self, amount: float) -> None:
         self.work -= amount
         if self.work < 0:
             raise CannotCompute("too much work")
+        if time.thread_time() > self.deadline:
+            raise CannotCompute("too late")
 
     def check(self, result: Any) -> Any:
         if isinstance(result, np.generic):

@@ -41,6 +41,8 @@ def binary(run: Interpreter, op: ast.operator, left: Any, right: Any, spot: Spot
         raise CannotCompute(type(op).__name__)
     if isinstance(op, ast.Sub) and getattr(getattr(left, "dtype", None), "kind", "") == "b":
         left = left.astype(np.int64)
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        run.watch.broadcast(left, right)
     result = function(left, right)
     if isinstance(left, Invented) or isinstance(right, Invented):
         result = Invented(result) if type(result) is int else result

@@ -10,7 +10,10 @@ from stethoscope.program.index import Class, Module
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 
 STEPS = 250_000  # expressions and statements for all that one network is asked
-WORK = 2e9  # multiplications of one question, a second or two
+WORK = 1e9  # multiplications of one question, a second at most
+SECONDS = 4.0  # of computing for all networks of a program
+SECONDS_OF_ONE = 2.5  # for one of them, with all that it is asked
+SECONDS_TO_FIT = 1.2  # for what fits it
 LONGEST = 4096  # elements of a list that is made by counting
 
 
@@ -26,6 +29,9 @@ class Watch:
 
     def product(self, subscripts: str | None, operands: Sequence[Array], spot: Spot) -> None:
         """Tensors were multiplied; `subscripts` are einsum's, None for a product of matrices."""
+
+    def broadcast(self, left: Array, right: Array) -> None:
+        """An operator was applied to two tensors."""
 
     def reshape(self, before: Array, after: Array, spot: Spot) -> None:
         """A tensor was given another shape."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -17,7 +18,15 @@ import numpy as np
 from stethoscope.program.experiments.inputs import Fitting, fitting, is_used, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
-from stethoscope.program.experiments.running import STEPS, WORK, Unlisted, Watch
+from stethoscope.program.experiments.running import (
+    SECONDS,
+    SECONDS_OF_ONE,
+    SECONDS_TO_FIT,
+    STEPS,
+    WORK,
+    Unlisted,
+    Watch,
+)
 from stethoscope.program.experiments.subjects import Subject, subjects
 from stethoscope.program.experiments.things import Array, Object, Spot
 from stethoscope.program.index import Class, Function, Index
@@ -28,6 +37,9 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 Answer = TypeVar("Answer")
 SMALLEST = 1e-7  # a change, in parts of the output's size, that is no rounding
 _SPREAD = re.compile(r"(?i)std_?dev|\b(?:std|var)\((?:\w+, )?(?:dim=)?\[?0|cov\(|corrcoef\(")
+_OVER_ROWS = re.compile(
+    r"\b(?:mean|sum|max|amax|logsumexp)\((?:[\w.]+, )?(?:dim=|axis=)?[\[(]?0\b|\b(?:mean|sum)\(\)"
+)
 WIDE = 16  # an axis of this length is hardly there twice by chance
 MOST_LAYERS = 30  # that are tried one by one
 
@@ -66,7 +78,9 @@ class Trial:
     turned: tuple[Turned, ...] = ()
     scrambled: tuple[Scrambled, ...] = ()
     pairs: bool = False  # scores of all samples against all were met
-    measures_batch: bool = False  # a spread or mean over the samples is taken on purpose
+    compares: bool = False  # every sample was set against every other by broadcasting
+    measures_batch: bool = False  # a spread over the samples is taken on purpose
+    pools_rows: bool = False  # a mean, sum or maximum over rows is taken: they may be parts of one sample
 
 
 @dataclass
@@ -77,6 +91,13 @@ class _Seen(Watch):
     soft: list[tuple[Array, int, Spot]] = field(default_factory=list)
     turned: list[Turned] = field(default_factory=list)
     scrambled: list[Scrambled] = field(default_factory=list)
+    compares: bool = False
+    samples: int = 0
+
+    def broadcast(self, left: Array, right: Array) -> None:
+        if left.ndim == right.ndim >= 2:
+            heads = {left.shape[:2], right.shape[:2]}
+            self.compares |= heads == {(1, self.samples), (self.samples, 1)}
 
     def softmax(self, result: Array, axis: int, spot: Spot) -> None:
         self.soft.append((result, axis % result.ndim, spot))
@@ -136,18 +157,21 @@ def trials(index: Index, settings: SettingsTree) -> tuple[Trial, ...]:
     """Try the networks of the program's training; one that cannot be computed is left out."""
     found: list[Trial] = []
     covered: set[Class] = set()
+    end = time.thread_time() + SECONDS
     for subject in subjects(index, settings):
         if subject.cls in covered:
             continue
-        trial = _tried(index, subject, covered)
+        trial = _tried(index, subject, covered, end)
         if trial is not None:
             found.append(trial)
     return tuple(found)
 
 
-def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
+def _tried(index: Index, subject: Subject, covered: set[Class], end: float) -> Trial | None:
     forward = index.method(subject.cls, "forward")
     run = Interpreter(index)
+    now = time.thread_time()
+    run.deadline = min(end, now + SECONDS_TO_FIT)
     try:
         network = run.make(subject.cls, (), subject.keywords)
         if forward is None or not isinstance(network, Object):
@@ -156,6 +180,7 @@ def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
         if given is None:
             return None
         covered.update(run.classes)
+        run.deadline = min(end, now + SECONDS_OF_ONE)
         return _asked(run, network, subject, forward, given)
     except CannotCompute:
         return None
@@ -165,7 +190,7 @@ def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
 
 def _asked(run: Interpreter, network: Object, subject: Subject, forward: Function, given: Fitting) -> Trial:
     ask = _Asking(run, network)
-    seen = _Seen(_known_lengths(given))
+    seen = _Seen(_known_lengths(given), samples=given.arrays[0].shape[0])
     run.watch, run.called, run.steps, run.work = seen, set(), STEPS, WORK
     base = ask.all(given.arrays)
     run.watch = Watch()
@@ -188,7 +213,9 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
         any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
-        any(map(_measures_batch, run.classes)),
+        seen.compares,
+        any(_SPREAD.search(ast.unparse(cls.node)) for cls in run.classes),
+        any(_OVER_ROWS.search(ast.unparse(cls.node)) for cls in run.classes),
     )
 
 
@@ -238,11 +265,6 @@ def _keeps_state(run: Interpreter) -> bool:
                     case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Store()):
                         return True
     return False
-
-
-def _measures_batch(cls: Class) -> bool:
-    """Whether a class takes the spread over the samples, as some discriminators do on purpose."""
-    return bool(_SPREAD.search(ast.unparse(cls.node)))
 
 
 def _changed(one: Array, other: Array, axis: int) -> set[int]:
