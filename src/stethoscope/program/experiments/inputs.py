@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stethoscope.program.experiments.consumption import Consumption
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.running import Unlisted
@@ -64,9 +64,11 @@ def required(forward: Function) -> tuple[str, ...]:
 
 def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[Array] | None:
     """All tensors that a network gives, None where it cannot be computed."""
+    given = tuple(np.array(a) for a in arrays)
+    run.consumption = Consumption(given)
     try:
         with np.errstate(all="ignore"):
-            result = run.call(network, tuple(np.array(a) for a in arrays), {})
+            result = run.call(network, given, {})
     except Unlisted:
         raise
     except CannotCompute:
@@ -147,21 +149,3 @@ def _others(kind: str, first: Array, count: int) -> Iterator[tuple[tuple[str, ..
     for name, array in options:
         for kinds, others in _others(kind, first, count - 1):
             yield (name, *kinds), (array, *others)
-
-
-def is_used(forward: Function, name: str) -> bool:
-    """Whether a forward uses what is in an argument, and not only its size or its being there."""
-    asked = {
-        id(node.value)
-        for node in ast.walk(forward.node)
-        if isinstance(node, ast.Attribute)
-        and node.attr in {"shape", "size", "device", "dtype", "ndim", "dim"}
-    }
-    asked |= {id(node.left) for node in ast.walk(forward.node) if isinstance(node, ast.Compare)}
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in asked
-        for node in ast.walk(forward.node)
-    )

@@ -18,6 +18,7 @@ import numpy as np
 
 from stethoscope.program.experiments import layers
 from stethoscope.program.experiments.attributes import attribute
+from stethoscope.program.experiments.consumption import Consumption
 from stethoscope.program.experiments.layers import Drawer, Layer
 from stethoscope.program.experiments.library_calls import PLAIN, call_library
 from stethoscope.program.experiments.methods import call_method
@@ -70,6 +71,7 @@ class Interpreter:
     def __init__(self, index: Index, watch: Watch | None = None, seed: int = 0) -> None:
         self.index = index
         self.watch = watch or Watch()
+        self.consumption = Consumption()
         self.drawer = Drawer(seed)
         self.steps = STEPS
         self.work = WORK
@@ -112,15 +114,24 @@ class Interpreter:
             case Object():
                 return self._call_object(callee, args, keywords, spot)
             case Layer():
-                return self._call_layer(callee, args, keywords)
+                result = self._call_layer(callee, args, keywords)
+                self.consumption.computed((*args, *keywords.values()), result)
+                return result
             case Class():
                 return self.make(callee, args, keywords)
             case Partial(of=inner, args=first, keywords=fixed):
                 return self.call(inner, (*first, *args), {**fixed, **keywords}, spot)
             case Method(of=of, name=name):
-                return call_method(self, of, name, list(args), dict(keywords), spot)
+                result = call_method(self, of, name, list(args), dict(keywords), spot)
+                if isinstance(of, np.ndarray):
+                    self.consumption.computed((of, *args, *keywords.values()), result, name)
+                return result
             case Foreign(name=name):
-                return call_library(self, name, list(args), dict(keywords), spot)
+                result = call_library(self, name, list(args), dict(keywords), spot)
+                last = name.rpartition(".")[2]
+                if last != name:
+                    self.consumption.computed((*args, *keywords.values()), result, last)
+                return result
             case list() if args:  # a chain of layers
                 x = args[0]
                 for one in callee:
@@ -162,6 +173,8 @@ class Interpreter:
         if layer.kind == "Softmax" and isinstance(result, np.ndarray) and layer.made_at is not None:
             axis = layer.given["dim"]
             self.watch.softmax(result, -1 if axis is None else axis, layer.made_at)
+        if layer.kind == "MultiheadAttention" and len(args) > 1 and isinstance(args[1], np.ndarray):
+            self.watch.attended(args[1].shape[1 if layer.given["batch_first"] else 0])
         replaced = self.replaced.get(id(layer))
         return replaced(result) if replaced is not None else result
 
@@ -523,6 +536,7 @@ class Interpreter:
             if (isinstance(left, Invented) or isinstance(right, Invented)) and not is_identity:
                 raise CannotCompute("a decision by an invented size")
             result = _COMPARING[type(op)](left, right)
+            self.consumption.asked((left, right), result)
             if len(node.ops) > 1 and not self.truth(result):
                 return result
             left = right
@@ -575,7 +589,9 @@ class Interpreter:
 
     def _item(self, base: Any, key: Any) -> Any:
         if isinstance(base, np.ndarray):
-            return self.check(base[_as_key(key)])
+            found = self.check(base[_as_key(key)])
+            self.consumption.computed((base, key), found)
+            return found
         if isinstance(base, list | tuple | dict | str | range):
             if isinstance(key, np.ndarray):
                 key = key.item()

@@ -27,7 +27,9 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 def binary(run: Interpreter, op: ast.operator, left: Any, right: Any, spot: Spot | None) -> Any:
     """`left op right`."""
     if isinstance(op, ast.MatMult):
-        return product(run, left, right, spot)
+        found = product(run, left, right, spot)
+        run.consumption.computed((left, right), found)
+        return found
     if isinstance(op, ast.Pow):
         return _power(run, left, right)
     if isinstance(left, list | tuple | str) or isinstance(right, list | tuple | str):
@@ -44,6 +46,7 @@ def binary(run: Interpreter, op: ast.operator, left: Any, right: Any, spot: Spot
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         run.watch.broadcast(left, right)
     result = function(left, right)
+    run.consumption.computed((left, right), result)
     if isinstance(left, Invented) or isinstance(right, Invented):
         result = Invented(result) if type(result) is int else result
     return run.check(result)
@@ -58,8 +61,11 @@ def _power(run: Interpreter, left: Any, right: Any) -> Any:
         raise CannotCompute("a power of no number")
     if isinstance(left, int) and isinstance(right, int) and (abs(right) > 64 or abs(left) > 1 << 32):
         raise CannotCompute("a large power")
+    base = left
     left = left.astype(np.float64) if isinstance(left, np.ndarray) else left
-    return run.check(left**right)
+    found = run.check(left**right)
+    run.consumption.computed((base, right), found)
+    return found
 
 
 def _joined(op: ast.operator, left: Any, right: Any) -> Any:
@@ -80,7 +86,8 @@ def unary(run: Interpreter, op: ast.unaryop, value: Any) -> Any:
         return not run.truth(value)
     if isinstance(op, ast.Invert):
         if isinstance(value, np.ndarray):
-            return ~value
+            run.consumption.asked((value,), turned := ~value)
+            return turned
         raise CannotCompute("~ of no tensor")
     if _is_number(value):
         return -value if isinstance(op, ast.USub) else value

@@ -33,6 +33,9 @@ class Watch:
     def broadcast(self, left: Array, right: Array) -> None:
         """An operator was applied to two tensors."""
 
+    def attended(self, keys: int) -> None:
+        """A layer of attention was asked, over so many keys."""
+
     def reshape(self, before: Array, after: Array, spot: Spot) -> None:
         """A tensor was given another shape."""
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stethoscope.program.experiments.inputs import Fitting, fitting, is_used, outputs
+from stethoscope.program.experiments.inputs import Fitting, fitting, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.running import (
@@ -93,6 +93,14 @@ class _Seen(Watch):
     scrambled: list[Scrambled] = field(default_factory=list)
     compares: bool = False
     samples: int = 0
+    fewest: int = 2  # keys that attention had
+
+    def attended(self, keys: int) -> None:
+        self.fewest = min(self.fewest, keys)
+
+    def is_alone(self) -> bool:
+        """Whether a softmax was taken over one thing: what was invented as inputs hardly fits."""
+        return self.fewest == 1 or any(result.shape[axis] == 1 for result, axis, _ in self.soft)
 
     def broadcast(self, left: Array, right: Array) -> None:
         if left.ndim == right.ndim >= 2:
@@ -140,11 +148,23 @@ def _summed(subscripts: str | None, place: int, operands: Sequence[Array]) -> tu
 
 def _is_scrambled(before: Sequence[int], after: Sequence[int], lengths: frozenset[int]) -> bool:
     """Whether an axis of a known length takes up other elements behind a reshape than before it."""
+    if _is_shift(before, after):
+        return False
     for length in lengths:
         was, now = _spans(before, length), _spans(after, length)
         if len(was) == 1 and len(now) == 1 and was != now:
             return True
     return False
+
+
+def _is_shift(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether the first or last two axes are swapped and differ by one, as when padded scores are shifted."""
+    apart = [place for place, sizes in enumerate(zip(before, after, strict=False)) if len(set(sizes)) > 1]
+    if len(before) != len(after) or len(apart) != 2:
+        return False
+    one, other = apart
+    is_outer = (one, other) in {(0, 1), (len(before) - 2, len(before) - 1)}
+    return is_outer and before[one] == after[other] and abs(before[one] - before[other]) == 1
 
 
 def _spans(shape: Sequence[int], length: int) -> list[int]:
@@ -193,10 +213,11 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
     seen = _Seen(_known_lengths(given), samples=given.arrays[0].shape[0])
     run.watch, run.called, run.steps, run.work = seen, set(), STEPS, WORK
     base = ask.all(given.arrays)
-    run.watch = Watch()
+    run.watch, consumed = Watch(), run.consumption.consumed
     called = tuple(layer for layer in run.layers if id(layer) in run.called)
     sizes = tuple(array.shape for array in base)
     unknown: tuple[bool | None, bool | None] = (None, None)
+    is_bare = seen.is_alone() and len(given.arrays) > 1  # of a set of one place, all is known
     if _keeps_state(run):
         return Trial(subject.cls, forward, given, sizes, tuple(run.layers), unknown, unknown, (), (), ())
     return Trial(
@@ -208,8 +229,8 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         _answered(run, lambda: _mixing(ask, given, base), unknown),
         _answered(run, lambda: _told(ask, given, base), unknown),
         _answered(run, lambda: _ahead(ask, given, base), ()),
-        _answered(run, lambda: _idle_arguments(ask, given, base, forward), ()),
-        _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
+        () if is_bare else _answered(run, lambda: _idle_arguments(ask, given, base, consumed), ()),
+        () if is_bare else _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
         any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
@@ -347,16 +368,18 @@ def _ahead(ask: _Asking, given: Fitting, base: list[Array]) -> tuple[int, ...]:
     return ()
 
 
-def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], forward: Function) -> tuple[str, ...]:
+def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: set[int]) -> tuple[str, ...]:
     """The arguments that are worked with and change nothing."""
     idle: list[str] = []
     for which, name in enumerate(given.names):
+        if which not in consumed:
+            continue
         array = given.arrays[which]
         arrays = list(given.arrays)
         arrays[which] = ~array if array.dtype == bool else _otherwise(array)
         answers = ask.all(arrays)
         same = len(answers) == len(base) and not any(map(_differs, answers, base))
-        if same and is_used(forward, name):
+        if same:
             idle.append(name)
     return tuple(idle)
 
