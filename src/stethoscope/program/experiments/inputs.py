@@ -66,6 +66,7 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
     """All tensors that a network gives, None where it cannot be computed."""
     given = tuple(np.array(a) for a in arrays)
     run.consumption = Consumption(given)
+    run.spared = []
     try:
         with np.errstate(all="ignore"):
             result = run.call(network, given, {})

@@ -26,6 +26,7 @@ from stethoscope.program.experiments.operators import binary, unary
 from stethoscope.program.experiments.running import LONGEST, STEPS, WORK, Frame, Live, Watch
 from stethoscope.program.experiments.things import (
     Ancestors,
+    Array,
     Foreign,
     Held,
     Invented,
@@ -83,6 +84,7 @@ class Interpreter:
         self.classes: set[Class] = set()
         self.called: set[int] = set()  # ids of the layers that were called
         self.replaced: dict[int, Callable[[Any], Any]] = {}  # what stands in for the output of a layer
+        self.spared: list[Array] = []  # what would have been used in other circumstances
         self._globals: dict[tuple[str, str], Any] = {}
 
     # What is asked for
@@ -283,7 +285,9 @@ class Interpreter:
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(target, op, value, frame)
             case ast.If(test=test, body=body, orelse=orelse):
-                self._block(body if self.truth(self.value(test, frame)) else orelse, frame)
+                is_so = self.truth(self.value(test, frame))
+                self._spare(orelse if is_so else body, frame)
+                self._block(body if is_so else orelse, frame)
             case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
                 self._for(target, self.elements(self.value(iterable, frame)), body, orelse, frame)
             case ast.While(test=test, body=body):
@@ -321,6 +325,8 @@ class Interpreter:
         orelse: list[ast.stmt],
         frame: Frame,
     ) -> None:
+        if not elements:
+            self._spare(body, frame)
         for element in elements:
             self._assign(target, element, frame)
             try:
@@ -330,6 +336,15 @@ class Interpreter:
             except _Continue:
                 continue
         self._block(orelse, frame)
+
+    def _spare(self, branch: Sequence[ast.AST], frame: Frame) -> None:
+        """Keep the tensors that a branch which is not taken would have used."""
+        if self.making:
+            return
+        for part in branch:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Name) and isinstance(frame.names.get(node.id), np.ndarray):
+                    self.spared.append(frame.names[node.id])
 
     def _augment(self, target: ast.expr, op: ast.operator, value: ast.expr, frame: Frame) -> None:
         old, given = self.value(target, frame), self.value(value, frame)
@@ -414,7 +429,9 @@ class Interpreter:
             case ast.Compare():
                 return self._compared(node, frame)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.value(body if self.truth(self.value(test, frame)) else orelse, frame)
+                is_so = self.truth(self.value(test, frame))
+                self._spare((orelse if is_so else body,), frame)
+                return self.value(body if is_so else orelse, frame)
             case ast.Subscript(value=base, slice=key):
                 return self._item(self.value(base, frame), self.value(key, frame))
             case ast.Slice(lower=lower, upper=upper, step=step):

@@ -45,11 +45,20 @@ def binary(run: Interpreter, op: ast.operator, left: Any, right: Any, spot: Spot
         left = left.astype(np.int64)
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         run.watch.broadcast(left, right)
+    if isinstance(op, ast.Mult):
+        run.spared += [other for one, other in ((left, right), (right, left)) if _is_off(one, other)]
     result = function(left, right)
     run.consumption.computed((left, right), result)
     if isinstance(left, Invented) or isinstance(right, Invented):
         result = Invented(result) if type(result) is int else result
     return run.check(result)
+
+
+def _is_off(factor: Any, other: Any) -> bool:
+    """Whether a switch that stands at zero silences a tensor; others may open it."""
+    if not isinstance(other, np.ndarray) or np.size(factor) != 1:
+        return False
+    return not np.any(factor)
 
 
 def _is_number(value: Any) -> bool:

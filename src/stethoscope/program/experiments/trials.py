@@ -213,7 +213,7 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
     seen = _Seen(_known_lengths(given), samples=given.arrays[0].shape[0])
     run.watch, run.called, run.steps, run.work = seen, set(), STEPS, WORK
     base = ask.all(given.arrays)
-    run.watch, consumed = Watch(), run.consumption.consumed
+    run.watch, consumed, spared = Watch(), run.consumption.consumed, run.spared
     called = tuple(layer for layer in run.layers if id(layer) in run.called)
     sizes = tuple(array.shape for array in base)
     unknown: tuple[bool | None, bool | None] = (None, None)
@@ -229,8 +229,10 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         _answered(run, lambda: _mixing(ask, given, base), unknown),
         _answered(run, lambda: _told(ask, given, base), unknown),
         _answered(run, lambda: _ahead(ask, given, base), ()),
-        () if is_bare else _answered(run, lambda: _idle_arguments(ask, given, base, consumed), ()),
-        () if is_bare else _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
+        ()
+        if is_bare
+        else _answered(run, lambda: _idle_arguments(ask, given, [*base, *spared], consumed), ()),
+        () if is_bare else _answered(run, lambda: _idle_layers(ask, given, [*base, *spared], called), ()),
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
         any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
@@ -377,7 +379,7 @@ def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: s
         array = given.arrays[which]
         arrays = list(given.arrays)
         arrays[which] = ~array if array.dtype == bool else _otherwise(array)
-        answers = ask.all(arrays)
+        answers = [*ask.all(arrays), *ask.run.spared]
         same = len(answers) == len(base) and not any(map(_differs, answers, base))
         if same:
             idle.append(name)
@@ -416,6 +418,7 @@ def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool
     ask.run.replaced[id(layer)] = _shaken
     try:
         answers = outputs(ask.run, ask.network, given.arrays)
+        answers = answers and [*answers, *ask.run.spared]
     except Unlisted:
         answers = None
     finally:
