@@ -67,6 +67,7 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
     given = tuple(np.array(a) for a in arrays)
     run.consumption = Consumption(given)
     run.spared = []
+    place = run.drawer.place
     try:
         with np.errstate(all="ignore"):
             result = run.call(network, given, {})
@@ -78,6 +79,7 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
         return None
     finally:
         run.depth = 0
+        run.drawer.place = place  # what is made during a pass is the same in the next
     found = [x for x in _tensors(result) if x.size and x.dtype.kind in "fc"]
     return found if found and all(np.isfinite(x).all() for x in found) else None
 

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -376,17 +377,32 @@ def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: s
     for which, name in enumerate(given.names):
         if which not in consumed:
             continue
-        array = given.arrays[which]
-        arrays = list(given.arrays)
-        arrays[which] = ~array if array.dtype == bool else _otherwise(array)
-        answers = [*ask.all(arrays), *ask.run.spared]
-        same = len(answers) == len(base) and not any(map(_differs, answers, base))
-        if same:
+        others = (_otherwise(given.arrays[which]), _far_away(given.arrays[which]))
+        if all(_is_same_with(ask, given, base, which, other) for other in others):
             idle.append(name)
     return tuple(idle)
 
 
+def _is_same_with(ask: _Asking, given: Fitting, base: list[Array], which: int, other: Array) -> bool:
+    """Whether the same comes out with another argument."""
+    arrays = (*given.arrays[:which], other, *given.arrays[which + 1 :])
+    answers = outputs(ask.run, ask.network, arrays)
+    if answers is None:
+        return False
+    answers += ask.run.spared
+    return len(answers) == len(base) and not any(map(_differs, answers, base))
+
+
+def _far_away(array: Array) -> Array:
+    """Another argument still: what falls into one range at first falls into another here."""
+    if array.dtype == bool:
+        return np.roll(array, 1, -1)
+    return array * 37 + 5 if array.dtype.kind == "i" else array * -9.0 + 3
+
+
 def _otherwise(array: Array) -> Array:
+    if array.dtype == bool:
+        return ~array
     if array.dtype.kind == "i":
         return array % 9 + 2
     return np.abs(array[..., ::-1] * 0.5 + 0.2) if array.ndim == 1 else array[..., ::-1] * 1.7 + 0.4
@@ -399,7 +415,8 @@ def _idle_layers(
     weighty = [
         layer
         for layer in called
-        if layer.made_at and any(isinstance(w, np.ndarray) and w.ndim > 1 for w in layer.weights.values())
+        if layer.made_at
+        and any(isinstance(w, np.ndarray) and w.ndim > 1 and w.size for w in layer.weights.values())
     ]
     if any(_chooses(cls) for cls in ask.run.classes):
         return ()  # what is not chosen for these inputs may be chosen for others
@@ -414,8 +431,12 @@ def _chooses(cls: Class) -> bool:
 
 
 def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool:
-    """Whether the outputs change with what a layer gives."""
-    ask.run.replaced[id(layer)] = _shaken
+    """Whether the outputs change with what a layer gives, pushed to either side."""
+    return any(_acts_when(ask, given, base, layer, side) for side in (1.0, -1.0))
+
+
+def _acts_when(ask: _Asking, given: Fitting, base: list[Array], layer: Layer, side: float) -> bool:
+    ask.run.replaced[id(layer)] = partial(_shaken, side)
     try:
         answers = outputs(ask.run, ask.network, given.arrays)
         answers = answers and [*answers, *ask.run.spared]
@@ -435,9 +456,10 @@ def _differs(one: Array, other: Array) -> bool:
     return bool(np.any(np.abs(one - other) > SMALLEST * max(float(np.abs(one).max()), 1e-12)))
 
 
-def _shaken(result: Any) -> Any:
+def _shaken(side: float, result: Any) -> Any:
     if isinstance(result, tuple):
-        return tuple(_shaken(one) for one in result)
+        return tuple(_shaken(side, one) for one in result)
     if isinstance(result, np.ndarray):
-        return np.asarray(result * -1.5 + 0.8 * np.cos(np.arange(result.size)).reshape(result.shape))
+        wave = np.cos(np.arange(result.size)).reshape(result.shape)
+        return np.asarray(result * -1.5 + side * (1.2 + 0.8 * wave))
     return result
