@@ -17,7 +17,7 @@ from stethoscope.program.index import Function
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 
 # Sizes that no layer is likely to have, so that an axis is known by its length.
-SAMPLES = 3
+SAMPLES = 5
 PLACES = 7
 OTHER_PLACES = 9  # of a second sequence
 PICTURES = (16, 32, 28, 64, 24, 48)

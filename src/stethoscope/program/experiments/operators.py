@@ -46,7 +46,10 @@ def binary(run: Interpreter, op: ast.operator, left: Any, right: Any, spot: Spot
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         run.watch.broadcast(left, right)
     if isinstance(op, ast.Mult):
-        run.spared += [other for one, other in ((left, right), (right, left)) if _is_off(one, other)]
+        silenced = [other for one, other in ((left, right), (right, left)) if _is_off(one, other)]
+        if silenced:
+            run.watch.silenced()
+        run.spared += silenced
     result = function(left, right)
     run.consumption.computed((left, right), result)
     if isinstance(left, Invented) or isinstance(right, Invented):

@@ -36,6 +36,9 @@ class Watch:
     def attended(self, keys: int) -> None:
         """A layer of attention was asked, over so many keys."""
 
+    def silenced(self) -> None:
+        """Something was multiplied by a switch that stands at zero."""
+
     def reshape(self, before: Array, after: Array, spot: Spot) -> None:
         """A tensor was given another shape."""
 

@@ -106,6 +106,8 @@ def computed(
         return _in_place(run, last, args, keywords)
     else:
         raise Unlisted(name)
+    if last == "scaled_dot_product_attention" and len(args) > 1:
+        run.watch.attended(args[1].shape[-2])
     if last == "softmax" and spot is not None:
         axis = keywords.get("dim", args[1] if len(args) > 1 else -1)
         run.watch.softmax(result, -1 if axis is None else axis, spot)

@@ -79,6 +79,7 @@ class Trial:
     turned: tuple[Turned, ...] = ()
     scrambled: tuple[Scrambled, ...] = ()
     pairs: bool = False  # scores of all samples against all were met
+    attends: bool = False  # each of several things weighed all of them
     compares: bool = False  # every sample was set against every other by broadcasting
     measures_batch: bool = False  # a spread over the samples is taken on purpose
     pools_rows: bool = False  # a mean, sum or maximum over rows is taken: they may be parts of one sample
@@ -94,14 +95,24 @@ class _Seen(Watch):
     scrambled: list[Scrambled] = field(default_factory=list)
     compares: bool = False
     samples: int = 0
-    fewest: int = 2  # keys that attention had
+    keys: set[int] = field(default_factory=set)  # numbers of keys that attention of a library had
+    is_silenced: bool = False
 
     def attended(self, keys: int) -> None:
-        self.fewest = min(self.fewest, keys)
+        self.keys.add(keys)
+
+    def silenced(self) -> None:
+        self.is_silenced = True
 
     def is_alone(self) -> bool:
         """Whether a softmax was taken over one thing: what was invented as inputs hardly fits."""
-        return self.fewest == 1 or any(result.shape[axis] == 1 for result, axis, _ in self.soft)
+        return 1 in self.keys or any(result.shape[axis] == 1 for result, axis, _ in self.soft)
+
+    def attends(self) -> bool:
+        """Whether each of several things weighed all of them, and nothing was switched off."""
+        tables = (result.shape[-2:] for result, _, _ in self.soft if result.ndim > 2)
+        is_table = any(rows == columns > 1 for rows, columns in tables)
+        return not self.is_silenced and (is_table or any(keys > 1 for keys in self.keys))
 
     def broadcast(self, left: Array, right: Array) -> None:
         if left.ndim == right.ndim >= 2:
@@ -218,7 +229,8 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
     called = tuple(layer for layer in run.layers if id(layer) in run.called)
     sizes = tuple(array.shape for array in base)
     unknown: tuple[bool | None, bool | None] = (None, None)
-    is_bare = seen.is_alone() and len(given.arrays) > 1  # of a set of one place, all is known
+    is_single = given.kinds[0] == "vector" or len(given.arrays) > 1
+    is_bare = seen.is_alone() and is_single  # a sequence was asked for, and one place of it given
     if _keeps_state(run):
         return Trial(subject.cls, forward, given, sizes, tuple(run.layers), unknown, unknown, (), (), ())
     return Trial(
@@ -237,6 +249,7 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
         any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
+        seen.attends(),
         seen.compares,
         any(_SPREAD.search(ast.unparse(cls.node)) for cls in run.classes),
         any(_OVER_ROWS.search(ast.unparse(cls.node)) for cls in run.classes),
