@@ -67,7 +67,7 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
     given = tuple(np.array(a) for a in arrays)
     run.consumption = Consumption(given)
     run.spared = []
-    place = run.drawer.place
+    place, count = run.drawer.place, len(run.layers)
     try:
         with np.errstate(all="ignore"):
             result = run.call(network, given, {})
@@ -80,6 +80,7 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
     finally:
         run.depth = 0
         run.drawer.place = place  # what is made during a pass is the same in the next
+        del run.layers[count:]
     found = [x for x in _tensors(result) if x.size and x.dtype.kind in "fc"]
     return found if found and all(np.isfinite(x).all() for x in found) else None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -193,7 +194,9 @@ def trials(index: Index, settings: SettingsTree) -> tuple[Trial, ...]:
     for subject in subjects(index, settings):
         if subject.cls in covered:
             continue
-        trial = _tried(index, subject, covered, end)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what numpy says of a stranger's shapes is no news for the user
+            trial = _tried(index, subject, covered, end)
         if trial is not None:
             found.append(trial)
     return tuple(found)
