@@ -40,6 +40,7 @@ CAUSE = Cause(
         ),
         Evidence("samples-mixed-in-network", DECISIVE, "the samples of a batch are told of each other"),
         Evidence("positions-told-along-batch", DECISIVE, "positions are told along the batch"),
+        Evidence("attention-within-places", DECISIVE, "attention carries nothing from place to place"),
         Evidence("places-scrambled-by-reshape", DECISIVE, "a reshape cuts across samples or places"),
         Evidence(
             "weights-summed-along-another-axis",

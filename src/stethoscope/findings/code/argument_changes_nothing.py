@@ -27,7 +27,7 @@ from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
 
-RULE = Rule(code="NUM835", since="0.4", severity=Severity.WARNING, subject=Subject.SOURCE)
+RULE = Rule(code="COD875", since="0.4", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
 def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:

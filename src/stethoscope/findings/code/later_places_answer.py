@@ -29,7 +29,7 @@ from stethoscope.program.weights.causal_masks import next_token_asked
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
 
-RULE = Rule(code="NUM834", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+RULE = Rule(code="COD874", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
 def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:

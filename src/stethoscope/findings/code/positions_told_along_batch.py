@@ -28,7 +28,7 @@ from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
 
-RULE = Rule(code="NUM831", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+RULE = Rule(code="COD871", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
 def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
 
-RULE = Rule(code="NUM830", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
+RULE = Rule(code="COD870", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
 def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def _is_mixed(trial: Trial) -> bool:
         return True
     if kind == "vector":
         # Attention over rows that were fed without a batch: the rows are places of one sample.
-        return len(trial.fitting.kinds) == 1 and not trial.pairs
+        return len(trial.fitting.kinds) == 1 and not (trial.pairs or trial.pools_rows)
     if places is None:  # the first axis is left, and the second was summed up
         return len(trial.sizes[0]) < 3 or trial.sizes[0][1] != first.shape[1]
     # Both are left: samples are told by reaching no further where places reach each other too, or by where
@@ -65,6 +65,6 @@ def _is_mixed(trial: Trial) -> bool:
 
 
 def _compares_samples(trial: Trial) -> bool:
-    """Whether the network measures its batch: a standard deviation over it, or a table of all pairs."""
+    """Whether the network measures its batch: by its spread, by differences, or in a table of all pairs."""
     samples = trial.fitting.arrays[0].shape[0]
-    return trial.measures_batch or (samples, samples) in trial.sizes
+    return trial.measures_batch or trial.compares or (samples, samples) in trial.sizes

@@ -30,6 +30,12 @@ def silu(x: Array, **_: Any) -> Array:
     return np.asarray(x / (1 + np.exp(-np.clip(x, -500, 500))))
 
 
+def gated(x: Array, dim: int = -1) -> Array:
+    """Half of the channels times the sigmoid of the others."""
+    content, gate = np.split(x, 2, dim)
+    return np.asarray(content / (1 + np.exp(-gate)))
+
+
 def leaky(x: Array, negative_slope: float = 0.01, **_: Any) -> Array:
     return np.where(x > 0, x, negative_slope * x)
 
@@ -50,10 +56,10 @@ def as_addend(mask: Any, true_hides: bool) -> Array | None:
     """A mask as what is added to scores."""
     if mask is None:
         return None
-    mask = np.asarray(mask)
-    if mask.dtype != bool:
-        return mask
-    return np.where(mask if true_hides else ~mask, -np.inf, 0.0)
+    given: Array = np.asarray(mask)
+    if given.dtype != bool:
+        return given
+    return np.where(given if true_hides else ~given, -np.inf, 0.0)
 
 
 def future(length: int, other: int | None = None) -> Array:
@@ -143,8 +149,9 @@ def pooled(x: Array, n: int, size: Any, stride: Any, padding: Any, function: Cal
     pads = [(0, 0)] * (x.ndim - n) + [(p, p) for p in per_axis(padding, n)]
     x = np.pad(x, pads, constant_values=fill)
     windows = np.lib.stride_tricks.sliding_window_view(x, size, axis=tuple(range(x.ndim - n, x.ndim)))
-    steps = tuple(slice(None, None, s) for s in stride)
-    return np.asarray(function(windows[(..., *steps, *[slice(None)] * n)], axis=tuple(range(-n, 0))))
+    whole = [slice(None)] * (x.ndim - n)
+    steps = [slice(None, None, s) for s in stride]
+    return np.asarray(function(windows[(*whole, *steps)], axis=tuple(range(-n, 0))))
 
 
 def adaptive(x: Array, n: int, size: Any, function: Callable[..., Any]) -> Array:
@@ -335,7 +342,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "meshgrid": lambda *x, indexing="ij": tuple(np.meshgrid(*x, indexing=indexing)),
     "empty_like": lambda x, **_: np.zeros(x.shape),
     "empty": lambda *sizes, **_: np.zeros(tuple(sizes[0]) if isinstance(sizes[0], list | tuple) else sizes),
-    "glu": lambda x, dim=-1: (lambda a, b: a / (1 + np.exp(-b)))(*np.split(x, 2, dim)),
+    "glu": gated,
     "isclose": np.isclose,
     "erfinv": lambda x: x,
     "dropout": lambda x, *_, **__: x,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stethoscope.program.experiments.interpreter import Interpreter
 
 _GROUP = re.compile(r"\(([^)]*)\)|(\S+)")
-_REDUCTIONS = {"mean": np.mean, "sum": np.sum, "max": np.max, "min": np.min}
+_REDUCTIONS: dict[str, Callable[..., Any]] = {"mean": np.mean, "sum": np.sum, "max": np.max, "min": np.min}
 
 
 def einops_call(

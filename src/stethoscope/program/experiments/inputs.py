@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from stethoscope.program.experiments.interpreter import Interpreter, Unlisted
+from stethoscope.program.experiments.consumption import Consumption
+from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.running import Unlisted
 from stethoscope.program.experiments.things import Array, Object
 from stethoscope.program.index import Function
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 
 # Sizes that no layer is likely to have, so that an axis is known by its length.
-SAMPLES = 3
+SAMPLES = 5
 PLACES = 7
 OTHER_PLACES = 9  # of a second sequence
 PICTURES = (16, 32, 28, 64, 24, 48)
@@ -63,9 +64,13 @@ def required(forward: Function) -> tuple[str, ...]:
 
 def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[Array] | None:
     """All tensors that a network gives, None where it cannot be computed."""
+    given = tuple(np.array(a) for a in arrays)
+    run.consumption = Consumption(given)
+    run.spared = []
+    place, count = run.drawer.place, len(run.layers)
     try:
         with np.errstate(all="ignore"):
-            result = run.call(network, tuple(np.array(a) for a in arrays), {})
+            result = run.call(network, given, {})
     except Unlisted:
         raise
     except CannotCompute:
@@ -74,6 +79,8 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
         return None
     finally:
         run.depth = 0
+        run.drawer.place = place  # what is made during a pass is the same in the next
+        del run.layers[count:]
     found = [x for x in _tensors(result) if x.size and x.dtype.kind in "fc"]
     return found if found and all(np.isfinite(x).all() for x in found) else None
 
@@ -137,30 +144,12 @@ def _others(kind: str, first: Array, count: int) -> Iterator[tuple[tuple[str, ..
     options: list[tuple[str, Array]] = [
         ("numbers", rng.integers(1, PLACES, samples)),
         ("levels", rng.uniform(0.1, 0.9, samples)),
-        ("like the first", rng.standard_normal(first.shape)),
+        ("like the first", np.asarray(rng.standard_normal(first.shape))),
         ("vectors", rng.standard_normal((samples, first.shape[-1]))),
     ]
     if kind == "tokens":
         options[1:1] = [("tokens", rng.integers(1, 12, (samples, OTHER_PLACES)))]
-        options.append(("seen", rng.uniform(size=first.shape) < 0.7))
+        options.append(("seen", np.asarray(rng.uniform(size=first.shape)) < 0.7))
     for name, array in options:
         for kinds, others in _others(kind, first, count - 1):
             yield (name, *kinds), (array, *others)
-
-
-def is_used(forward: Function, name: str) -> bool:
-    """Whether a forward uses what is in an argument, and not only its size or its being there."""
-    asked = {
-        id(node.value)
-        for node in ast.walk(forward.node)
-        if isinstance(node, ast.Attribute)
-        and node.attr in {"shape", "size", "device", "dtype", "ndim", "dim"}
-    }
-    asked |= {id(node.left) for node in ast.walk(forward.node) if isinstance(node, ast.Compare)}
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in asked
-        for node in ast.walk(forward.node)
-    )

@@ -141,7 +141,7 @@ def made(kind: str, args: Sequence[Any], keywords: Mapping[str, Any], draw: Draw
     for switch in ("batch_first", "norm_first", "bidirectional"):
         if isinstance(given.get(switch), Invented):
             raise CannotCompute(f"{switch} is not known")
-    _fill(layer, draw)
+    fill(layer, draw)
     return layer
 
 
@@ -161,7 +161,8 @@ def _bound(signature: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> 
     return given
 
 
-def _fill(layer: Layer, draw: Drawer) -> None:
+def fill(layer: Layer, draw: Drawer) -> None:
+    """Draw the weights of a layer."""
     g, w = layer.given, layer.weights
     kind = layer.kind
     if kind == "Linear":
@@ -242,7 +243,7 @@ def _fill_stack(layer: Layer, draw: Drawer) -> None:
         raise CannotCompute("layers of an unknown kind")
     layer.inner = [Layer(pattern.kind, pattern.given, pattern.made_at) for _ in range(int(g["num_layers"]))]
     for one in layer.inner:
-        _fill(one, draw)
+        fill(one, draw)
 
 
 # Calls
@@ -285,8 +286,8 @@ def called(layer: Layer, args: Sequence[Any], keywords: Mapping[str, Any]) -> An
         function = np.mean if "Avg" in kind else np.max
         return arithmetic.pooled(x, int(kind[-2]), g["kernel_size"], g["stride"], g["padding"], function)
     if kind in {"PixelShuffle", "PixelUnshuffle"}:
-        function = arithmetic.shuffled_up if kind == "PixelShuffle" else arithmetic.shuffled_down
-        return function(x, int(next(iter(g.values()))))
+        shuffled = arithmetic.shuffled_up if kind == "PixelShuffle" else arithmetic.shuffled_down
+        return shuffled(x, int(next(iter(g.values()))))
     if kind == "Upsample":
         return arithmetic.resized(x, g["size"], g["scale_factor"])
     if kind in {"Flatten", "Unflatten", "Softmax", "LogSoftmax"}:

@@ -14,6 +14,15 @@ from stethoscope.run import Source
 
 Array = np.ndarray[Any, Any]
 
+# What is done to a network or its weights that changes nothing an experiment asks for.
+IDLE = frozenset({
+    "to", "cuda", "cpu", "half", "float", "double", "train", "eval", "requires_grad_", "apply",
+    "register_forward_hook",
+    "share_memory", "compile", "bfloat16", "type", "gradient_checkpointing_enable", "flatten_parameters",
+    "reset_parameters", "init_weights", "_init_weights", "initialize_weights", "_reset_parameters",
+    "post_init",
+})  # fmt: skip
+
 
 class Invented(int):
     """A size that is not known, and that any number may stand for; no decision may depend on it."""
@@ -89,3 +98,7 @@ class Spot:
 
     source: Source
     node: ast.AST
+
+
+class Finfo:
+    """What torch.finfo gives."""

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import ast
 import re
+import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from stethoscope.program.experiments.inputs import Fitting, fitting, is_used, outputs
-from stethoscope.program.experiments.interpreter import STEPS, WORK, Interpreter, Unlisted, Watch
+from stethoscope.program.experiments.inputs import Fitting, fitting, outputs
+from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.running import (
+    SECONDS,
+    SECONDS_OF_ONE,
+    SECONDS_TO_FIT,
+    STEPS,
+    WORK,
+    Unlisted,
+    Watch,
+)
 from stethoscope.program.experiments.subjects import Subject, subjects
 from stethoscope.program.experiments.things import Array, Object, Spot
 from stethoscope.program.index import Class, Function, Index
@@ -27,6 +39,9 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 Answer = TypeVar("Answer")
 SMALLEST = 1e-7  # a change, in parts of the output's size, that is no rounding
 _SPREAD = re.compile(r"(?i)std_?dev|\b(?:std|var)\((?:\w+, )?(?:dim=)?\[?0|cov\(|corrcoef\(")
+_OVER_ROWS = re.compile(
+    r"\b(?:mean|sum|max|amax|logsumexp)\((?:[\w.]+, )?(?:dim=|axis=)?[\[(]?0\b|\b(?:mean|sum)\(\)"
+)
 WIDE = 16  # an axis of this length is hardly there twice by chance
 MOST_LAYERS = 30  # that are tried one by one
 
@@ -65,7 +80,10 @@ class Trial:
     turned: tuple[Turned, ...] = ()
     scrambled: tuple[Scrambled, ...] = ()
     pairs: bool = False  # scores of all samples against all were met
-    measures_batch: bool = False  # a spread or mean over the samples is taken on purpose
+    attends: bool = False  # each of several things weighed all of them
+    compares: bool = False  # every sample was set against every other by broadcasting
+    measures_batch: bool = False  # a spread over the samples is taken on purpose
+    pools_rows: bool = False  # a mean, sum or maximum over rows is taken: they may be parts of one sample
 
 
 @dataclass
@@ -76,6 +94,31 @@ class _Seen(Watch):
     soft: list[tuple[Array, int, Spot]] = field(default_factory=list)
     turned: list[Turned] = field(default_factory=list)
     scrambled: list[Scrambled] = field(default_factory=list)
+    compares: bool = False
+    samples: int = 0
+    keys: set[int] = field(default_factory=set)  # numbers of keys that attention of a library had
+    is_silenced: bool = False
+
+    def attended(self, keys: int) -> None:
+        self.keys.add(keys)
+
+    def silenced(self) -> None:
+        self.is_silenced = True
+
+    def is_alone(self) -> bool:
+        """Whether a softmax was taken over one thing: what was invented as inputs hardly fits."""
+        return 1 in self.keys or any(result.shape[axis] == 1 for result, axis, _ in self.soft)
+
+    def attends(self) -> bool:
+        """Whether each of several things weighed all of them, and nothing was switched off."""
+        tables = (result.shape[-2:] for result, _, _ in self.soft if result.ndim > 2)
+        is_table = any(rows == columns > 1 for rows, columns in tables)
+        return not self.is_silenced and (is_table or any(keys > 1 for keys in self.keys))
+
+    def broadcast(self, left: Array, right: Array) -> None:
+        if left.ndim == right.ndim >= 2:
+            heads = {left.shape[:2], right.shape[:2]}
+            self.compares |= heads == {(1, self.samples), (self.samples, 1)}
 
     def softmax(self, result: Array, axis: int, spot: Spot) -> None:
         self.soft.append((result, axis % result.ndim, spot))
@@ -118,11 +161,23 @@ def _summed(subscripts: str | None, place: int, operands: Sequence[Array]) -> tu
 
 def _is_scrambled(before: Sequence[int], after: Sequence[int], lengths: frozenset[int]) -> bool:
     """Whether an axis of a known length takes up other elements behind a reshape than before it."""
+    if _is_shift(before, after):
+        return False
     for length in lengths:
         was, now = _spans(before, length), _spans(after, length)
         if len(was) == 1 and len(now) == 1 and was != now:
             return True
     return False
+
+
+def _is_shift(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether the first or last two axes are swapped and differ by one, as when padded scores are shifted."""
+    apart = [place for place, sizes in enumerate(zip(before, after, strict=False)) if len(set(sizes)) > 1]
+    if len(before) != len(after) or len(apart) != 2:
+        return False
+    one, other = apart
+    is_outer = (one, other) in {(0, 1), (len(before) - 2, len(before) - 1)}
+    return is_outer and before[one] == after[other] and abs(before[one] - before[other]) == 1
 
 
 def _spans(shape: Sequence[int], length: int) -> list[int]:
@@ -135,18 +190,23 @@ def trials(index: Index, settings: SettingsTree) -> tuple[Trial, ...]:
     """Try the networks of the program's training; one that cannot be computed is left out."""
     found: list[Trial] = []
     covered: set[Class] = set()
+    end = time.thread_time() + SECONDS
     for subject in subjects(index, settings):
         if subject.cls in covered:
             continue
-        trial = _tried(index, subject, covered)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what numpy says of a stranger's shapes is no news for the user
+            trial = _tried(index, subject, covered, end)
         if trial is not None:
             found.append(trial)
     return tuple(found)
 
 
-def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
+def _tried(index: Index, subject: Subject, covered: set[Class], end: float) -> Trial | None:
     forward = index.method(subject.cls, "forward")
     run = Interpreter(index)
+    now = time.thread_time()
+    run.deadline = min(end, now + SECONDS_TO_FIT)
     try:
         network = run.make(subject.cls, (), subject.keywords)
         if forward is None or not isinstance(network, Object):
@@ -155,6 +215,7 @@ def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
         if given is None:
             return None
         covered.update(run.classes)
+        run.deadline = min(end, now + SECONDS_OF_ONE)
         return _asked(run, network, subject, forward, given)
     except CannotCompute:
         return None
@@ -164,13 +225,15 @@ def _tried(index: Index, subject: Subject, covered: set[Class]) -> Trial | None:
 
 def _asked(run: Interpreter, network: Object, subject: Subject, forward: Function, given: Fitting) -> Trial:
     ask = _Asking(run, network)
-    seen = _Seen(_known_lengths(given))
+    seen = _Seen(_known_lengths(given), samples=given.arrays[0].shape[0])
     run.watch, run.called, run.steps, run.work = seen, set(), STEPS, WORK
     base = ask.all(given.arrays)
-    run.watch = Watch()
+    run.watch, consumed, spared = Watch(), run.consumption.consumed, run.spared
     called = tuple(layer for layer in run.layers if id(layer) in run.called)
     sizes = tuple(array.shape for array in base)
     unknown: tuple[bool | None, bool | None] = (None, None)
+    is_single = given.kinds[0] == "vector" or len(given.arrays) > 1
+    is_bare = seen.is_alone() and is_single  # a sequence was asked for, and one place of it given
     if _keeps_state(run):
         return Trial(subject.cls, forward, given, sizes, tuple(run.layers), unknown, unknown, (), (), ())
     return Trial(
@@ -182,12 +245,17 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         _answered(run, lambda: _mixing(ask, given, base), unknown),
         _answered(run, lambda: _told(ask, given, base), unknown),
         _answered(run, lambda: _ahead(ask, given, base), ()),
-        _answered(run, lambda: _idle_arguments(ask, given, base, forward), ()),
-        _answered(run, lambda: _idle_layers(ask, given, base, called), ()),
+        ()
+        if is_bare
+        else _answered(run, lambda: _idle_arguments(ask, given, [*base, *spared], consumed), ()),
+        () if is_bare else _answered(run, lambda: _idle_layers(ask, given, [*base, *spared], called), ()),
         tuple({(t.spot.node, t.masked): t for t in seen.turned}.values()),
         tuple({s.spot.node: s for s in seen.scrambled}.values()),
         any(result.shape[-2:] == given.arrays[0].shape[:1] * 2 for result, _, _ in seen.soft),
-        any(map(_measures_batch, run.classes)),
+        seen.attends(),
+        seen.compares,
+        any(_SPREAD.search(ast.unparse(cls.node)) for cls in run.classes),
+        any(_OVER_ROWS.search(ast.unparse(cls.node)) for cls in run.classes),
     )
 
 
@@ -233,15 +301,10 @@ def _keeps_state(run: Interpreter) -> bool:
             if method.name in {"__init__", "reset_parameters", "setup"}:
                 continue
             for node in ast.walk(method.node):
-                is_own = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-                if is_own and isinstance(node.value, ast.Name) and node.value.id == "self":
-                    return True
+                match node:
+                    case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Store()):
+                        return True
     return False
-
-
-def _measures_batch(cls: Class) -> bool:
-    """Whether a class takes the spread over the samples, as some discriminators do on purpose."""
-    return bool(_SPREAD.search(ast.unparse(cls.node)))
 
 
 def _changed(one: Array, other: Array, axis: int) -> set[int]:
@@ -324,21 +387,38 @@ def _ahead(ask: _Asking, given: Fitting, base: list[Array]) -> tuple[int, ...]:
     return ()
 
 
-def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], forward: Function) -> tuple[str, ...]:
+def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: set[int]) -> tuple[str, ...]:
     """The arguments that are worked with and change nothing."""
     idle: list[str] = []
     for which, name in enumerate(given.names):
-        array = given.arrays[which]
-        arrays = list(given.arrays)
-        arrays[which] = ~array if array.dtype == bool else _otherwise(array)
-        answers = ask.all(arrays)
-        same = len(answers) == len(base) and not any(map(_differs, answers, base))
-        if same and is_used(forward, name):
+        if which not in consumed:
+            continue
+        others = (_otherwise(given.arrays[which]), _far_away(given.arrays[which]))
+        if all(_is_same_with(ask, given, base, which, other) for other in others):
             idle.append(name)
     return tuple(idle)
 
 
+def _is_same_with(ask: _Asking, given: Fitting, base: list[Array], which: int, other: Array) -> bool:
+    """Whether the same comes out with another argument."""
+    arrays = (*given.arrays[:which], other, *given.arrays[which + 1 :])
+    answers = outputs(ask.run, ask.network, arrays)
+    if answers is None:
+        return False
+    answers += ask.run.spared
+    return len(answers) == len(base) and not any(map(_differs, answers, base))
+
+
+def _far_away(array: Array) -> Array:
+    """Another argument still: what falls into one range at first falls into another here."""
+    if array.dtype == bool:
+        return np.roll(array, 1, -1)
+    return array * 37 + 5 if array.dtype.kind == "i" else array * -9.0 + 3
+
+
 def _otherwise(array: Array) -> Array:
+    if array.dtype == bool:
+        return ~array
     if array.dtype.kind == "i":
         return array % 9 + 2
     return np.abs(array[..., ::-1] * 0.5 + 0.2) if array.ndim == 1 else array[..., ::-1] * 1.7 + 0.4
@@ -351,7 +431,8 @@ def _idle_layers(
     weighty = [
         layer
         for layer in called
-        if layer.made_at and any(isinstance(w, np.ndarray) and w.ndim > 1 for w in layer.weights.values())
+        if layer.made_at
+        and any(isinstance(w, np.ndarray) and w.ndim > 1 and w.size for w in layer.weights.values())
     ]
     if any(_chooses(cls) for cls in ask.run.classes):
         return ()  # what is not chosen for these inputs may be chosen for others
@@ -366,10 +447,15 @@ def _chooses(cls: Class) -> bool:
 
 
 def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool:
-    """Whether the outputs change with what a layer gives."""
-    ask.run.replaced[id(layer)] = _shaken
+    """Whether the outputs change with what a layer gives, pushed to either side."""
+    return any(_acts_when(ask, given, base, layer, side) for side in (1.0, -1.0))
+
+
+def _acts_when(ask: _Asking, given: Fitting, base: list[Array], layer: Layer, side: float) -> bool:
+    ask.run.replaced[id(layer)] = partial(_shaken, side)
     try:
         answers = outputs(ask.run, ask.network, given.arrays)
+        answers = answers and [*answers, *ask.run.spared]
     except Unlisted:
         answers = None
     finally:
@@ -386,9 +472,10 @@ def _differs(one: Array, other: Array) -> bool:
     return bool(np.any(np.abs(one - other) > SMALLEST * max(float(np.abs(one).max()), 1e-12)))
 
 
-def _shaken(result: Any) -> Any:
+def _shaken(side: float, result: Any) -> Any:
     if isinstance(result, tuple):
-        return tuple(_shaken(one) for one in result)
+        return tuple(_shaken(side, one) for one in result)
     if isinstance(result, np.ndarray):
-        return np.asarray(result * -1.5 + 0.8 * np.cos(np.arange(result.size)).reshape(result.shape))
+        wave = np.cos(np.arange(result.size)).reshape(result.shape)
+        return np.asarray(result * -1.5 + side * (1.2 + 0.8 * wave))
     return result
