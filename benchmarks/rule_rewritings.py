@@ -23,13 +23,18 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+from typing import TYPE_CHECKING
 
 from stethoscope.findings import Severity, apply, rule_named
 from stethoscope.read import read
 from stethoscope.signals import Missing, measure
-from tests.literate import Case, cases
+
+if TYPE_CHECKING:
+    from tests.literate import Case
+
+# The cases lie beside this folder, the ways in it.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+cases = importlib.import_module("tests.literate").cases
 
 AS_IT_IS = "unparsed"
 ALONE = frozenset(
@@ -156,7 +161,8 @@ def _by_rule(changes: list[Change], *, show: bool) -> None:
     for (silent, rule), some in sorted(lost.items(), key=lambda item: (not item[0][0], -len(item[1]))):
         ways = Counter(change.way for change in some)
         print(
-            f"{'FALSE ' if silent else 'missed'} {rule:36} {', '.join(f'{way} {n}' for way, n in ways.items())}"
+            f"{'FALSE ' if silent else 'missed'} {rule:36}",
+            ", ".join(f"{way} {n}" for way, n in ways.items()),
         )
         for change in some if show else ():
             print(f"        {change.way:20} {change.case.title}: {change.why}")

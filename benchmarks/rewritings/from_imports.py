@@ -19,9 +19,9 @@ class _Rewriter(ast.NodeTransformer):
         home = self.homes.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if home is None and ast.unparse(node.value) in TAKEN and "torch" in self.homes:
             home = ast.unparse(node.value)
-        if home in TAKEN and node.attr not in self.taken and f"{home}.{node.attr}" not in PACKAGES:
-            if self.found.setdefault(node.attr, home) == home:
-                return ast.Name(node.attr, node.ctx)
+        is_function = home in TAKEN and node.attr not in self.taken and f"{home}.{node.attr}" not in PACKAGES
+        if is_function and self.found.setdefault(node.attr, home) == home:
+            return ast.Name(node.attr, node.ctx)
         self.generic_visit(node)
         return node
 

@@ -5,8 +5,31 @@ from __future__ import annotations
 import ast
 
 BOTH = frozenset(
-    "softmax log_softmax abs exp log sqrt square clamp argmax matmul sigmoid tanh mean sum cumsum logsumexp "
-    "relu unsqueeze flatten transpose roll flip bmm".split()
+    [
+        "softmax",
+        "log_softmax",
+        "abs",
+        "exp",
+        "log",
+        "sqrt",
+        "square",
+        "clamp",
+        "argmax",
+        "matmul",
+        "sigmoid",
+        "tanh",
+        "mean",
+        "sum",
+        "cumsum",
+        "logsumexp",
+        "relu",
+        "unsqueeze",
+        "flatten",
+        "transpose",
+        "roll",
+        "flip",
+        "bmm",
+    ]
 )
 
 

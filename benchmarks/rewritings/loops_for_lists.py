@@ -6,7 +6,7 @@ import ast
 
 
 def rewrite(tree: ast.Module) -> ast.Module:
-    """Write `a = []` and a loop for `a = [f(x) for x in y]`, where the loop's names are not used elsewhere."""
+    """Write `a = []` and a loop for `a = [f(x) for x in y]`, where the loop's names are used nowhere else."""
     for scope in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Module)]:
         stored = [n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         scope.body = _unrolled(scope.body, stored)

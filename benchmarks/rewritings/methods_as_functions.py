@@ -5,8 +5,32 @@ from __future__ import annotations
 import ast
 
 BOTH = frozenset(
-    "softmax log_softmax abs exp log sqrt square clamp argmax matmul sigmoid tanh cumsum logsumexp relu "
-    "unsqueeze flatten transpose roll flip bmm mul div neg".split()
+    [
+        "softmax",
+        "log_softmax",
+        "abs",
+        "exp",
+        "log",
+        "sqrt",
+        "square",
+        "clamp",
+        "argmax",
+        "matmul",
+        "sigmoid",
+        "tanh",
+        "cumsum",
+        "logsumexp",
+        "relu",
+        "unsqueeze",
+        "flatten",
+        "transpose",
+        "roll",
+        "flip",
+        "bmm",
+        "mul",
+        "div",
+        "neg",
+    ]
 )
 
 

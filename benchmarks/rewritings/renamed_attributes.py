@@ -5,7 +5,18 @@ from __future__ import annotations
 import ast
 
 HOOKS = frozenset(
-    "forward train eval training automatic_optimization global_step current_epoch trainer device dtype".split()
+    [
+        "forward",
+        "train",
+        "eval",
+        "training",
+        "automatic_optimization",
+        "global_step",
+        "current_epoch",
+        "trainer",
+        "device",
+        "dtype",
+    ]
 )
 
 

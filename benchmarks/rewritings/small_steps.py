@@ -65,7 +65,7 @@ class _Apart:
         return self._taken(value, "args", child, before) if isinstance(child, ast.expr) else child
 
     def _taken(self, parent: ast.expr, field: str, child: ast.expr, before: list[ast.stmt]) -> ast.expr:
-        if isinstance(child, CLOSED) or isinstance(child, ast.Starred):
+        if isinstance(child, (*CLOSED, ast.Starred)):
             return child
         self._inside(child, before)
         if isinstance(child, ast.Call | ast.BinOp) and not _is_super(child) and not _is_constant(child):

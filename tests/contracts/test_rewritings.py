@@ -6,20 +6,16 @@ asks all of them. Shares may rise and not fall.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
 import pytest
+import rule_rewritings as study
+
+from tests.literate import Case
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-if str(BENCHMARKS) not in sys.path:
-    sys.path.append(str(BENCHMARKS))
-
-import rule_rewritings as study  # noqa: E402  (a script beside the package)
-
-from tests.literate import Case  # noqa: E402
 
 WAYS = sorted(path.stem for path in BENCHMARKS.glob("rewritings/[a-z]*.py") if path.stem != study.AS_IT_IS)
 WAYS_OF_A_CASE = 2
