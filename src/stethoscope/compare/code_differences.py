@@ -101,7 +101,8 @@ def _bodies(source: Source | None) -> dict[str, _Body]:
     if source is None:
         return {}
     try:
-        return dict(_walk(source, source.tree, ""))
+        # As it is written: the tree that facts are read from has one spelling for each thing.
+        return dict(_walk(source, ast.parse(source.text), ""))
     except RecursionError:  # an expression thousands deep
         return {"": _Body(source.text, source.text, Where(source.file, line=1))}
 

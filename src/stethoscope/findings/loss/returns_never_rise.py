@@ -45,7 +45,7 @@ def examine(every: EverySeries) -> Iterator[Finding]:
     earned = [one.finite() for name, one in every.series.items() if words(name) & EARNED]
     longest = max(earned, key=len, default=None)
     if longest is None or len(longest) < LEAST_VALUES:
-        raise InsufficientData("no returns were logged often enough", 'log({"episode_return": total})')
+        raise InsufficientData("no returns of episodes were logged often enough")
     levels = [float(np.mean(part)) for part in np.array_split(longest.values, PARTS)]
     first, last = levels[0], float(np.mean(levels[-3:]))
     stray = _stray(longest.values)
