@@ -37,15 +37,16 @@ _TELLING = frozenset({
     "given", "trainer", "module",
     # how long and how much
     "epoch", "epochs", "step", "steps", "lr", "rate", "decay", "momentum", "warmup", "weight", "weights",
-    "seed", "rank", "mean", "std", "mu", "sigma", "logvar", "scale", "temperature", "tau",
+    "seed", "rank", "mean", "std", "mu", "logvar", "scale", "temperature",
+    # how noisy a sample is
+    "level", "levels", "sigma", "sigmas", "time", "times", "timestep", "timesteps", "tau",
     # what an episode gives
     "reward", "rewards", "done", "dones", "delta", "return", "returns", "advantage", "advantages",
     "value", "values",
 }) | frozenset(LIKENESS_WORDS)
 # fmt: on
-_STANDARD = re.compile(
-    r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise))_*"
-)  # clean data, its noise, and a preconditioner's
+# Clean data, its noise, a preconditioner's coefficients, and the step of a diffusion.
+_STANDARD = re.compile(r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise)|ts?)_*")
 _SOMETIMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp)
 _ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
