@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from stethoscope.run import Run, Series, Setting
 from stethoscope.signals import restarts
 from stethoscope.signals.loss import words
@@ -26,6 +28,8 @@ USUAL_CLASSES = (2, 3, 4, 5, 6, 7, 8, 10, 20, 50, 100, 1000)
 FEWEST_GUESSES = 8  # values of a loss, for its level to be known
 RESTLESS = 0.01  # of its level: the loss of a network that only guesses hardly depends on the batch
 EXACT = 0.001  # of the level
+DROP = 1.1  # times the level of what follows
+MANY_STRAYS = 10.0  # of single values: a first batch is not so far off by chance
 GOOD = 0.8  # a share that an untrained network does not have
 NOTHING = ("", "none", "null", "~", "false", "scratch", "no", "never", "0", "auto")
 
@@ -56,9 +60,7 @@ def measure(run: Run) -> StartingPoint:
     """Read the beginning from the segments and the settings."""
     settings = tuple(setting for setting in run.recipe or () if _names_weights(setting))
     tuner = run.recipe is None and any(log.format.startswith("HF ") for log in run.logs)
-    told = (
-        run.recipe is not None or run.program is not None or _scores_poorly(run) or _stands_at_guessing(run)
-    )
+    told = run.recipe is not None or run.program is not None or _scores_poorly(run) or _loss_tells(run)
     return StartingPoint(restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run), told)
 
 
@@ -68,10 +70,21 @@ def _scores_poorly(run: Run) -> bool:
     return any(len(one) and float(one.values.max()) < _poor(one) for one in shares)
 
 
-def _stands_at_guessing(run: Run) -> bool:
-    """Whether the first loss stays at what guessing costs among a usual number of classes."""
+def _loss_tells(run: Run) -> bool:
+    """Whether the loss stays at what guessing costs, or begins far above all that follows."""
     losses = [one.finite() for name, one in run.series.items() if name in {"loss", "train/loss"}]
-    return any(_is_of_guessing(one) for one in losses if len(one) >= FEWEST_GUESSES)
+    with np.errstate(all="ignore"):  # a run may log 1e300
+        return any(
+            _is_of_guessing(one) or _drops_at_once(one) for one in losses if len(one) >= FEWEST_GUESSES
+        )
+
+
+def _drops_at_once(loss: Series) -> bool:
+    """Whether the first value stands out above the others, as that of random weights does."""
+    first, others = float(loss.values[0]), loss.values[1:]
+    level = float(np.median(others))
+    stray = float(np.median(np.abs(others - level)))
+    return level > 0.0 and first > DROP * level and first - level > MANY_STRAYS * stray
 
 
 def _is_of_guessing(loss: Series) -> bool:
