@@ -24,3 +24,10 @@ def test_what_is_another_each_time_is_not_written_twice():
     tree = tree_of("batch = next(stream)\nuse(batch)\n\nh = net(x)\nuse(h)\n")
     assert as_written("use(next(stream).float())", tree, (2, 2), only_once=True) == "use(batch.float())"
     assert as_written("use(net(x).float())", tree, (5, 5), only_once=True) == "use(net(x).float())"
+
+
+def test_a_thousand_names_in_a_row_do_not_become_one_expression():
+    steps = ["a0 = f(x)", *(f"a{i + 1} = f(a{i})" for i in range(2000)), "use(a2000)"]
+    tree = tree_of("\n".join(steps) + "\n")
+    assert len(tree.body) > 50
+    assert ast.unparse(tree)

@@ -48,6 +48,7 @@ _TELLING = frozenset({
 # Clean data, its noise, a preconditioner's coefficients, and the step of a diffusion.
 _STANDARD = re.compile(r"_*(?:[xz]_?[01]|c_(?:in|out|skip|noise)|ts?)_*")
 _SOMETIMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp)
+MOST_TAKEN = 24  # names that one statement is rid of: whoever writes a thousand in a row is a program
 _ONLY_HERE = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 
 
@@ -92,11 +93,21 @@ def _tells(name: str) -> bool:
 
 def _merged(statements: list[ast.AST], passing: set[str], passed: list[PassedOn]) -> list[ast.AST]:
     written: list[ast.AST] = []
+    inside: dict[int, int] = {}  # how many statements one has taken over, and these before it
     for statement in statements:
-        while written and _takes_over(statement, written[-1], passing):
-            passed.append(_passed_on(written.pop(), statement))
+        while (
+            written and _fits(inside, statement, written[-1]) and _takes_over(statement, written[-1], passing)
+        ):
+            taken = written.pop()
+            inside[id(statement)] = inside.get(id(statement), 0) + inside.get(id(taken), 0) + 1
+            passed.append(_passed_on(taken, statement))
         written.append(statement)
     return written
+
+
+def _fits(inside: dict[int, int], statement: ast.AST, last: ast.AST) -> bool:
+    """Whether an expression stays one that can be walked through after a statement is taken into it."""
+    return inside.get(id(statement), 0) + inside.get(id(last), 0) < MOST_TAKEN
 
 
 def _passed_on(given: ast.AST, reader: ast.AST) -> PassedOn:
