@@ -11,12 +11,12 @@ def tree_of(text):
 
 
 def test_a_message_has_the_name_that_the_file_has():
-    tree = tree_of("t = net(x)\nuse(t, y)\n")
-    assert as_written("`use(net(x), y)` is odd", tree, (2, 2)) == "`use(t, y)` is odd"
+    tree = tree_of("made = net(x)\nuse(made, y)\n")
+    assert as_written("`use(net(x), y)` is odd", tree, (2, 2)) == "`use(made, y)` is odd"
 
 
 def test_lines_elsewhere_keep_their_words():
-    tree = tree_of("t = net(x)\nuse(t, y)\n\n\nshow(net(x))\n")
+    tree = tree_of("made = net(x)\nuse(made, y)\n\n\nshow(net(x))\n")
     assert as_written("`show(net(x))` is odd", tree, (5, 5)) == "`show(net(x))` is odd"
 
 
