@@ -1,7 +1,7 @@
 """The names that were taken out of a tree because they only pass a value on.
 
-Facts read `crit(net(x), y)` where the file has `made = net(x)` and `crit(made, y)`. What people are shown has the
-name, and so has what is written into their files where the value is another each time it is computed.
+Facts read `crit(net(x), y)` where the file has `made = net(x)` and `crit(made, y)`. What people are shown has
+the name, and so has what is written into their files where the value is another each time it is computed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a name holds that only passes it on to the next statement, written where it is read.
 
-`made = net(x)` and then `crit(made, y)` become `crit(net(x), y)`: a name that is given once, read once, and read in
-the next statement before that does anything else. A name may also be evidence
-of what it holds: one that has such a word is left.
+`made = net(x)` and then `crit(made, y)` become `crit(net(x), y)`: a name that is given once, read once, and
+read in the next statement before that does anything else. A name may also be evidence of what it holds: one
+that has such a word is left.
 """
 
 from __future__ import annotations
