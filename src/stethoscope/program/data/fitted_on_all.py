@@ -176,8 +176,10 @@ def _averages_answers(value: ast.expr, table: str, nodes: Sequence[ast.AST]) -> 
     }
     for node in ast.walk(value):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Call() as grouped, slice=part))):
-                is_mean = node.func.attr in {"mean", "transform", "agg", "sum"}  # type: ignore[attr-defined]
+            case ast.Call(
+                func=ast.Attribute(value=ast.Subscript(value=ast.Call() as grouped, slice=part), attr=method)
+            ):
+                is_mean = method in {"mean", "transform", "agg", "sum"}
                 is_of_table = ast.unparse(grouped).startswith(f"{table}.groupby(")
                 if is_mean and is_of_table and getattr(part, "value", None) in answers:
                     return True

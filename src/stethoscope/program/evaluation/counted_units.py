@@ -188,8 +188,8 @@ class _Function:
                 return Unit.SAMPLES
             case ast.Call(func=ast.Attribute(attr="numel"), args=[]):
                 return Unit.TARGETS
-            case ast.Call(func=ast.Attribute(attr="item" | "float" | "long"), args=[]):
-                return self._size(value.func.value, loop, depth)  # type: ignore[attr-defined]
+            case ast.Call(func=ast.Attribute(value=inner, attr="item" | "float" | "long"), args=[]):
+                return self._size(inner, loop, depth)
             case ast.Call(func=ast.Name(id="int" | "float"), args=[inner]):
                 return self._size(inner, loop, depth)
             case ast.Call(func=ast.Attribute(value=mask, attr="sum"), args=[], keywords=[]):

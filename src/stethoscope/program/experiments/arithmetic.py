@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -204,11 +204,12 @@ def padded(x: Array, pad: Sequence[int], mode: str = "constant", value: Any = 0.
     """torch.nn.functional.pad; a negative number cuts off."""
     widths = [(0, 0)] * (x.ndim - len(pad) // 2) + [(int(a), int(b)) for a, b in _pairs(pad)][::-1]
     cut = tuple(slice(-a if a < 0 else None, b if b < 0 else None) for a, b in widths)
-    names = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    names: dict[str, Literal["reflect", "edge", "wrap"]]
+    names = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     grown = [(max(a, 0), max(b, 0)) for a, b in widths]
     if mode == "constant":
         return np.pad(x[cut], grown, constant_values=value or 0)
-    return np.pad(x[cut], grown, mode=names[mode])  # type: ignore[call-overload, no-any-return]
+    return np.pad(x[cut], grown, mode=names[mode])
 
 
 def _pairs(pad: Sequence[int]) -> list[tuple[int, int]]:

@@ -111,7 +111,11 @@ class _Lesson:
                 for data, noise in ((1.0, 0.0), (0.0, 1.0))
             ]
             numbers = [side for side in sides if side is not None]
-            self.known[time] = tuple(numbers) if len(numbers) == len(sides) else None  # type: ignore[assignment]
+            match numbers:
+                case [of_data, of_noise, target_of_data, target_of_noise]:
+                    self.known[time] = (of_data, of_noise, target_of_data, target_of_noise)
+                case _:
+                    self.known[time] = None
         return self.known[time]
 
 

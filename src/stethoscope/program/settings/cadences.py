@@ -134,7 +134,11 @@ def _defaults(index: Index) -> dict[str, float]:
         if option.kind in {"flag", "field"}:
             found.setdefault(option.name.replace("-", "_"), []).append(option.default)
     single = {name: values[0] for name, values in found.items() if len(values) == 1}
-    return {name: float(one) for name, one in single.items() if type(one) in {int, float}}  # type: ignore[arg-type]
+    return {
+        name: float(one)
+        for name, one in single.items()
+        if isinstance(one, int | float) and not isinstance(one, bool)
+    }
 
 
 def _called_for(test: ast.If, source: Source) -> str:
