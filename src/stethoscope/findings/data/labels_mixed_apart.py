@@ -36,48 +36,24 @@ from stethoscope.signals.sources import Sources
 RULE = Rule(code="DAT201", since="0.3", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
+# How each kind of pair is told, by the names of its two sides.
+TOLD = (
+    (mixed_apart, "`{}` and `{}` belong together and are put into two different random orders"),
+    (picked_apart, "`{}` is picked by a drawn order, and `{}`, which belongs to it, is taken as it lies"),
+    (reordered_alone, "`{}` is put into another order, and `{}`, which belongs to it, stays as it lies"),
+    (columns_apart, "`{}` is given back in another order than `{}`, which comes from the same samples"),
+    (drawn_each, "`{}` and `{}` belong together and are each picked by a draw of their own"),
+    (listings_apart, "`{}` is sorted and `{}`, whose files belong to it, is in the order of the disk"),
+)
+
+
 def examine(sources: Sources) -> Iterator[Finding]:
-    """Report each pair that is mixed by two draws."""
+    """Report each pair whose sides are put into two orders."""
     known = index(sources.program)
-    for pair in mixed_apart(known):
-        first, second = pair.names
-        yield Finding(
-            (pair.first.where, pair.second.where),
-            f"`{first}` and `{second}` belong together and are put into two different random orders",
-            evidence={"first": pair.first.text, "second": pair.second.text},
-        )
-    for pair in picked_apart(known):
-        first, second = pair.names
-        yield Finding(
-            (pair.second.where, pair.first.where),
-            f"`{first}` is picked by a drawn order, and `{second}`, which belongs to it, is taken as it lies",
-            evidence={"first": pair.first.text, "second": pair.second.text},
-        )
-    for pair in reordered_alone(known):
-        first, second = pair.names
-        yield Finding(
-            (pair.first.where, pair.second.where),
-            f"`{first}` is put into another order, and `{second}`, which belongs to it, stays as it lies",
-            evidence={"first": pair.first.text, "second": pair.second.text},
-        )
-    for pair in columns_apart(known):
-        first, second = pair.names
-        yield Finding(
-            (pair.first.where, pair.second.where),
-            f"`{first}` is given back in another order than `{second}`, which comes from the same samples",
-            evidence={"first": pair.first.text, "second": pair.second.text},
-        )
-    for pair in drawn_each(known):
-        first, second = pair.names
-        yield Finding(
-            (pair.first.where, pair.second.where),
-            f"`{first}` and `{second}` belong together and are each picked by a draw of their own",
-            evidence={"first": pair.first.text, "second": pair.second.text},
-        )
-    for pair in listings_apart(known):
-        first, second = pair.names
-        yield Finding(
-            (pair.first.where, pair.second.where),
-            f"`{first}` is sorted and `{second}`, whose files belong to it, is in the order of the disk",
-            evidence={"first": pair.first.text, "second": pair.second.text},
-        )
+    for pairs, told in TOLD:
+        for pair in pairs(known):
+            yield Finding(
+                (pair.first.where, pair.second.where),
+                told.format(*pair.names),
+                evidence={"first": pair.first.text, "second": pair.second.text},
+            )

@@ -135,7 +135,8 @@ KINDS = SIGNATURES.keys() | IDENTITIES | ACTIVATIONS.keys()
 def made(kind: str, args: Sequence[Any], keywords: Mapping[str, Any], draw: Drawer, at: Spot | None) -> Layer:
     """A layer with its weights."""
     if kind in IDENTITIES or kind in ACTIVATIONS:
-        return Layer(kind, dict(enumerate(args)) | dict(keywords), at)  # type: ignore[arg-type]
+        placed = {str(place): arg for place, arg in enumerate(args)}
+        return Layer(kind, placed | dict(keywords), at)
     given = _bound(SIGNATURES[kind], args, keywords)
     layer = Layer(kind, given, at)
     for switch in ("batch_first", "norm_first", "bidirectional"):
