@@ -1,7 +1,8 @@
-"""The optimizer begins anew at each resume.
+"""The optimizer begins anew, at each resume or with each round of the loop.
 
 ## How it works
-Only the weights come back. Adam's moments are zero, and its first steps have full size in every direction.
+Only the weights go on. Adam's moments are zero, and its first steps have full size in every direction: once
+after a resume, again and again where the loop makes its optimizer anew.
 
 ## How to tell it from its look-alikes
 The loss bumps right at the restart and recovers within about a thousand steps. A lost schedule also shows
@@ -9,7 +10,7 @@ in the learning rate; lost weights throw the loss back to its start.
 
 ## What cures it
 Save and load the state of optimizer, schedule and scaler with the weights; else warm up shortly after a
-resume.
+resume. Make the optimizer once, before the loop.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence, says
 
 CAUSE = Cause(
-    title="The state of the optimizer is lost at a resume",
+    title="The state of the optimizer is lost",
     prior=COMMON,
     evidence=(
         Evidence(
