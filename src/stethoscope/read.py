@@ -292,7 +292,7 @@ def _repository(place: Place) -> Path | None:
 def _repository_settings(root: Path) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
     """The settings files that a repository keeps, and the scripts that may start a training."""
     files = walk(root, _shown(root), max_depth=4).files
-    kept = [entry for entry in files if not settings_in_use.is_record(entry, root)]
+    kept = [entry for entry in files if not settings_in_use.is_record_in_project(entry, root)]
     settings = tuple(entry for entry in kept if settings_in_use.looks_like_settings(entry))
     return settings, tuple(entry for entry in kept if settings_in_use.is_launcher(entry))
 

@@ -29,6 +29,7 @@ __all__ = [
     "given_recipe",
     "is_launcher",
     "is_record",
+    "is_record_in_project",
     "launched_recipe",
     "leads_to",
     "looks_like_settings",
@@ -398,11 +399,14 @@ def _load_tree(
 
 def is_record(entry: Entry, root: Path) -> bool:
     """Whether a file in a run's folder was written by the run rather than kept by a person."""
-    if _RECORDS.match(entry.name):
-        return True
-    below = entry.path.parent.relative_to(root).parts if root in entry.path.parents else ()
     above = () if is_project(root) else root.absolute().parts[-3:-1]
-    return any(_RECORD_FOLDERS.match(part) for part in (*below, *above))
+    return is_record_in_project(entry, root) or any(map(_RECORD_FOLDERS.match, above))
+
+
+def is_record_in_project(entry: Entry, root: Path) -> bool:
+    """The same for a folder that is known to be a project, whatever the folders around it are called."""
+    below = entry.path.parent.relative_to(root).parts if root in entry.path.parents else ()
+    return _RECORDS.match(entry.name) is not None or any(map(_RECORD_FOLDERS.match, below))
 
 
 def _load(
@@ -521,7 +525,22 @@ def _in_repository(signs: _Signs, chosen: list[_Loaded], around: Surroundings) -
     if len(found) > 1:  # several of one name: only those that say what was recorded, or that were launched
         recorded = [one for one in found if any(_same(one, other) for other in known.recorded)]
         found = recorded or [one for one in found if _is_launched(one, signs)] or found[:1]
-    return found
+    return found or ([] if known.recorded else _read_by_source(entries, around))
+
+
+def _read_by_source(entries: Iterable[Entry], around: Surroundings) -> list[_Loaded]:
+    """The one file whose name stands in the source, where nothing else tells what the run was given."""
+    named = [entry for entry in entries if _is_spelled_out(entry.name, around.program)]
+    one = _load(named[0], "repository", True, around, []) if len(named) == 1 else None
+    if one is None or not one.settings:
+        return []
+    note = "the run did not record its settings; the source names this file"
+    return [replace(one, config=replace(one.config, note=f"{one.config.note}; {note}".removeprefix("; ")))]
+
+
+def _is_spelled_out(name: str, program: Program | None) -> bool:
+    literal = re.compile(rf"[\"'/]{re.escape(name)}[\"']")
+    return any(literal.search(source.text) is not None for source in program or ())
 
 
 def _resembles(one: _Loaded, chosen: Sequence[_Loaded]) -> bool:
