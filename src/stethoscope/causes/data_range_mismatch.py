@@ -73,6 +73,9 @@ CAUSE = Cause(
             when=says("rises", False),
         ),
         Evidence("validation-left-behind", WEAK, "the validation never moves while training learns"),
+        Evidence(
+            "learned-by-heart", MODERATE, "held-out data never gained anything", when=says("of_another_kind")
+        ),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
         Evidence(
             "below-trivial-baseline", -MODERATE, "the score beats the trivial baseline", outcome=Outcome.CLEAR

@@ -59,6 +59,9 @@ CAUSE = Cause(
         ),
         Evidence("overfit-gap", WEAK, "training learns by heart"),
         Evidence(
+            "learned-by-heart", MODERATE, "training learns by heart", when=says("of_another_kind", False)
+        ),
+        Evidence(
             "held-out-parts-from-training",
             STRONG,
             "little else is learned at any time",

@@ -49,6 +49,12 @@ CAUSE = Cause(
             when=says("apart_at_once"),
         ),
         Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
+        Evidence(
+            "learned-by-heart",
+            STRONG,
+            "what is learned, and not by heart, holds in training alone",
+            when=says("of_another_kind"),
+        ),
         Evidence("held-out-parts-from-training", MODERATE, "training and held-out errors part"),
         Evidence("below-trivial-baseline", WEAK, "the score is no better than doing nothing"),
         Evidence("evaluation-scaled-differently", -MODERATE, "the two sets are scaled differently"),

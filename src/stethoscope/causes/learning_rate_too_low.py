@@ -100,6 +100,9 @@ CAUSE = Cause(
             "the total is another term's, which does not fall",
             when=says("unheard"),
         ),
+        Evidence(
+            "steps-shorter-than-weights", STRONG, "all steps together are shorter than weights are large"
+        ),
         Evidence("rate-moves-nothing", DECISIVE, "all steps together lead nowhere"),
         Evidence("rate-climbs-to-the-end", MODERATE, "the rate never comes to its height"),
         Evidence(

@@ -40,6 +40,18 @@ CAUSE = Cause(
             "fewer answers are right than guesses would be",
             when=says("worse_than_guesses"),
         ),
+        Evidence(
+            "learned-by-heart",
+            STRONG,
+            "most of what is learned holds in training alone",
+            when=says("of_another_kind", False),
+        ),
+        Evidence(
+            "learned-by-heart",
+            -MODERATE,
+            "much is left to fit, and held-out data never gained",
+            when=says("of_another_kind"),
+        ),
         Evidence("loss-mirrors-validation", -STRONG, "training raises the very error that is measured"),
         Evidence("term-falls-with-its-metric", -STRONG, "a term of the loss lowers the metric"),
         Evidence("score-stays-at-nothing", -STRONG, "the score never had anything to lose"),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stethoscope.program.index import index
+from stethoscope.program.loop.random_start import speaks_of_given_weights
 from stethoscope.run import Run, Series, Setting
 from stethoscope.signals import restarts
 from stethoscope.signals.loss import words
@@ -42,6 +44,7 @@ class StartingPoint:
     `knows_its_task` says that the first score that was logged leaves little to learn; `seems_untrained`, that
     something speaks for random weights: settings or a program that name no others, or scores that stay poor.
     A log alone in which nothing moves may as well be that of a training which was continued.
+    `given_in_source` says that the program speaks of weights that it did not train itself.
     """
 
     log_begins_with_training: bool
@@ -49,6 +52,7 @@ class StartingPoint:
     tuner: bool = False
     knows_its_task: bool = False
     seems_untrained: bool = True
+    given_in_source: bool = False
 
     @property
     def from_scratch(self) -> bool:
@@ -61,7 +65,10 @@ def measure(run: Run) -> StartingPoint:
     settings = tuple(setting for setting in run.recipe or () if _names_weights(setting))
     tuner = run.recipe is None and any(log.format.startswith("HF ") for log in run.logs)
     told = run.recipe is not None or run.program is not None or _scores_poorly(run) or _loss_tells(run)
-    return StartingPoint(restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run), told)
+    given = run.program is not None and speaks_of_given_weights(index(run.program))
+    return StartingPoint(
+        restarts.measure(run).from_scratch, settings, tuner, _scores_well_at_once(run), told, given
+    )
 
 
 def _scores_poorly(run: Run) -> bool:

@@ -61,7 +61,7 @@ def starts_at_random(loop: TrainingLoop, network: Instance, part: Value, name: s
 def has_random_weights(loop: TrainingLoop, network: Instance, part: Value, name: str) -> bool:
     """Whether nothing outside of a network's class may have given a part of it other weights."""
     index = loop.run.index
-    if _speaks_of_given_weights(index) or not _only_resumes(loop) or _is_given_by_hand(index, name):
+    if speaks_of_given_weights(index) or not _only_resumes(loop) or _is_given_by_hand(index, name):
         return False
     layers = _layers(part)
     if KEPT.intersection(words(name)) or any(_is_handed_on(loop, one) for one in (network, *layers)):
@@ -99,7 +99,8 @@ def _is_elsewhere(call: Call) -> bool:
 
 
 @remembered
-def _speaks_of_given_weights(index: Index) -> bool:
+def speaks_of_given_weights(index: Index) -> bool:
+    """Whether a program has any of the words of one that starts from weights of another training."""
     return any(SPOKEN.search(source.text) for source in index.program if not is_test(source))
 
 
