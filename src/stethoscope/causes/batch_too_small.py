@@ -21,7 +21,7 @@ CAUSE = Cause(
     title="The batch is too small",
     prior=OCCASIONAL,
     evidence=(
-        Evidence("few-samples-at-a-high-rate", MODERATE, "the rate suits dozens of samples"),
+        Evidence("few-samples-at-a-high-rate", STRONG, "the rate suits dozens of samples"),
         Evidence("few-samples-a-step", WEAK, "a handful of samples stand behind each step"),
         Evidence("loss-falls-evenly", WEAK, "noisy steps make little progress each"),
         Evidence("loss-waits-for-a-lower-rate", WEAK, "noise keeps the loss up until the rate comes down"),

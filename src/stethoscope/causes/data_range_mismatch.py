@@ -31,6 +31,11 @@ def _learned_but_far_off(finding: Finding) -> bool:
     return finding.evidence.get("far_below") is True and finding.evidence.get("learns") is True
 
 
+def _beyond_range(finding: Finding) -> bool:
+    best = finding.evidence.get("best")
+    return finding.evidence.get("kind") == "flat colour" and isinstance(best, float) and best < 0.0
+
+
 CAUSE = Cause(
     title="Input and target ranges do not match",
     prior=OCCASIONAL,
@@ -77,6 +82,9 @@ CAUSE = Cause(
             "learned-by-heart", MODERATE, "held-out data never gained anything", when=says("of_another_kind")
         ),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
+        Evidence(
+            "below-trivial-baseline", STRONG, "errors exceed the whole range of a picture", when=_beyond_range
+        ),
         Evidence(
             "below-trivial-baseline", -MODERATE, "the score beats the trivial baseline", outcome=Outcome.CLEAR
         ),

@@ -100,7 +100,10 @@ CAUSE = Cause(
         Evidence("right-less-often-than-guessing", -STRONG, "the order of the data explains the loss"),
         Evidence("one-term-takes-over", -DECISIVE, "the total rises by a weight", when=says("driven")),
         Evidence(
-            "rate-above-use", STRONG, "such steps throw weights away, and little was learned", when=says("poor")
+            "rate-above-use",
+            STRONG,
+            "such steps throw weights away, and little was learned",
+            when=says("poor"),
         ),
         Evidence("rate-above-use", MODERATE, "no such rate is in use with Adam", when=says("poor", False)),
         Evidence("rate-far-above-use", DECISIVE, "no pretrained transformer is tuned at such a rate"),

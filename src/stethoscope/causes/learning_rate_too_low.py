@@ -103,6 +103,13 @@ CAUSE = Cause(
         Evidence(
             "steps-shorter-than-weights", STRONG, "all steps together are shorter than weights are large"
         ),
+        Evidence(
+            "steps-shorter-than-weights",
+            -MODERATE,
+            "the steps lead as far as any weight has to go",
+            outcome=Outcome.CLEAR,
+        ),
+        Evidence("rate-below-use", MODERATE, "such rates are for weights that were trained before"),
         Evidence("rate-moves-nothing", DECISIVE, "all steps together lead nowhere"),
         Evidence("rate-climbs-to-the-end", MODERATE, "the rate never comes to its height"),
         Evidence(

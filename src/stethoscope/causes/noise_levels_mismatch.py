@@ -23,6 +23,7 @@ CAUSE = Cause(
         Evidence(
             "network-told-another-noise-level", DECISIVE, "the level is scaled for the corruption alone"
         ),
+        Evidence("noise-far-from-data", DECISIVE, "most levels of the training teach next to nothing"),
     ),
     confirm_by="evaluate at fixed levels with the factor at 1: the loss depends on where the ramp stood",
     shows=("divergence", "loss-plateau", "below-trivial-baseline", "validation-left-behind"),

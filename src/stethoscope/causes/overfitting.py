@@ -48,7 +48,7 @@ CAUSE = Cause(
         ),
         Evidence(
             "learned-by-heart",
-            -MODERATE,
+            -STRONG,
             "much is left to fit, and held-out data never gained",
             when=says("of_another_kind"),
         ),

@@ -17,7 +17,16 @@ value or the square of every single error, and average then. Give output and tar
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -55,6 +64,12 @@ CAUSE = Cause(
             DECISIVE,
             "the cross entropy gets a softmax",
             when=says("measured", False),
+        ),
+        Evidence(
+            "softmax-before-cross-entropy",
+            -MODERATE,
+            "the source gives no softmax to its loss",
+            outcome=Outcome.CLEAR,
         ),
         Evidence("logits-as-log-probabilities", DECISIVE, "the likelihood is taken of plain outputs"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),

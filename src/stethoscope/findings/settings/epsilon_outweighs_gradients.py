@@ -4,7 +4,7 @@
 The epsilon that an optimizer of Adam's kind is made with, beside the learning rate. Gradients of single
 weights are mostly between 1e-6 and 1e-2; where the epsilon is far above them, Adam is plain descent with
 momentum at a rate of rate / epsilon. The rule fires where the epsilon is at least 0.01 and that rate at most
-0.05.
+0.05, or at most 1 in a network with attention.
 
 ## Why it matters
 A rate that suits Adam is hundreds of times too low for plain descent. Nothing fails: the loss sinks very
@@ -26,21 +26,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.index import index
+from stethoscope.program.weights.attending import attends
 from stethoscope.signals.optimizer_epsilon import OptimizerEpsilon
+from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="SET181", since="0.3", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 LARGE = 0.01  # ten times the largest in any recipe
 SLOW = 0.05  # a rate at which plain descent with momentum still trains most networks
+SLOW_ATTENDING = 1.0  # and with which it hardly trains a transformer
 
 
-def examine(epsilon: OptimizerEpsilon) -> Iterator[Finding]:
+def examine(epsilon: OptimizerEpsilon, sources: Sources | None) -> Iterator[Finding]:
     """Fire where the epsilon makes plain descent of Adam, at a rate far too low for it."""
     if epsilon.value < LARGE:
         return
     if epsilon.rate is None:
         raise InsufficientData("the learning rate is not known")
-    if 0.0 < epsilon.rate <= SLOW * epsilon.value:
+    slow = SLOW_ATTENDING if sources is not None and attends(index(sources.program)) else SLOW
+    if 0.0 < epsilon.rate <= slow * epsilon.value:
         yield Finding(
             epsilon.where,
             f"{epsilon.name} is {epsilon.value:g}, far above the size of gradients: Adam divides by it, "

@@ -11,7 +11,8 @@ weights away from the minimum by as much as the rate is too high for it; the los
 
 ## When it is harmless
 A sample may hold much: all pixels of a picture, a text, a whole graph or every point of an equation. A
-schedule that brings the rate down to nothing lets the weights settle. Both are common: this is only a note.
+schedule that brings the rate down to nothing lets the weights settle. Both are common: this is a note, unless
+the loss ends above half of its first level.
 Networks that are trained on noisy input are left alone.
 
 ## References
@@ -24,12 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.findings.settings._adams_rate import is_poor
 from stethoscope.signals.batch_norms import BatchNorms
 from stethoscope.signals.denoising import DenoisingObjective
+from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.training_plan import TrainingPlan
 
-RULE = Rule(code="SET710", since="0.8", severity=Severity.NOTE, subject=Subject.SETTINGS)
+RULE = Rule(code="SET710", since="0.8", severity=Severity.WARNING, subject=Subject.SETTINGS)
 
 FEW = 2.0
 HIGH_ADAPTIVE = 2e-3  # twice the rate that Adam comes with, which is used with 32 samples and more
@@ -41,6 +44,7 @@ def examine(
     norms: BatchNorms | None,
     start: StartingPoint,
     denoising: DenoisingObjective | None,
+    loss: TrainLoss | None,
 ) -> Iterator[Finding]:
     """Note a batch of few samples beside a rate for many."""
     each, rate = plan["batch per device"].only(), plan["learning rate"].only()
@@ -57,4 +61,5 @@ def examine(
         (each.setting.where, rate.setting.where),
         f"each update is made of {spoken} ({count[0].said}), at {rate.name} {height:g}",
         {"samples": samples, "rate": height},
+        severity=None if loss is not None and len(loss.series.finite()) and is_poor(loss) else Severity.NOTE,
     )

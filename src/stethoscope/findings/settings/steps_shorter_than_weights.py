@@ -33,6 +33,7 @@ RULE = Rule(code="SET980", since="0.9", severity=Severity.WARNING)
 
 LEAST_STEPS = 100
 SHORT = 0.02  # random weights are a few hundredths large
+FAR = 0.1  # a weight can get to wherever it is wanted
 
 
 def examine(
@@ -45,13 +46,15 @@ def examine(
     if rates is not None and rates.still_warming_up:
         raise InsufficientData("the learning rate still warms up where the log ends")
     if plan is not None and plan.is_adaptive is False:
-        return
+        raise InsufficientData("plain descent moves weights by their gradients as well")
     is_new = start.from_scratch and start.seems_untrained and not start.given_in_source
     if not is_new or not loss.measures_progress or int(series.steps[-1] - series.steps[0]) < LEAST_STEPS:
         return
     far = reach(rates, plan, series)
-    if far is None or not 0.0 < far < SHORT or not is_poor(loss):
+    if far is not None and far >= FAR:
         return
+    if far is None or not 0.0 < far < SHORT or not is_poor(loss):
+        raise InsufficientData("nothing tells whether the steps lead far enough")
     yield Finding(
         (series.where(), *((rates.main.where(),) if rates is not None else ())),
         f"the rates of all updates add up to {far:.2g}: no weight gets further than that, and random weights "

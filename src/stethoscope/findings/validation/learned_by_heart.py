@@ -36,7 +36,7 @@ LEAST_EVALUATIONS = 4
 LEAST_POINTS = 8
 FALLS = 0.5  # of the first training loss, or less, is what the training loss comes down to
 HOLDS = 0.5  # of what training gained, at least, is gained elsewhere by a network that learns what is general
-SAME_UNIT = (0.4, 1.6)  # times the first training loss: the first validation loss, where units are the same
+SAME_UNIT = (0.4, 3.0)  # times the first training loss: the first validation loss, where units are the same
 FITTED = 0.1  # of the first training loss: less is left where all is known by heart
 GAINED = 0.8  # of the first validation loss
 HIGH = 0.6  # a share of right or explained answers
@@ -50,7 +50,10 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
     held, train = metric.series, loss.series.finite()
     if len(held) < LEAST_EVALUATIONS or len(train) < LEAST_POINTS:
         raise InsufficientData(f"cannot tell with {len(held)} evaluations", EVALUATE_MORE)
-    first, trained = float(train.values[:2].max()), float(np.median(train.values[-max(2, len(train) // 20) :]))
+    first, trained = (
+        float(train.values[:2].max()),
+        float(np.median(train.values[-max(2, len(train) // 20) :])),
+    )
     began, ended = float(held.values[0]), float(np.median(held.values[-3:]))
     if not loss.measures_progress or loss.reinforced or trained < 0.0 or trained > FALLS * first:
         return

@@ -55,6 +55,7 @@ FALLS_FAR = 0.3
 NO_GAIN = 0.9  # times the first training loss: held-out data never were better off than that
 WORSE = 1.2  # times the first training loss
 LITTLE_FITTED = 0.3  # of the first training loss is left at the first evaluation
+BY_HEART = 0.05  # of the first training loss
 POOR = 0.5  # a share of right answers below this
 GAIN = 0.05  # of all answers: less is none
 
@@ -193,7 +194,10 @@ def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:
         return False
     at = int(np.searchsorted(on_axis_of(train, held), held.steps[0]))
     fitted = float(np.median(train.values[max(0, at - 2) : at + 1]))
-    return float(held.values.min()) >= WORSE * untrained and fitted >= LITTLE_FITTED * untrained
+    # Means over whole epochs hide how soon a few samples are known by heart; in the end nothing is left of them.
+    by_heart = at < 2 and float(np.median(train.values[-3:])) <= BY_HEART * untrained
+    worse = float(held.values.min()) >= WORSE * untrained
+    return worse and fitted >= LITTLE_FITTED * untrained and not by_heart
 
 
 def _never_transfers(validation: Validation) -> bool:
