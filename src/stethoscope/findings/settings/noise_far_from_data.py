@@ -1,18 +1,18 @@
 """Most noise levels of the training are far below the spread of the data, or far above it.
 
 ## What it checks
-Settings for levels whose logarithm is normal (`P_mean`, `P_std`, as in EDM), beside the deviation of the data
-(`sigma_data`, half where it is not set): whether more than half of all levels lie outside of a twentieth to
-twenty times that deviation.
+Settings for levels whose logarithm is normal (`P_mean`, `P_std`, as in EDM), beside the deviation of the
+data (`sigma_data`, half where it is not set): whether more than half of all levels lie outside of a twentieth
+to twenty times that deviation.
 
 ## Why it matters
-Noise far below the data is no task: the input is the answer. Noise far above it leaves nothing to see, and the
-mean of the data is the answer. What a sampler needs lies between the two, and is hardly ever trained.
+Noise far below the data is no task: the input is the answer. Noise far above it leaves nothing to see, and
+the mean of the data is the answer. What a sampler needs lies between the two, and is hardly ever trained.
 
 ## When it is harmless
 Large pictures and video need more noise for the same loss of detail, so recipes go up to a mean of 1 at a
-deviation of the data of 1; all of these have most of their levels in the range. A model of one end alone, as an
-expert for high noise, is meant to be so.
+deviation of the data of 1; all of these have most of their levels in the range. A model of one end alone, as
+an expert for high noise, is meant to be so.
 
 ## References
 - Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, section 5
@@ -52,8 +52,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
     side = "below" if _number(mean) < centre else "above"
     yield Finding(
         (mean.where, spread.where),
-        f"{mean.dotted} is {_number(mean):g} and {spread.dotted} {_number(spread):g}: {1.0 - inside:.0%} of all "
-        f"noise levels are far {side} the deviation of the data, {deviation:g}",
+        f"{mean.dotted} is {_number(mean):g} and {spread.dotted} {_number(spread):g}: {1.0 - inside:.0%} of "
+        f"all noise levels are far {side} the deviation of the data, {deviation:g}",
         evidence={"inside": inside, "mean": _number(mean), "spread": _number(spread), "data": deviation},
     )
 

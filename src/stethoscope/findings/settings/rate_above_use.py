@@ -61,7 +61,8 @@ def examine(
     poor = is_poor(loss)
     yield Finding(
         (*told, series.where()),
-        f"Adam moves every weight by about {highest:g} at each update, and weights are a few hundredths large",
+        f"Adam moves every weight by about {highest:g} at each update, and weights are a few hundredths "
+        f"large; {series.name} ends at {float(series.values[-1]):.4g}",
         {"rate": highest, "poor": poor},
         severity=None if poor else Severity.NOTE,
     )

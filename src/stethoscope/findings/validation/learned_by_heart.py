@@ -1,14 +1,15 @@
 """Less than half of what is learned holds on held-out data.
 
 ## What it checks
-A validation loss in the unit of the training loss, in a training from random weights whose loss falls to half
-of its first value or less: whether the validation loss ends less than half as far below that first value. It
-says whether the validation loss ever gained a fifth, and whether next to nothing is left of the training loss.
+A validation loss in the unit of the training loss, in a training from random weights whose loss falls to
+half of its first value or less: whether the validation loss ends less than half as far below that first
+value. It says whether the validation loss ever gained a fifth, and whether next to nothing is left of the
+training loss.
 
 ## Why it matters
 What is gained on training data alone is of no use elsewhere. Where next to nothing is left of the training
-loss, or held-out data gained at first, the data are too few, or come again and again. Where they never gained
-anything, they are of another kind or prepared in another way than the data of the training.
+loss, or held-out data gained at first, the data are too few, or come again and again. Where they never
+gained anything, they are of another kind or prepared in another way than the data of the training.
 
 ## When it is harmless
 A classifier that grows ever more certain loses on the few samples that it gets wrong, and is no worse: where a

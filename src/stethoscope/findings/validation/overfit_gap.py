@@ -194,7 +194,7 @@ def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:
         return False
     at = int(np.searchsorted(on_axis_of(train, held), held.steps[0]))
     fitted = float(np.median(train.values[max(0, at - 2) : at + 1]))
-    # Means over whole epochs hide how soon a few samples are known by heart; in the end nothing is left of them.
+    # Means over epochs hide how soon a few samples are known by heart; in the end nothing is left of them.
     by_heart = at < 2 and float(np.median(train.values[-3:])) <= BY_HEART * untrained
     worse = float(held.values.min()) >= WORSE * untrained
     return worse and fitted >= LITTLE_FITTED * untrained and not by_heart

@@ -1,4 +1,4 @@
-"""Whether a network of the program attends: by attention that is written out, or by what torch brings along."""
+"""Whether a network of the program attends, by attention that is written out or what torch brings along."""
 
 from __future__ import annotations
 
