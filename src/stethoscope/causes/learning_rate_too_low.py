@@ -69,6 +69,7 @@ CAUSE = Cause(
         Evidence(
             "loss-falls-little", MODERATE, "at a rate that few optimizers get far with", when=says("low_rate")
         ),
+        Evidence("loss-falls-little", -WEAK, "though the rate is a usual one", when=says("usual_rate")),
         Evidence(
             "loss-falls-evenly", WEAK, "at a rate that few optimizers get far with", when=says("low_rate")
         ),

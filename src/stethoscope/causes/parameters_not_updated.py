@@ -113,12 +113,6 @@ CAUSE = Cause(
         Evidence("validation-settles-at-once", WEAK, "held-out data do not move either"),
         Evidence("answers-are-guesses", -WEAK, "even a part of a network learns more than that"),
         Evidence("learning-hardly-begins", MODERATE, "most of the network does not take part"),
-        Evidence(
-            "parameters-not-in-optimizer",
-            -MODERATE,
-            "the source gives its parameters to the optimizer",
-            outcome=Outcome.CLEAR,
-        ),
         Evidence("loss-falls-little", WEAK, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="compare the parameters before and after one step",
