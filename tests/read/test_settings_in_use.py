@@ -159,6 +159,24 @@ def test_the_folder_of_the_code_is_the_repository_of_the_run(tmp_path: Path) -> 
     assert files(run)[0].file == str(kept)
 
 
+def test_the_file_that_the_source_names_is_taken_where_nothing_was_recorded(tmp_path: Path) -> None:
+    write(tmp_path / "runs" / "out" / "train.csv", CSV)
+    write(tmp_path / "runs" / "train.py", 'cfg = load(open("settings.toml"))\nloss.backward()\n')
+    write(tmp_path / "runs" / "settings.toml", "lr = 0.1\n")
+    write(tmp_path / "runs" / "other.toml", "lr = 0.2\n")
+    run = read(tmp_path / "runs" / "out", code=tmp_path / "runs")
+    assert [Path(file.file).name for file in files(run)] == ["settings.toml"]
+    assert files(run)[0].note == "the run did not record its settings; the source names this file"
+
+
+def test_of_several_files_that_the_source_names_none_is_taken(tmp_path: Path) -> None:
+    write(tmp_path / "out" / "train.csv", CSV)
+    write(tmp_path / "train.py", 'both = ["small.yml", "large.yml"]\nloss.backward()\n')
+    write(tmp_path / "small.yml", "lr: 1\n")
+    write(tmp_path / "large.yml", "lr: 2\n")
+    assert read(tmp_path / "out", code=tmp_path).recipe is None
+
+
 def test_times_tell_what_changed_after_the_start(tmp_path: Path) -> None:
     settings = "lr: 0.1\n"
     write(
