@@ -34,6 +34,12 @@ CAUSE = Cause(
                 finding.evidence.get("only_component") or finding.evidence.get("first_component")
             ),
         ),
+        Evidence(
+            "loss-undefined-somewhere",
+            -MODERATE,
+            "no step of the loss in the source leaves the finite numbers",
+            outcome=Outcome.CLEAR,
+        ),
         Evidence("steps-without-a-loss", MODERATE, "the loss is undefined for some batches"),
         Evidence(
             "non-finite-values", WEAK, "the loss is not finite, and no term says which", when=_no_term_tells

@@ -12,6 +12,7 @@ from stethoscope.signals.training_plan import TrainingPlan
 
 LEAST_POINTS = 8
 POOR = 0.5  # of its first level: a loss that ends above this has not lost much
+FITTED = 0.15  # of its first level: what there was to learn is mostly learned
 OWN_PACE = ("adamax", "dadapt", "adan")  # these are called alike and choose their steps otherwise
 
 
@@ -41,6 +42,12 @@ def reach(rates: LearningRate | None, plan: TrainingPlan | None, loss: Series) -
     if highest is None or loss.axis != "step":
         return None
     return highest * float(loss.steps[-1] - loss.steps[0])
+
+
+def is_fitted(loss: TrainLoss) -> bool:
+    """Whether little is left of the loss."""
+    level = levels((loss.progress or loss.series).finite().values)
+    return float(level[-1]) < FITTED * float(level[0])
 
 
 def is_poor(loss: TrainLoss) -> bool:

@@ -46,6 +46,6 @@ def examine(start: StartingPoint, plan: TrainingPlan, rates: LearningRate | None
     where = (rates.main.where(),) if rates is not None else ()
     yield Finding(
         (*((asked.setting.where,) if asked is not None else ()), *where),
-        f"the learning rate is at most {highest:g}, and the weights are random at the start",
+        f"the learning rate is at most {highest:g}, and nothing tells of weights that were trained before",
         {"rate": highest},
     )

@@ -3,7 +3,8 @@
 ## What it checks
 An adaptive optimizer moves a weight by about the learning rate at each update and hardly ever by more, so the
 sum of all rates is as far as a weight can get. In a training from random weights the rule fires where that is
-below two hundredths after a hundred steps or more, and the loss ends above half of its first level.
+below two hundredths after a hundred steps or more, and the loss ends above half of its first level; with an
+optimizer that is known to be of Adam's kind, below one hundredth, and the loss ends above a seventh.
 
 ## Why it matters
 Random weights are a few hundredths large. A network none of whose weights can move by its own size is still
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.findings.settings._adams_rate import LEAST_POINTS, highest_rate, is_poor, reach
+from stethoscope.findings.settings._adams_rate import LEAST_POINTS, highest_rate, is_fitted, is_of_adam, is_poor, reach
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
@@ -33,6 +34,7 @@ RULE = Rule(code="SET980", since="0.9", severity=Severity.WARNING)
 
 LEAST_STEPS = 100
 SHORT = 0.02  # random weights are a few hundredths large
+VERY_SHORT = 0.01  # no network is trained by this, however its loss falls
 FAR = 0.1  # a weight can get to wherever it is wanted
 
 
@@ -53,7 +55,8 @@ def examine(
     far = reach(rates, plan, series)
     if far is not None and far >= FAR:
         return
-    if far is None or not 0.0 < far < SHORT or not is_poor(loss):
+    bound = SHORT if is_poor(loss) else VERY_SHORT if is_of_adam(plan) and not is_fitted(loss) else 0.0
+    if far is None or not 0.0 < far < bound:
         raise InsufficientData("nothing tells whether the steps lead far enough")
     yield Finding(
         (series.where(), *((rates.main.where(),) if rates is not None else ())),
