@@ -4,7 +4,8 @@
 The course of the rate, computed round by round: the function of a `LambdaLR`, the `get_lr` of a scheduler
 class, a cosine or a line of torch's with its length, or what the loop writes into `group["lr"]`. It is tried
 on the rounds that the loop makes, and on those it would make if it went on. Reported is a course that keeps
-three quarters of its highest value to the last round and falls below a third of it behind the end.
+three quarters of its highest value to the last round and falls below a third of it behind the end. Where
+nothing says how many batches an epoch has, it is tried with few and with many; what holds for both counts.
 
 ## Why it matters
 The decay is where most of the loss is won. A length that is too large, in other units, or divided without a
@@ -44,7 +45,8 @@ def examine(courses: RateCourses, plan: TrainingPlan | None) -> Iterator[Finding
         yield Finding(
             end.course.site.where,
             f"{name} still gives {end.last:.0%} of its highest rate in the last of {rounds:,} rounds, "
-            f"and {end.reached:.0%} in round {end.at:,}: the decay lies behind the end of the run",
+            f"and {end.reached:.0%} in round {end.at:,}: the decay lies behind the end of the run"
+            f"{end.course.told_lengths}",
             evidence={"rounds": rounds, "last": round(end.last, 4), "falls by": end.at},
             proof="the course was computed for the rounds of the loop and for those behind them",
         )

@@ -40,7 +40,7 @@ def examine(courses: RateCourses) -> Iterator[Finding]:
         yield Finding(
             end.course.site.where,
             f"{name} is down to {end.last:.0%} of its highest rate by round {end.at:,} of {rounds:,} "
-            "and stays there: most of the run trains with next to no rate",
+            f"and stays there: most of the run trains with next to no rate{end.course.told_lengths}",
             evidence={"rounds": rounds, "last": round(end.last, 4), "over by": end.at},
             proof=PROOF,
         )
@@ -49,7 +49,8 @@ def examine(courses: RateCourses) -> Iterator[Finding]:
         yield Finding(
             end.course.site.where,
             f"{name} is laid out over {rounds:,} rounds, as many as the run has, and is computed from a "
-            f"count that goes up by {pace:g} in each: it is at its end in round {end.at:,}",
+            f"count that goes up by {pace:g} in each: it is at its end in round {end.at:,}"
+            f"{end.course.told_lengths}",
             evidence={"rounds": rounds, "pace": pace, "over by": end.at},
             proof=PROOF,
         )

@@ -40,7 +40,7 @@ def examine(courses: RateCourses, plan: TrainingPlan | None) -> Iterator[Finding
         yield Finding(
             end.course.site.where,
             f"{name} has reached {end.last:.0%} of its highest rate in the last of {rounds:,} rounds, "
-            f"and would be there by round {end.at:,}: the warm-up does not end",
+            f"and would be there by round {end.at:,}: the warm-up does not end{end.course.told_lengths}",
             evidence={"rounds": rounds, "last": round(end.last, 4), "top by": end.at},
             proof="the course was computed for the rounds of the loop and for those behind them",
         )
@@ -51,7 +51,7 @@ def _peaks_late(end: CourseEnd) -> Finding:
     return Finding(
         end.course.site.where,
         f"{name} rises up to round {end.at:,} of {rounds:,} and is down to {end.last:.0%} of its top in the "
-        "last: the warm-up takes nearly all of the run",
+        f"last: the warm-up takes nearly all of the run{end.course.told_lengths}",
         evidence={"rounds": rounds, "last": round(end.last, 4), "top by": end.at},
         proof="the course was computed for the rounds of the loop",
     )

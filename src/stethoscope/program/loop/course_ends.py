@@ -55,7 +55,13 @@ Tried = Sequence[tuple[int, float]]
 
 
 def course_end(course: Course) -> CourseEnd | None:
-    """How a course does not fit its run, where it does not."""
+    """How a course does not fit its run, where it does not, whatever lengths are not known."""
+    found = _end(course)
+    other = _end(course.other) if found is not None and course.other is not None else found
+    return found if found is not None and other is not None and found.misfit is other.misfit else None
+
+
+def _end(course: Course) -> CourseEnd | None:
     if course.rounds < FEWEST:
         return None
     inside = _tried(course, sorted({round(i * (course.rounds - 1) / INSIDE) for i in range(INSIDE + 1)}))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from stethoscope.program.index import Index
+from stethoscope.program.loop.schedules import counts_batches
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.declared_options import declared_options
+from stethoscope.program.settings.option import Option
 from stethoscope.program.walk.ancestry import quietly
-from stethoscope.program.walk.execution import Execution
-from stethoscope.program.walk.values import Applied, Constant, Items, Part, Settings, Value
+from stethoscope.program.walk.execution import Execution, Extent
+from stethoscope.program.walk.values import Applied, Constant, Items, Leaf, Part, Settings, Value
 
+EPOCHS = frozenset({"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "nepochs", "epoch_num"})
 DEEPEST = 12  # operations between a number and what it is computed from
 PARSING = (".parse_args", ".parse_known_args")
 
@@ -41,10 +44,20 @@ def known_number(run: Execution, value: Value | None, depth: int = DEEPEST) -> f
             return float(known)
         case Part(base=base, key=str() as key) if is_parsed(run, base):
             return option_defaults(run.index).get(key)
+        case Applied(callee="len") if run.extent is not None and counts_batches(run, value):
+            return float(run.extent.batches)
+        case Part(key=str() as name) | Leaf(name=name) if run.extent is not None:
+            return _usual(run, name, run.extent)
         case Applied(callee=callee, args=args, keywords=keywords) if callee in COMPUTED and depth:
             given = [known_number(run, one, depth - 1) for one in args]
             return None if keywords or None in given else _result(callee, given)
     return None
+
+
+def _usual(run: Execution, name: str, extent: Extent) -> float | None:
+    """What an option has by default; epochs that are not said are as many as are tried."""
+    default = default_numbers(run.index).get(name)
+    return default if default is not None else float(extent.epochs) if name in EPOCHS else None
 
 
 def _result(callee: str, given: list[float | None]) -> float | None:
@@ -75,10 +88,19 @@ def is_parsed(run: Execution, value: Value) -> bool:
 @remembered
 def option_defaults(index: Index) -> dict[str, float]:
     """The numbers that flags have where nobody types them; of a flag with several, none is known."""
+    return _agreed(option for option in declared_options(index) if option.kind == "flag")
+
+
+@remembered
+def default_numbers(index: Index) -> dict[str, float]:
+    """The numbers that options of any kind have by default, the fields of records among them."""
+    return _agreed(declared_options(index))
+
+
+def _agreed(options: Iterable[Option]) -> dict[str, float]:
     found: dict[str, list[object]] = {}
-    for option in declared_options(index):
-        if option.kind == "flag":
-            found.setdefault(option.name.replace("-", "_"), []).append(option.default)
+    for option in options:
+        found.setdefault(option.name.replace("-", "_"), []).append(option.default)
     return {
         name: float(known)
         for name, (known, *others) in found.items()

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment, Call, Scope
-from stethoscope.program.walk.execution import Execution, Exhausted
+from stethoscope.program.walk.execution import Execution, Exhausted, Extent
 from stethoscope.program.walk.values import (
     Applied,
     Choice,
@@ -48,6 +48,8 @@ from stethoscope.program.walk.values import (
 
 STEPS = 4_000  # expressions followed for one round
 OPEN_RATE = 1.0  # a rate that is not known: only the share of it counts
+# What holds for a short training and for a long one holds for those between.
+TAKEN = (Extent(epochs=24, batches=60), Extent(epochs=90, batches=700))
 RATE_WORDS = frozenset({"lr", "rate", "lrs"})
 OF_GROUPS = frozenset({"initial_lr", "lr_scale", "lr_mult", "base_lr", "max_lr"})
 
@@ -59,7 +61,8 @@ class Course:
     """What `at` gives of the rate in each round, and how many `rounds` the run makes at the most.
 
     `is_each` says that every one of them moves it. `pace` is by how much the count that the rate is computed
-    from goes up with each round: `rate(step * accumulation)`.
+    from goes up with each round: `rate(step * accumulation)`. Where the lengths are not known, some
+    were taken, `extent`, and `other` is the same course with others.
     """
 
     site: Site
@@ -68,12 +71,64 @@ class Course:
     rounds: int
     is_each: bool
     pace: float = 1.0
+    extent: Extent | None = None
+    other: Course | None = None
+
+    @property
+    def told_lengths(self) -> str:
+        """Words on the lengths that were taken, where they are not known."""
+        if self.extent is None or self.other is None or self.other.extent is None:
+            return ""
+        return (
+            f" (taking {self.extent.batches} batches an epoch; with {self.other.extent.batches} it is alike)"
+        )
 
 
 def rate_courses(loop: TrainingLoop) -> Iterator[Course]:
-    """The courses of a loop's rates whose length in rounds is known."""
-    yield from _of_schedulers(loop)
-    yield from courses_by_hand(loop)
+    """The courses of a loop's rates whose length in rounds is known, or that are alike for every length."""
+    found = [*_of_schedulers(loop), *courses_by_hand(loop)]
+    yield from found or _with_any_extent(loop)
+
+
+# Whatever the lengths are
+
+
+def _with_any_extent(loop: TrainingLoop) -> Iterator[Course]:
+    """Courses that can be computed for any number of epochs and batches, each for two such numbers."""
+    few, many = (_with_extent(loop, extent) for extent in TAKEN)
+    for course in many:
+        other = next((o for o in few if o.site.node is course.site.node and o.name == course.name), None)
+        if other is not None:
+            yield replace(course, other=other)
+
+
+def _with_extent(loop: TrainingLoop, extent: Extent) -> list[Course]:
+    with _taking(loop.run, extent):
+        found = [*_of_schedulers(loop), *courses_by_hand(loop)]
+    return [replace(one, at=_taken(loop.run, extent, one.at), extent=extent) for one in found]
+
+
+def _taken(run: Execution, extent: Extent, at: Function1) -> Function1:
+    def taken(round_: float) -> float | None:
+        with _taking(run, extent):
+            return at(round_)
+
+    return taken
+
+
+@contextmanager
+def _taking(run: Execution, extent: Extent) -> Iterator[None]:
+    """Take a training to be so long, and let names hold the numbers that follow."""
+
+    def number(value: Value) -> Value:
+        known = known_number(run, value) if isinstance(value, Applied | Part | Leaf) else None
+        return Constant(_plain(known)) if known is not None else value
+
+    run.extent, run.numbers = extent, number
+    try:
+        yield
+    finally:
+        run.extent = run.numbers = None
 
 
 # Schedulers: LambdaLR, and classes of the program's own
@@ -198,7 +253,7 @@ def _of_function(loop: TrainingLoop, event: Assignment) -> Iterator[Course]:
     for call in _factors(run, event.value):
         if not isinstance(call, Delayed):
             continue
-        places = _counts_in(loop, call.args, call.keywords)
+        places = _counts_in(loop, call.args, call.keywords, call.site.node)
         if places is None:
             continue
         place, rounds, pace = places
@@ -240,7 +295,7 @@ def _of_caller(loop: TrainingLoop, event: Assignment) -> Iterator[Course]:
     if call is None or not isinstance(callee, FunctionValue) or function is None:
         return
     run, bound = loop.run, callee.bound
-    placed = _counts_in(loop, call.args, call.keywords)
+    placed = _counts_in(loop, call.args, call.keywords, call.site.node)
     counters = _counters(loop, bound) if placed is None and isinstance(bound, Instance) else None
     if placed is None and counters is None:
         return
@@ -272,17 +327,25 @@ def _call_of(loop: TrainingLoop, event: Assignment, function: Function) -> Call 
 
 
 def _counts_in(
-    loop: TrainingLoop, args: Sequence[Value], keywords: Mapping[str, Value]
+    loop: TrainingLoop, args: Sequence[Value], keywords: Mapping[str, Value], call: ast.AST
 ) -> tuple[int | str, int, float] | None:
     """The one argument that counts rounds, how far these go, and what each of them adds to the count."""
     places: list[tuple[int | str, Value]] = [*enumerate(args), *keywords.items()]
     multiplied = [(place, *_multiplied(loop.run, value)) for place, value in places]
+    written = _written_arguments(call)
     found = [
         (place, rounds, pace)
         for place, count, pace in multiplied
-        if (rounds := _counted_to(loop, count)) is not None
+        if (rounds := _counted_to(loop, count, written.get(place))) is not None
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _written_arguments(call: ast.AST) -> dict[int | str, ast.expr]:
+    """The arguments of a call as they are written, by place or name."""
+    if not isinstance(call, ast.Call) or any(isinstance(one, ast.Starred) for one in call.args):
+        return {}
+    return {**dict(enumerate(call.args)), **{one.arg: one.value for one in call.keywords if one.arg}}
 
 
 def _multiplied(run: Execution, value: Value) -> tuple[Value, float]:
@@ -300,10 +363,13 @@ def _multiplied(run: Execution, value: Value) -> tuple[Value, float]:
     return inner, pace * number if value.callee == "*" else pace / number
 
 
-def _counted_to(loop: TrainingLoop, value: Value) -> int | None:
+def _counted_to(loop: TrainingLoop, value: Value, written: ast.expr | None = None) -> int | None:
     """How far a count goes: of the loop that counts it, or in whose rounds it is counted up."""
     run = loop.run
     value = quietly(run, value)
+    begun = value.options if isinstance(value, Choice) else (value,)
+    if all(isinstance(one, Constant) or _is_plain(run, one) for one in begun) and len(begun) > 1:
+        return _counted_up(loop, _names_in(written))  # from nothing, or from where a checkpoint was
     if isinstance(value, Constant | Instance) or not _is_plain(run, value):
         return None
     leaves = [one for one in ancestry(run, value) if isinstance(one, Leaf | Part)]
@@ -317,13 +383,21 @@ def _counted_to(loop: TrainingLoop, value: Value) -> int | None:
     if scope is not None and isinstance(scope.node, ast.For):
         limit = count_of(scope)
         return whole(run, limit) if limit is not None else rounds_made(loop, scope)
-    names = {_last_name(one) for one in leaves}
+    return _counted_up(loop, {_last_name(one) for one in leaves})
+
+
+def _counted_up(loop: TrainingLoop, names: Collection[str]) -> int | None:
+    """The rounds in which something of one of these names goes up by one."""
     for event in loop.trace.events:
-        if isinstance(event, Assignment) and counted(event) in names - {""}:
+        if isinstance(event, Assignment) and counted(event) and counted(event) in names:
             around = innermost(loop, event)
             if around is not None and is_one_more(event):
                 return rounds_made(loop, around)
     return None
+
+
+def _names_in(written: ast.expr | None) -> frozenset[str]:
+    return frozenset(_own_name(node) for node in ast.walk(written)) if written is not None else frozenset()
 
 
 def _is_plain(run: Execution, value: Value) -> bool:

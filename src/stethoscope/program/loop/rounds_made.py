@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from stethoscope.program.index import dotted
 from stethoscope.program.loop.known_numbers import known_number
 from stethoscope.program.loop.schedule_steps import count_of
-from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.loop.training_loop import TrainingLoop, level
 from stethoscope.program.walk.events import Assignment, Event, Jump, Scope
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Value
 
 MOST = 1_000_000_000  # rounds; what is said to go on for longer has no end that counts
 LEAVING = frozenset({"break", "return"})
+CUTTING = frozenset({"islice", "take", "zip", "cycle", "range", "repeat", "chain"})
 FROM_ABOVE = frozenset({">", ">=", "=="})
 
 
@@ -44,9 +45,19 @@ def _left_by(jump: Jump) -> Scope | None:
 def rounds_of(loop: TrainingLoop, scope: Scope) -> int | None:
     """The rounds that the header of a loop counts: `range(n)`, `while step < n`."""
     count = count_of(scope)
+    if count is None and goes_through_data(loop.run, scope):
+        return loop.run.extent.batches if loop.run.extent is not None else None
     if count is None or (isinstance(scope.node, ast.While) and not _counts(loop, scope, scope.node.test)):
         return None
     return whole(loop.run, count)
+
+
+def goes_through_data(run: Execution, scope: Scope) -> bool:
+    """Whether a loop goes through all of a loader: no part of it that something cuts off."""
+    if not isinstance(scope.node, ast.For) or level(run, scope) != "batch":
+        return False
+    called = (dotted(node.func) or "" for node in ast.walk(scope.node.iter) if isinstance(node, ast.Call))
+    return not any(name.rpartition(".")[2] in CUTTING for name in called)
 
 
 def whole(run: Execution, value: Value) -> int | None:

@@ -85,6 +85,14 @@ class Made(Exception):
         self.instance = instance
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Lengths of a training: the epochs, and the batches of each."""
+
+    epochs: int
+    batches: int
+
+
 StandIn = Callable[[Value, Sequence[Value], Mapping[str, Value]], Value | None]
 
 
@@ -159,6 +167,8 @@ class Execution:
         self.unrecorded: Unrecorded = {}  # what was computed without recording gradients
         self.stand_in: StandIn | None = None  # answers in the place of what cannot be computed
         self.most_rounds = 0  # of any loop, where more are wanted than is usual
+        self.extent: Extent | None = None  # what is taken for lengths that are not known, while that is tried
+        self.numbers: Callable[[Value], Value] | None = None  # what names hold meanwhile
         self._effects = effects(index)
         self._script: Frame | None = None
         self.yields: list[tuple[int, Scope | None]] = []  # where in `events` a generator gave something
@@ -488,10 +498,12 @@ class Execution:
 
     def _name(self, name: str, frame: Frame) -> Value:
         if name in frame.names:
-            return frame.names[name]
-        if name in frame.around:
-            return frame.around[name]
-        return self.global_name(name, frame.module)
+            found = frame.names[name]
+        elif name in frame.around:
+            found = frame.around[name]
+        else:
+            found = self.global_name(name, frame.module)
+        return found if self.numbers is None else self.numbers(found)
 
     def global_name(self, name: str, module: Module) -> Value:
         """What a (dotted) name means at the top level of a module; in a script, what it means so far."""
@@ -531,7 +543,8 @@ class Execution:
         return self._registries.get(value, "")
 
     def _attribute(self, node: ast.Attribute, base: ast.expr, attr: str, frame: Frame) -> Value:
-        return self.attribute(self.evaluate(base, frame), attr, Site(frame.module.source, node))
+        found = self.attribute(self.evaluate(base, frame), attr, Site(frame.module.source, node))
+        return found if self.numbers is None else self.numbers(found)
 
     def attribute(self, base: Value, name: str, site: Site) -> Value:
         """`base.name`."""
