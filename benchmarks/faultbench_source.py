@@ -19,7 +19,7 @@ from stethoscope.causes import Explanation, explain
 from stethoscope.causes.verdict import stands
 from stethoscope.clinic.faultbench.operator import Kind, OperatorEntry, operators
 from stethoscope.clinic.faultbench.specimen import Planted, Specimen, program_of
-from stethoscope.clinic.faultbench.split import TASKS, is_held_out
+from stethoscope.clinic.faultbench.split import SEALED, is_held_out
 from stethoscope.clinic.faultbench.task import Form, Task, tasks
 from stethoscope.findings import examine
 from stethoscope.read import read
@@ -36,7 +36,7 @@ def main() -> None:
     asked = parser.parse_args()
     counts: Counter[str] = Counter()
     for task in tasks().values():
-        if task.name in TASKS or (asked.task and task.name not in asked.task):
+        if task.name in SEALED or (asked.task and task.name not in asked.task):
             continue
         if not asked.operator:
             counts[_show(task, "healthy", _explained(Specimen(task, (), 0)), None)] += 1

@@ -42,7 +42,7 @@ def test_the_temperature_undoes_what_was_too_sure() -> None:
 
 
 def test_what_is_held_out_is_never_fitted_to() -> None:
-    runs = list(overconfident(50, task="chargpt"))
+    runs = list(overconfident(50, task="denoiser"))
     assert {part_of(run.label) for run in runs} == {Part.NEW_TASK}
     assert fit(runs).runs == 0
     assert fit(runs).temperature == calibration.TEMPERATURE

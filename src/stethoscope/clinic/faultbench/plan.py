@@ -14,7 +14,7 @@ import numpy as np
 from stethoscope.clinic.faultbench.consequence import Cell
 from stethoscope.clinic.faultbench.operator import operators
 from stethoscope.clinic.faultbench.specimen import Planted, Specimen, fits
-from stethoscope.clinic.faultbench.split import TASKS
+from stethoscope.clinic.faultbench.split import ADDED, TASKS
 from stethoscope.clinic.faultbench.task import Form, Task, tasks
 
 HEALTHY = 36  # runs of each task without a fault; a consequence needs 20 to compare with
@@ -75,15 +75,22 @@ def cells_of_the_bench() -> tuple[Cell, ...]:
         start = zlib.crc32(operator.encode())
         for number, home in enumerate(islice(turns, CELLS)):
             found.add((home, operator, (start + number) % homes[operator][home]))
-    return tuple(sorted(found))
+    return tuple(sorted(found | set(_cells_of_added_tasks())))
 
 
-def _homes_of_faults() -> dict[str, dict[str, int]]:
-    """For each fault the tasks that can have it, and at how many levels."""
+def _cells_of_added_tasks() -> Iterator[Cell]:
+    """Every fault that a task can have which was added later: what was planned before stays as it is."""
+    for operator, homes in _homes_of_faults(added=True).items():
+        for home, levels in homes.items():
+            yield home, operator, zlib.crc32(f"{operator} in {home}".encode()) % levels
+
+
+def _homes_of_faults(added: bool = False) -> dict[str, dict[str, int]]:
+    """For each fault the tasks that can have it, and at how many levels: those added later, or the others."""
     homes: dict[str, dict[str, int]] = defaultdict(dict)
     for task in tasks().values():
         for form in task.forms:
-            if not _is_benign(form):
+            if (task.name in ADDED) is added and not _is_benign(form):
                 levels = homes[form.operator].get(task.name, 0)
                 homes[form.operator][task.name] = max(levels, len(form.levels))
     return homes

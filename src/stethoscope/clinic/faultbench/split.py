@@ -1,7 +1,10 @@
 """What is held out, decided before anything was fitted, and never looked at while fitting.
 
-Two trainings of eight are never tuned on, nor is their variant with several processes. Of the operators one
-in five is held out, by a hash of its name and not by choice. Of three ways to write a fault one is held out.
+Some trainings are never tuned on. At first these were two of eight with their variant of several processes,
+`TASKS`. The places of the faults were chosen by them, and the plan keeps to that set, so that no run changes.
+On 2026-11-19 chargpt and its variant were opened (`OPENED`), and two trainings were added that were written
+without looking at any rule (`ADDED`). Of the operators one in five is held out, by a hash of its name and not
+by choice. Of three ways to write a fault one is held out. Both hold in opened trainings, too.
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ from enum import StrEnum
 
 from stethoscope.clinic.faultbench.label import Label
 
-TASKS = frozenset({"chargpt", "chargpt_ddp", "denoiser"})
+TASKS = frozenset({"chargpt", "chargpt_ddp", "denoiser"})  # by which the plan chose its places
+OPENED = frozenset({"chargpt", "chargpt_ddp"})  # of these, tuned on since 2026-11-19
+ADDED = frozenset({"translator", "segments"})  # held out since 2026-11-19
+SEALED = (TASKS - OPENED) | ADDED
 ONE_IN = 5
 
 
@@ -30,7 +36,7 @@ def is_held_out(operator: str) -> bool:
 
 def part_of(label: Label) -> Part:
     """The part that a run belongs to; runs in which nothing is wrong are divided by their seeds."""
-    if label.task in TASKS:
+    if label.task in SEALED:
         return Part.NEW_TASK
     if any(fault.held_out or is_held_out(fault.operator) for fault in label.faults):
         return Part.HELD_OUT

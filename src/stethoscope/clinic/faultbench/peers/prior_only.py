@@ -8,7 +8,7 @@ from functools import cache
 from stethoscope.clinic.faultbench.operator import operators
 from stethoscope.clinic.faultbench.opinion import Opinion
 from stethoscope.clinic.faultbench.peer import Peer
-from stethoscope.clinic.faultbench.split import TASKS, is_held_out
+from stethoscope.clinic.faultbench.split import SEALED, is_held_out
 from stethoscope.clinic.faultbench.task import tasks
 
 
@@ -24,7 +24,7 @@ def _prior() -> tuple[tuple[str, float], ...]:
         operators()[form.operator]
         for task in tasks().values()
         for form in task.forms
-        if task.name not in TASKS and not form.held_out and not is_held_out(form.operator)
+        if task.name not in SEALED and not form.held_out and not is_held_out(form.operator)
     ]
     faults = [entry for entry in planted if not entry.operator.benign]
     counts = Counter(cause for entry in faults for cause in entry.acceptable)
