@@ -54,6 +54,14 @@ SPELLINGS: dict[str, tuple[Line, str, list[int]]] = {
         "epoch",
         EPOCHS,
     ),
+    "dots that lead to the number": (
+        lambda i: (
+            f"--- Epoch {i + 1} ---\n  Training loss ....... {LOSS[i]:.3f}\n  Accuracy ...... {50 + i}.5 %\n"
+        ),
+        "epoch",
+        EPOCHS,
+    ),
+    "arrows": (lambda i: f"step -> {i * 100}  loss -> {LOSS[i]:.3f}  lr => 1e-4\n", "step", HUNDREDS),
     "letters": (lambda i: f"[12:00:{i:02d}] it={i * 100} L={LOSS[i]:.3f} lr=1e-4\n", "step", HUNDREDS),
     "colon": (lambda i: f"step {i * 100}: loss={LOSS[i]:.3f}\n", "step", HUNDREDS),
     "dashes": (
@@ -851,3 +859,15 @@ def test_what_is_recalled_hides_no_role(tmp_path: Path) -> None:
         tmp_path, repeated(lambda i: f"step {i} val_loss {LOSS[i]:.4f} (best 0.1 @ 3) acc 0.{20 + i} *\n")
     )
     assert steps(log, "val/accuracy") == [*range(12)]
+
+
+def test_held_out_is_a_role_however_it_is_joined(tmp_path: Path) -> None:
+    log = log_of(
+        tmp_path,
+        repeated(
+            lambda i: (
+                f"round {i} | loss {LOSS[i]:.3f} | held-out {1.1 * LOSS[i]:.3f} | held_out acc 0.{i + 50}\n"
+            )
+        ),
+    )
+    assert len(series(log, "val/loss")) == len(series(log, "val/accuracy")) == 12

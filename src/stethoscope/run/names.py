@@ -188,6 +188,7 @@ _NAMESPACES = frozenset(
         "rollout",
     ]
 )
+_HELD_OUT = re.compile(r"(?<![a-z])held[\s_-]out(?![a-z])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z](?:[a-z]|$))")
 _SEPARATORS = re.compile(r"[\s_\-./\\:@|()\[\]{}=,;#*%\"']+")
 LONGEST_NAME = 200  # characters; longer keys are data that was logged as a name
@@ -257,6 +258,7 @@ def in_english(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _tokens(name: str) -> tuple[str, ...]:
     split = in_english(_CAMEL.sub("_", name[:LONGEST_NAME])).lower()
+    split = _HELD_OUT.sub("heldout", split)
     return tuple(token for token in _SEPARATORS.split(split) if token)
 
 

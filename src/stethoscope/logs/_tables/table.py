@@ -35,7 +35,14 @@ STEP_COLUMNS = (
     *("global_iteration", "global_iter", "train/iteration", "train/iterations", "progress/iteration"),
     *("progress/step", "progress/global_step", "batch", "batch_idx", "global_batch"),
     *("timesteps", "num_timesteps", "timesteps_total", "env_steps", "total_env_steps", "num_env_steps"),
-    *("misc/total_timesteps", "num_env_steps_sampled", "num_env_steps_sampled_lifetime", "schritt", "_step"),
+    *(
+        "misc/total_timesteps",
+        "num_env_steps_sampled",
+        "num_env_steps_sampled_lifetime",
+        "schritt",
+        "round",
+        "_step",
+    ),
 )
 EPOCH_COLUMNS = ("epoch", "epochs", "train/epoch", "trainer/epoch", "current_epoch", "ep", "epoche")
 KIMG_COLUMNS = ("progress/kimg", "kimg")

@@ -112,6 +112,8 @@ _NUMBER = re.compile(
     rf"(?<![\w.@])(?P<number>[-+]?(?:(?:{_PLAIN})|(?:[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)(?![\w])))"
     rf"(?P<unit>\s?(?:{_UNIT}))?(?![\w]|\.\d)"
 )
+# `Training loss ....... 0.123`, `loss -> 0.123`: what leads the eye from a name to its number.
+_LEADER = re.compile(r"(?<=[^\W\d])[ \t]*(?:\.{3,}|_{3,}|-{2,}>?|=+>|->|\u2192|\u2026+)[ \t]*(?=[-+]?\.?\d)")
 # A counter whose number is glued to its name: Epoch001, iter_200.
 _GLUED = re.compile(
     r"(?<![A-Za-z_/.])(?P<name>[Ee]poch|EPOCH|[Ii]ter(?:ation)?|ITER|[Ss]tep|STEP|[Bb]atch|Ep|ep|it)[_#-]?"
@@ -198,9 +200,15 @@ def parsed(line: str, logger: str = "") -> Parsed:
     line = line[:LONGEST_LINE]
     begins, rank = _behind_prefix(line, logger)
     text = _NO_NUMBER.sub(lambda found: BLANK * (found.end() - found.start()), line)
+    text = _LEADER.sub(_as_colon, text)
     text, said = _sentences(text, begins)
     fields = tuple(_fields(text, begins, said))
     return Parsed(fields, begins, rank, _template(text, begins, fields))
+
+
+def _as_colon(leader: re.Match[str]) -> str:
+    """A colon in the place of a leader, as long as it."""
+    return ":" + " " * (len(leader[0]) - 1)
 
 
 def message_begins(line: str, logger: str = "") -> int:

@@ -76,11 +76,12 @@ _SINGLE = frozenset(
     ["s", "t", "e", "i", "b"]
 )  # counters only where a line has a loss or another counter beside
 _HELD_OUT = re.compile(
-    r"\b(val|valid|validat(?:ion|ing|e)|eval|evaluat(?:ion|ing|e)|test|dev|testing)\b", re.IGNORECASE
+    r"\b(val|valid|validat(?:ion|ing|e)|eval|evaluat(?:ion|ing|e)|test|dev|testing|held[- _]?out)\b",
+    re.IGNORECASE,
 )
 _TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
 ROLE_ALONE = re.compile(
-    r"(?:train(?:ing)?|val|valid|validation|eval|evaluation|test|testing|dev)", re.IGNORECASE
+    r"(?:train(?:ing)?|val|valid|validation|eval|evaluation|test|testing|dev|held[- _]?out)", re.IGNORECASE
 )
 _PAIRED = re.compile(
     r"(?P<name>\S[^()\[\]]{0,40}?) ?[(\[]?"
