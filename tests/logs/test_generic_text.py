@@ -62,6 +62,18 @@ SPELLINGS: dict[str, tuple[Line, str, list[int]]] = {
         EPOCHS,
     ),
     "arrows": (lambda i: f"step -> {i * 100}  loss -> {LOSS[i]:.3f}  lr => 1e-4\n", "step", HUNDREDS),
+    "names behind numbers": (
+        lambda i: f"{i * 100:>6} steps | 1.00e-04 lr | {LOSS[i]:.3f} loss | 1.30 gnorm\n",
+        "step",
+        HUNDREDS,
+    ),
+    "ornaments": (lambda i: f"[Step {i * 100}] train_loss \U0001f4a5 {LOSS[i]:.3f}\n", "step", HUNDREDS),
+    "a record in between": (
+        lambda i: f"Epoch {i + 1}/12:\n    train loss {LOSS[i]:.3f}\n    best 0.500 (epoch 3)\n",
+        "epoch",
+        EPOCHS,
+    ),
+    "logging's own words": (lambda i: f"INFO:root:[{i * 100}] trn={LOSS[i]:.3f} lr=1e-4\n", "step", HUNDREDS),
     "letters": (lambda i: f"[12:00:{i:02d}] it={i * 100} L={LOSS[i]:.3f} lr=1e-4\n", "step", HUNDREDS),
     "colon": (lambda i: f"step {i * 100}: loss={LOSS[i]:.3f}\n", "step", HUNDREDS),
     "dashes": (

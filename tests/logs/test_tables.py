@@ -736,3 +736,10 @@ def test_records_by_number_that_count_themselves_are_read_so(tmp_path: Path) -> 
     document = {str(at): {"step": 10 * at, "loss": 1.0 / (at + 1)} for at in range(5)}
     log = log_of(tmp_path / "frame.json", json.dumps(document))
     assert series(log, "loss").steps.tolist() == [0, 10, 20, 30, 40]
+
+
+def test_columns_that_only_say_a_role_are_losses_where_they_fall_as_one(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{2 / (i + 1):.4f},{2.2 / (i + 1):.4f},{i}\n" for i in range(12))
+    (tmp_path / "log.csv").write_text(f"step,train,test,other\n{rows}", encoding="utf-8")
+    names = {series.logged_as: series.name for series in read_log(tmp_path / "log.csv", "log.csv").series}
+    assert (names["train"], names["test"], names["other"]) == ("loss", "val/loss", "other")

@@ -73,7 +73,8 @@ LATEST_TIME, EARLIEST_TIME = 4e9, 1e9  # Unix times of this century
 _DIGITS = re.compile(r"\d+")
 _SOURCE = re.compile(
     r"^\s*(?:#|//|/\*|\*(?!\*)|def |class |import |from \S+ import|return\b|if .*:\s*$|for .*:\s*$|elif |"
-    r"else:|while |print\w*\(|assert |@|self\.|parser\.|logger\.|raise |except|try:|with .*:\s*$|\$ |>>> |"
+    r"else:|while |print\w*\(|assert |@|self\.|parser\.|logger\.|raise |except|try:|with .*:\s*$|\$ |"
+    r">>> \w[\w.]*(?:\(| = | import)|"
     r"\w+ = |[-+]\w)|[;{]\s*$| --[a-z]"
 )
 _ROLES = {"tr": "train", "trn": "train", "va": "val", "vl": "val", "te": "test", "tst": "test"}

@@ -38,6 +38,7 @@ from stethoscope.logs._reading.numbers import NUMBER
 from stethoscope.logs._tables.table import EPOCH_COLUMNS, STEP_COLUMNS
 from stethoscope.logs._text.counting import ALL, EPOCH, STEP, assembled
 from stethoscope.logs._text.grammar import Place, Span, StepLine
+from stethoscope.logs._text.roles import losses_by_numbers
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows, joined
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, known, validated
@@ -235,7 +236,8 @@ def _assembled(rows: Mapping[str, Rows], marks: Mapping[str, list[int]]) -> Asse
     if any(names[: len(_SPACY)] == _SPACY for _, names in headers):
         columns, notes = _since_the_first(columns)
     found = assembled(columns, {EPOCH: "epoch", STEP: "step"})
-    return replace(found, notes=(*notes, *found.notes), names=_lone_loss(columns))
+    names = _lone_loss(columns) | losses_by_numbers(found.points)
+    return replace(found, notes=(*notes, *found.notes), names=names)
 
 
 def _since_the_first(columns: Mapping[str, Rows]) -> tuple[dict[str, Rows], tuple[str, ...]]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from stethoscope.logs._reading.numbers import whole
 from stethoscope.logs._reading.points import MAX_SERIES, aggregation_of, with_lone_loss
+from stethoscope.logs._text.roles import ROLE_ALONE, losses_among
 from stethoscope.run import Aggregation, Series
 from stethoscope.run.names import assign, known
 
@@ -130,7 +131,7 @@ class Table:
             name for name in (axis.column, times, totals, *_all(columns, STEP_COLUMNS)) if name is not None
         }
         signals = {name: column for name, column in columns.items() if name not in silent}
-        names = assign({name: len(places) for name, (places, _) in signals.items()})
+        names = assign({name: len(places) for name, (places, _) in signals.items()}) | _losses(signals, axis)
         series = tuple(
             Series(
                 names[logged],
@@ -212,6 +213,19 @@ class Table:
             first, line = self.runs[max(bisect_right(self.runs, row, key=lambda run: run[0]) - 1, 0)]
             ends.append(line + row - first)
         return ends[0], ends[1]
+
+
+def _losses(signals: Mapping[str, Column], axis: Axis) -> dict[str, str]:
+    """Of columns called `train` and `val` and no more, those whose numbers are a loss's."""
+    if not any(map(ROLE_ALONE.fullmatch, signals)):
+        return {}
+    finite = {name: np.isfinite(values) for name, (_, values) in signals.items()}
+    return losses_among(
+        {
+            name: (axis.steps[places][finite[name]].astype(np.float64), values[finite[name]])
+            for name, (places, values) in signals.items()
+        }
+    )
 
 
 def with_validation_loss(series: tuple[Series, ...]) -> tuple[Series, ...]:

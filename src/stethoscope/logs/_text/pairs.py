@@ -68,6 +68,7 @@ _PREFIX = re.compile(
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w* +\d\d? "
     r"(?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d+)?(?: \d{4})?"
     r"|\[?\(?\d\d?:\d\d:\d\d(?:[.,]\d+)?\]?\)?"
+    rf"|{_LEVEL}:[A-Za-z_][\w.]*:(?=\S)"  # logging.basicConfig: INFO:root:message
     rf"|[\[(<]?\b{_LEVEL}\b[\])>]?"
     r"|[\[(]?[\w./<>-]+\.(?:py|cc|cpp|cu|go|rs|jl|lua)[: ]\d+(?::\w+|,? in \w+)?[\])]?"
     r"|\[(?:[A-Za-z_][\w.]*)\](?=\[|\s*[-:|])"  # Hydra: [__main__][INFO] -
@@ -112,6 +113,7 @@ _NUMBER = re.compile(
     rf"(?<![\w.@])(?P<number>[-+]?(?:(?:{_PLAIN})|(?:[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)(?![\w])))"
     rf"(?P<unit>\s?(?:{_UNIT}))?(?![\w]|\.\d)"
 )
+_ORNAMENT = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f]")
 # `Training loss ....... 0.123`, `loss -> 0.123`: what leads the eye from a name to its number.
 _LEADER = re.compile(r"(?<=[^\W\d])[ \t]*(?:\.{3,}|_{3,}|-{2,}>?|=+>|->|\u2192|\u2026+)[ \t]*(?=[-+]?\.?\d)")
 # A counter whose number is glued to its name: Epoch001, iter_200.
@@ -135,6 +137,7 @@ _SAID_OF = re.compile(
 _DATA = re.compile(r"\b(train(?:ing)?|val|valid|validation|eval|evaluation|test|dev)\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\s?(batch(?:es)?|steps?|iters?|iterations?|epochs?|updates?)\b(?!\s*[:=/(\d])")
 
+_TOLD_BEHIND = re.compile(r" ?([^\W\d][\w./-]*(?: [^\W\d][\w./-]*)?) *(?=[|,;\u00b7\u2502]|$)")
 _COUNTS = re.compile(r"step|iter|epoch|batch|updates?$|\bit$|\bep$", re.IGNORECASE)
 _LOSS = re.compile(r"\bloss$", re.IGNORECASE)
 
@@ -200,7 +203,7 @@ def parsed(line: str, logger: str = "") -> Parsed:
     line = line[:LONGEST_LINE]
     begins, rank = _behind_prefix(line, logger)
     text = _NO_NUMBER.sub(lambda found: BLANK * (found.end() - found.start()), line)
-    text = _LEADER.sub(_as_colon, text)
+    text = _LEADER.sub(_as_colon, _ORNAMENT.sub(" ", text))
     text, said = _sentences(text, begins)
     fields = tuple(_fields(text, begins, said))
     return Parsed(fields, begins, rank, _template(text, begins, fields))
@@ -310,6 +313,9 @@ def _named_behind(held: Field, text: str) -> Field:
     """`200/ 2983 batches`, `100 steps`: what is counted stands behind the number."""
     end = held.total[1] if held.total else held.end
     behind = _COUNTED.match(text, end) if not held.name else None
+    if behind is None and not held.name and not held.unit:
+        told = _TOLD_BEHIND.match(text, end)  # `0.31 loss | 1e-3 lr`
+        behind = told if told is not None and known(told[1]) else None
     return replace(held, name=behind[1], unit="") if behind else held
 
 

@@ -8,7 +8,7 @@ Test set: Average loss: 0.05, Accuracy: 9850/10000 (98%)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -79,9 +79,10 @@ _HELD_OUT = re.compile(
     r"\b(val|valid|validat(?:ion|ing|e)|eval|evaluat(?:ion|ing|e)|test|dev|testing|held[- _]?out)\b",
     re.IGNORECASE,
 )
-_TRAINING = re.compile(r"\btrain(?:ing)?\b", re.IGNORECASE)
+_TRAINING = re.compile(r"\b(?:train(?:ing)?|trn)\b", re.IGNORECASE)
 ROLE_ALONE = re.compile(
-    r"(?:train(?:ing)?|val|valid|validation|eval|evaluation|test|testing|dev|held[- _]?out)", re.IGNORECASE
+    r"(?:train(?:ing)?|trn|val|valid|validation|eval|evaluation|test|testing|dev|held[- _]?out)",
+    re.IGNORECASE,
 )
 _PAIRED = re.compile(
     r"(?P<name>\S[^()\[\]]{0,40}?) ?[(\[]?"
@@ -136,7 +137,7 @@ def _counters(found: Parsed) -> dict[str, Field]:
     several = len(found.fields) > 1
     for place, one in enumerate(found.fields):
         word = counter_word(one.name) if one.name else ""
-        kind = _kind_of(word)
+        kind = None if _is_of_best(one, found.fields[:place]) else _kind_of(word)
         if kind is not None and one.unit in {"", *_FACTORS} and one.opener in {"", "[", "("}:
             if (word not in _SINGLE or several) and _tells_more(one, counters.get(kind)):
                 counters[kind] = one
@@ -152,6 +153,12 @@ def _counters(found: Parsed) -> dict[str, Field]:
         # `Test: [ 10/50]  loss ..` counts the batches of the validation.
         return {kind: one for kind, one in counters.items() if kind in {STEP, EPOCH}}
     return counters
+
+
+def _is_of_best(counter: Field, before: Sequence[Field]) -> bool:
+    """`best 0.31 (epoch 3)`: a place that is behind, and not where the run is."""
+    opened = counter.opener == "(" or counter.context.rstrip().endswith("(")
+    return opened and bool(before) and _recalls(before[-1])
 
 
 def counts_of(found: Parsed, line: str) -> dict[str, float]:
@@ -403,18 +410,25 @@ def losses_by_numbers(points: Points) -> dict[str, str]:
 
     They may as well be accuracies. A loss falls as the loss does that is logged beside, and is of its size.
     """
-    bare = [name for name in points.steps if ROLE_ALONE.fullmatch(name)]
-    spoken = {canonical(name): name for name in points.steps}
+    if not any(map(ROLE_ALONE.fullmatch, points.steps)):
+        return {}
+    return losses_among({name: _finite(points, name) for name in points.steps})
+
+
+def losses_among(curves: Mapping[str, tuple[Numbers, Numbers]]) -> dict[str, str]:
+    """The same of steps and values by the names they were logged under."""
+    bare = [name for name in curves if ROLE_ALONE.fullmatch(name)]
+    spoken = {canonical(name): name for name in curves}
     named: dict[str, str] = {}
     loss = spoken.get("loss")
     if loss is None:
         loss = next((name for name in bare if role_in(name) == "train"), None)
-        if loss is None or not _falls(_finite(points, loss)[1]):
+        if loss is None or not _falls(curves[loss][1]):
             return {}
         named[loss] = "loss"
     held = [name for name in bare if role_in(name) == "val"]
     for name in sorted(held, key=lambda name: name.lower().startswith("test")):
-        if "val/loss" not in spoken and _alike(_finite(points, name), _finite(points, loss)):
+        if "val/loss" not in spoken and _alike(curves[name], curves[loss]):
             named[name] = spoken["val/loss"] = "val/loss"
     return named
 
