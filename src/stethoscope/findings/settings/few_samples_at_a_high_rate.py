@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stethoscope.findings._adams_rate import is_poor
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.findings.settings._adams_rate import is_poor
 from stethoscope.signals.batch_norms import BatchNorms
 from stethoscope.signals.denoising import DenoisingObjective
 from stethoscope.signals.loss import TrainLoss

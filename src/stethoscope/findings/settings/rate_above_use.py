@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stethoscope.findings._adams_rate import LEAST_POINTS, highest_rate, is_of_adam, is_poor
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.findings.settings._adams_rate import LEAST_POINTS, highest_rate, is_of_adam, is_poor
 from stethoscope.program.index import index
 from stethoscope.program.weights.attending import attends
 from stethoscope.signals.learning_rate import LearningRate

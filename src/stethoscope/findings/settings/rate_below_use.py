@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stethoscope.findings._adams_rate import highest_rate, is_of_adam
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.findings.settings._adams_rate import highest_rate, is_of_adam
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.training_plan import TrainingPlan

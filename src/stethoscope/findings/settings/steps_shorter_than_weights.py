@@ -23,8 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.findings.settings._adams_rate import (
+from stethoscope.findings._adams_rate import (
     LEAST_POINTS,
     highest_rate,
     is_fitted,
@@ -32,6 +31,7 @@ from stethoscope.findings.settings._adams_rate import (
     is_poor,
     reach,
 )
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint

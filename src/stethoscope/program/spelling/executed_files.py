@@ -90,8 +90,10 @@ def _taken(names: list[str], table: ast.expr, name_of_table: str, statement: ast
             ast.Call(func=ast.Name(id="vars"), args=[ast.Name(id=holder)])
             | ast.Attribute(value=ast.Name(id=holder), attr="__dict__")
         ):
-            values = [ast.Attribute(ast.Name(holder, ast.Load()), name, ast.Load()) for name in names]
             made: list[ast.stmt] = []
+            values: list[ast.expr] = [
+                ast.Attribute(ast.Name(holder, ast.Load()), name, ast.Load()) for name in names
+            ]
         case _:
             made = [ast.Import([ast.alias("runpy")]), _assigned(name_of_table, table)]
             values = [
@@ -159,7 +161,7 @@ def _free(node: ast.AST, known: frozenset[str]) -> Iterator[str]:
         case ast.ClassDef():
             known |= {name for statement in node.body for name in _given(statement)}
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            known |= {one.id for one in ast.walk(node) if _is_stored(one)}
+            known |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _is_stored(one)}
     for child in children(node):
         yield from _free(child, known)
 
@@ -180,5 +182,5 @@ def _free_in_function(
         yield from _free(inner, known | own)
 
 
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)

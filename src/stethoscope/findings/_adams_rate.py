@@ -21,7 +21,8 @@ def is_of_adam(plan: TrainingPlan | None) -> bool:
     if plan is None:
         return False
     entry = plan["optimizer"]
-    kinds = [str(one.amount.value).lower() for one in (*entry.asked, *entry.in_effect)]
+    amounts = [*(one.amount for one in entry.asked), *(one.amount for one in entry.in_effect)]
+    kinds = [str(amount.value).lower() for amount in amounts]
     return bool(kinds) and all("adam" in kind and not any(own in kind for own in OWN_PACE) for kind in kinds)
 
 
