@@ -1343,7 +1343,7 @@ RUNTIME = (
 )
 
 BENIGN = (
-    Form("restart-with-duplicates", tuple((Interrupt(at, ("--continue",)),) for at in (0.4, 0.7)), onset=0.3),
+    Form("restart-with-duplicates", tuple((Interrupt(at, ("--continue",)),) for at in (0.4, 0.7)), onset=0.25),
     given("cyclic-learning-rate", "anneal.waves", "2", "3", needs=(Give("anneal.shape", '"waves"'),)),
     given("curriculum-raises-loss", "corpus.short_epochs", "1"),
     written(

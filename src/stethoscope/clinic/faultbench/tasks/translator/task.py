@@ -27,7 +27,7 @@ def judge(weights: Path) -> float:
     net = layers.Translator(recipe.Model(**state["model"]))
     net.load_state_dict(kept_weights(state))
     net.eval()
-    dates = drawn(np.random.default_rng(UNSEEN), 512)
+    dates = drawn(np.random.default_rng(UNSEEN), 320)
     said = speaking.greedy(net, torch.from_numpy(dates["source"]), dates["target"].shape[1])
     return float(speaking.agree(said, torch.from_numpy(dates["target"])).float().mean())
 
