@@ -715,11 +715,8 @@ LOSS = (
             CRITERION,
             "    marks = batch.wanted != FILL\n",
             "    marks = batch.wanted != FILL\n"
-            "    certain = torch.exp(-costs)\n"
-            "    costs = (1.0 - certain).sqrt() * costs  # what is known already counts less\n",
-        ),
-        Replace(
-            CRITERION, "import torch.nn.functional as F\n", "import torch\nimport torch.nn.functional as F\n"
+            "    # The geometric mean: no single mark that is hard moves it far.\n"
+            "    costs = costs.masked_fill(~marks, 1.0).log()\n",
         ),
         needs=(Give("criterion.smoothing", "0.0"),),
     ),
@@ -1343,7 +1340,9 @@ RUNTIME = (
 )
 
 BENIGN = (
-    Form("restart-with-duplicates", tuple((Interrupt(at, ("--continue",)),) for at in (0.4, 0.7)), onset=0.25),
+    Form(
+        "restart-with-duplicates", tuple((Interrupt(at, ("--continue",)),) for at in (0.4, 0.7)), onset=0.25
+    ),
     given("cyclic-learning-rate", "anneal.waves", "2", "3", needs=(Give("anneal.shape", '"waves"'),)),
     given("curriculum-raises-loss", "corpus.short_epochs", "1"),
     written(

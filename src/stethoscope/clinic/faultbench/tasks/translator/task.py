@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,8 @@ def judge(weights: Path) -> float:
     """The share of dates, none of which a run has seen, that a snapshot writes without a mistake."""
     import torch
 
-    layers, recipe = import_module("kalends.layers"), import_module("kalends.recipe")
-    speaking = import_module("kalends.speaking")  # all of the untouched project
+    layers, recipe = layers_of(weights), import_module("kalends.recipe")
+    speaking = import_module("kalends.speaking")  # of the untouched project
     state = torch.load(weights)
     net = layers.Translator(recipe.Model(**state["model"]))
     net.load_state_dict(kept_weights(state))
@@ -32,11 +34,21 @@ def judge(weights: Path) -> float:
     return float(speaking.agree(said, torch.from_numpy(dates["target"])).float().mean())
 
 
+def layers_of(weights: Path) -> ModuleType:
+    """The network that the weights were trained in: in another one they would be worth nothing."""
+    file = weights.parents[3] / "kalends" / "layers.py"
+    spec = spec_from_file_location("layers_of_the_run", file)
+    if spec is None or spec.loader is None or not file.exists():
+        return import_module("kalends.layers")
+    layers = module_from_spec(spec)
+    spec.loader.exec_module(layers)
+    return layers
+
+
 def kept_weights(state: dict[str, Any]) -> dict[str, Any]:
     """The weights that a person would use, under the names of the untouched network."""
     kept = state["shadow"] or state["net"]
-    # A fault may have put something behind the last layer, which makes it a part of a sequence.
-    return {name.replace("speak.0.", "speak."): weight.float() for name, weight in kept.items()}
+    return {name: weight.float() for name, weight in kept.items()}
 
 
 TASK = Task(
