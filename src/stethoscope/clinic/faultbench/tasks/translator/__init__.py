@@ -1,0 +1,1 @@
+"""A translator from spoken dates to written ones."""

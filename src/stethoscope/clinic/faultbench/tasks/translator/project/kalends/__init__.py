@@ -1,0 +1,1 @@
+"""Kalends: from dates as they are spoken to ISO 8601."""
