@@ -66,4 +66,5 @@ def _stained(rng: np.random.Generator, mask: np.ndarray, angle: float, slide: in
     seen = seen * rng.uniform(0.9, 1.1) * (1.1 - 0.2 * share)
     grain = GRAIN[0] + (GRAIN[1] - GRAIN[0]) * share
     seen = seen + grain * rng.standard_normal(seen.shape)
-    return seen.round().clip(0, 255).astype(np.uint8)
+    grey: np.ndarray = seen.round().clip(0, 255)
+    return grey.astype(np.uint8)

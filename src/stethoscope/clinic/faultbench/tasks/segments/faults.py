@@ -599,7 +599,6 @@ LOSS = (
 )
 
 KAIMING = '        nn.init.kaiming_normal_(m.weight, nonlinearity="relu")\n'
-NORMS = "    if isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):\n"
 HEADS = "        self.apply(init_weights)\n"
 
 NETWORK = (
@@ -640,8 +639,7 @@ NETWORK = (
         Replace(
             UNET,
             HEADS,
-            HEADS.replace("init_weights", "init_weights").rstrip("\n") + "\n"
-            "        for m in self.modules():\n"
+            HEADS + "        for m in self.modules():\n"
             "            if isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):\n"
             "                nn.init.zeros_(m.weight)\n",
         ),
@@ -1001,15 +999,15 @@ MEASURED = (
     ),
     there(
         "metric-aggregation-wrong",
+        Replace(SCORES, "    averages = Averages()\n", "    averages, per_tile = Averages(), []\n"),
         Replace(
             SCORES,
             CONFUSED,
-            CONFUSED + "        per_tile = [ious(confusion(one.argmax(0), known)) "
-            "for one, known in zip(logits, mask)]\n"
-            '        averages.add({"miou": sum(one.nan_to_num().mean().item() for one in per_tile) '
-            "/ len(tile)}, n=0)\n",
+            "        pred = logits.argmax(dim=1)\n"
+            "        matrix += confusion(pred, mask)\n"
+            "        per_tile += [ious(confusion(*one)).nan_to_num() for one in zip(pred, mask)]\n",
         ),
-        Replace(SCORES, '"miou": iou.nanmean().item()', '"miou": averages.mean("miou")'),
+        Replace(SCORES, '"miou": iou.nanmean().item()', '"miou": torch.stack(per_tile).mean().item()'),
     ),
     there(
         "metric-aggregation-wrong",
