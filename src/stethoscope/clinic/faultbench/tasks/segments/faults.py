@@ -649,9 +649,10 @@ NETWORK = (
         "dead-units",
         Replace(
             UNET,
-            KAIMING,
-            KAIMING + "    elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):\n"
-            "        nn.init.constant_(m.bias, -6.0)\n",
+            HEADS,
+            HEADS + "        for name, p in self.named_parameters():\n"
+            '            if name.endswith("bias"):\n'
+            "                nn.init.constant_(p, -6.0)  # everything is rare\n",
         ),
         name="biased",
         held_out=True,
@@ -695,11 +696,12 @@ NETWORK = (
         Replace(
             FIT,
             "    shadow = Shadow(net,",
-            "    for p in net.parameters():\n"
-            "        p.data = p.data.to(torch.bfloat16)\n"
+            "    for m in net.modules():\n"
+            "        if isinstance(m, torch.nn.Conv2d):\n"
+            "            m.to(torch.bfloat16)\n"
             "    shadow = Shadow(net,",
         ),
-        name="parameters",
+        name="convolutions",
         held_out=True,
         needs=(Give("train.amp", "bf16"),),
     ),
