@@ -152,6 +152,7 @@ SETTINGS = (
         tuple(
             (
                 Give("data.limit", limit),
+                Give("train.snapshot_every", "20"),
                 *(Give(f"augment.{key}", "false") for key in ("flip", "turn")),
                 *(Give(f"augment.{key}", "0.0") for key in ("gain", "grain")),
             )
