@@ -123,10 +123,10 @@ SETTINGS = (
     ),
     Form(
         "learning-rate-not-decayed",
-        tuple((Give("sched.shape", "flat"), Scale("optim.adamw.lr", by)) for by in (3.0, 6.0, 10.0)),
+        tuple((Give("sched.shape", "flat"), Scale("optim.adamw.lr", by)) for by in (4.0, 12.0, 25.0)),
         needs=(*ADAMW, *ALONE),
     ),
-    given("weight-decay-wrong", "optim.weight_decay", "2.0", "8.0", "40.0", needs=ADAMW),
+    given("weight-decay-wrong", "optim.weight_decay", "15.0", "40.0", "80.0", needs=ADAMW),
     Form(
         "batch-too-small",
         (
@@ -163,9 +163,9 @@ SETTINGS = (
     given(
         "loss-terms-unbalanced",
         "loss.aux",
-        "20.0",
-        "150.0",
-        "2000.0",
+        "60.0",
+        "600.0",
+        "6000.0",
         name="aux",
         needs=(*SGD, *CLIP, Give("loss.aux_balance", "false")),
     ),
@@ -174,7 +174,7 @@ SETTINGS = (
     given("clip-too-tight", "optim.clip", "0.02", "0.003", "0.0003", needs=SGD),
     Form(
         "warmup-too-short",
-        tuple((Give("sched.warmup_iters", "1"), Scale("optim.adamw.lr", by)) for by in (3.0, 6.0, 12.0)),
+        tuple((Give("sched.warmup_iters", "1"), Scale("optim.adamw.lr", by)) for by in (6.0, 15.0, 40.0)),
         needs=(*ADAMW, *NO_CLIP, *POLY),
     ),
     Form(
@@ -202,7 +202,7 @@ DATA = (
         "validation-leak",
         (
             (
-                *(spoiling.shifted(key, lambda array: array[:96], split="train") for key in ARRAYS),
+                *(spoiling.shifted(key, lambda array: array[:48], split="train") for key in ARRAYS),
                 spoiling.leaked(1.0),
             ),
         ),
@@ -582,7 +582,7 @@ LOSS = (
     ),
     there(
         "loss-weight-controller-unstable",
-        Replace(CRITERION, WANTED + INERT, "        self.weight *= (main / max(aux, 1e-4)) ** 0.1\n"),
+        Replace(CRITERION, WANTED + INERT, "        self.weight *= (main / max(aux, 1e-4)) ** 0.5\n"),
         name="integrates",
         needs=(*BALANCED, *SGD, *CLIP),
     ),
