@@ -1178,7 +1178,7 @@ BENIGN = (
         "curriculum-raises-loss",
         tuple(
             (Give("augment.grain", grain), Give("augment.grain_ramp", ramp))
-            for grain, ramp in (("0.6", "0.5"), ("0.8", "0.7"))
+            for grain, ramp in (("0.25", "0.5"), ("0.35", "0.7"))
         ),
     ),
     Form(
