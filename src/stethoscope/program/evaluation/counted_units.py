@@ -40,6 +40,7 @@ class Unit(Enum):
     ROUNDS = "batches"
     SAMPLES = "samples"
     TARGETS = "targets"
+    HITS = "right answers"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +127,7 @@ class _Function:
             return None
         if self._is_mean(value):
             return Unit.ROUNDS
-        return Unit.SAMPLES if self._is_hits(value) and self._has_loader(loop) else None
+        return Unit.HITS if self._is_hits(value) and self._has_loader(loop) else None
 
     def _is_mean(self, value: ast.expr) -> bool:
         """Whether a number is the mean over its batch: of a loss of torch, of a function, or `x.mean()`."""
@@ -376,7 +377,12 @@ class _Function:
 
 
 def _differ(summed: Unit, counted: Unit) -> bool:
-    """Whether a quotient is no average. Sums over targets are also read for each sample, on purpose."""
+    """Whether a quotient is no average. Sums over targets are also read for each sample, on purpose.
+
+    Right answers are as many as there are targets, or samples where each has one.
+    """
+    if summed is Unit.HITS:
+        return counted is Unit.ROUNDS
     return summed is not counted and (summed, counted) != (Unit.TARGETS, Unit.SAMPLES)
 
 
