@@ -34,6 +34,7 @@ from stethoscope.program.loop.configured_schedules import (
     ConfiguredSchedule,
     amount_of_other_unit,
     configured_schedules,
+    planned,
 )
 from stethoscope.program.loop.hand_made_rates import all_schedules, mixed_rates
 from stethoscope.program.loop.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
@@ -47,6 +48,7 @@ from stethoscope.program.loop.schedules import (
 )
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.events import Call, Scope
+from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Constant
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
@@ -80,7 +82,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 evidence={"count": mixed.count.text, "rate": mixed.rate.text},
             )
         for configured in configured_schedules(loop):
-            why = _configured_mismatch(configured) or amount_of_other_unit(loop, configured)
+            why = _configured_mismatch(loop, configured) or amount_of_other_unit(loop, configured)
             if why:
                 yield Finding(
                     where=configured.schedule.site.where,
@@ -89,7 +91,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 )
 
 
-def _configured_mismatch(configured: ConfiguredSchedule) -> str:
+def _configured_mismatch(loop: TrainingLoop, configured: ConfiguredSchedule) -> str:
     """What is wrong with the interval by which Lightning moves a schedule."""
     run, schedule = configured.run, configured.schedule
     units = [(length, unit_of(run, length)) for length in schedule.lengths]
@@ -103,6 +105,11 @@ def _configured_mismatch(configured: ConfiguredSchedule) -> str:
         for length, unit in units:
             if unit == "epoch":
                 return f"counts epochs ({length.name}={length.text}), and Lightning moves it with every batch"
+    if configured.interval == "step":
+        rounds = _rounds(loop)
+        left = _left(run, schedule, rounds)
+        if left is not None and left < VANISHED:
+            return f"leaves {left:.2g} of the rate after {rounds} batches, and Lightning moves it with every one"
     return ""
 
 
@@ -150,13 +157,17 @@ def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
             return (
                 f"has its milestones {length.text} within the first batches: it is stepped with every batch"
             )
-    left = _left(loop, schedule)
+    rounds = _rounds(loop)
+    left = _left(loop.run, schedule, rounds)
     if left is not None and left < VANISHED:
-        return (
-            f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {FEWEST_ROUNDS} "
-            "of them"
-        )
+        return f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {rounds} of them"
     return ""
+
+
+def _rounds(loop: TrainingLoop) -> int:
+    """How many batches there are at the least."""
+    told = planned(loop, "max_steps") if loop.hook is not None else None
+    return max(int(told), FEWEST_ROUNDS) if told is not None else FEWEST_ROUNDS
 
 
 def _is_epoch_count(loop: TrainingLoop, length: Length) -> bool:
@@ -182,16 +193,16 @@ def _are_epochs(loop: TrainingLoop, length: Length) -> bool:
     return bool(known) and max(known) <= most
 
 
-def _left(loop: TrainingLoop, schedule: Schedule) -> float | None:
-    """The share of the first rate that is left after the fewest batches a training has."""
+def _left(run: Execution, schedule: Schedule, rounds: int) -> float | None:
+    """The share of the first rate that is left after so many batches."""
     if schedule.gamma is None or not 0 < schedule.gamma < 1:
         return None
     if schedule.kind == "ExponentialLR":
-        return float(schedule.gamma**FEWEST_ROUNDS)
+        return float(schedule.gamma**rounds)
     if schedule.kind != "StepLR" or not schedule.lengths:
         return None
-    known = numbers_in(loop.run, schedule.lengths[0].value)
-    return float(schedule.gamma ** (FEWEST_ROUNDS // known[0])) if known and known[0] >= 1 else None
+    known = numbers_in(run, schedule.lengths[0].value)
+    return float(schedule.gamma ** (rounds // known[0])) if known and known[0] >= 1 else None
 
 
 def _too_slow(loop: TrainingLoop, schedule: Schedule) -> str:
