@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Class, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.loop.fractions_for_steps import number_told
 from stethoscope.program.precision.autocast import DType
 from stethoscope.program.precision.framework_precision import known_value, told_precision
 from stethoscope.program.settings.mentions import Mentions, Spot, mentions
@@ -24,6 +25,8 @@ SCALING = frozenset({"16-mixed", "16", "fp16"})
 HANDING = frozenset({"setup", "prepare", "setup_optimizers", "setup_module"})
 # What divides every loss by the number of batches of an update, by what it is told that number.
 DIVIDING = {"Accelerator": "gradient_accumulation_steps", "Trainer": "accumulate_grad_batches"}
+# What Lightning's Trainer refuses where a module optimizes by hand, and above which value.
+REFUSED = {"gradient_clip_val": 0, "accumulate_grad_batches": 1}
 DEPTH = 6
 
 
@@ -65,11 +68,30 @@ def _past_lightning(index: Index, settings: SettingsTree) -> Iterator[PassedBy]:
                     yield PassedBy(spot, engine)
 
 
+def by_hand_under_options(index: Index, settings: SettingsTree) -> Iterator[tuple[str, Spot, Function]]:
+    """Options of Lightning's Trainer that it refuses for the modules of a program, which optimize by hand."""
+    modules = [cls for cls in index.classes if _is_lightning(index, cls) and "training_step" in cls.methods]
+    if not modules or not all(_is_by_hand(index, cls) for cls in modules):
+        return
+    code = mentions(index)
+    for spot in code.calls.get("Trainer", ()):
+        module = index.module_of(spot.source)
+        words = spot.node.keywords if isinstance(spot.node, ast.Call) and not is_test(spot.source) else []
+        for word in words:
+            if word.arg not in REFUSED:
+                continue
+            told = number_told(word.value, code, settings, DEPTH)
+            if told is not None and told > REFUSED[word.arg] and "lightning" in str(module.imports):
+                yield word.arg, Spot(word.value, spot.source), modules[0].methods["training_step"]
+
+
+def _is_lightning(index: Index, cls: Class) -> bool:
+    return any(base.rpartition(".")[2] == "LightningModule" for base in index.outside_bases(cls))
+
+
 def _is_by_hand(index: Index, cls: Class) -> bool:
     """Whether a Lightning module says `self.automatic_optimization = False`."""
-    if not any(base.rpartition(".")[2] == "LightningModule" for base in index.outside_bases(cls)):
-        return False
-    return any(
+    return _is_lightning(index, cls) and any(
         dotted(target) == "self.automatic_optimization"
         and isinstance(node.value, ast.Constant)
         and node.value.value is False
