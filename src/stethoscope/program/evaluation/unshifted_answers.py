@@ -68,7 +68,7 @@ def _metrics(index: Index, module: Module) -> Iterator[Sequence[Function]]:
             continue
         found = [index.resolve(module, dotted(told[name]) or "") for name in METRIC_ARGUMENTS if name in told]
         functions = [one for one in found if isinstance(one, Function)]
-        if len(functions) == len(found) and functions[0].source is module.source:
+        if functions and len(functions) == len(found) and len({one.source.file for one in functions}) == 1:
             yield functions
 
 
