@@ -26,6 +26,7 @@ TRUTH_FIRST = {
         "log_loss", "brier_score_loss", "classification_report", "balanced_accuracy_score", "fbeta_score",
         "top_k_accuracy_score", "d2_absolute_error_score",
     }),
+    "seqeval": frozenset({"precision_score", "recall_score", "classification_report"}),
     "jiwer": frozenset({"wer", "cer", "mer", "wil"}),
 }
 TRUTH_SECOND = {
@@ -36,7 +37,7 @@ TRUTH_SECOND = {
     }),
 }
 ANSWERS = frozenset({
-    "pred", "preds", "prediction", "predictions", "predicted", "guess", "guesses", "hat", "yhat", "output",
+    "pred", "preds", "prediction", "predictions", "predicted", "guess", "guesses", "guessed", "hat", "yhat", "output",
     "outputs", "logit", "logits", "prob", "probs", "probability", "probabilities", "forecast", "forecasts",
     "estimate", "estimated", "hyp", "hyps", "hypothesis", "hypotheses", "proba", "answers", "score", "scores",
 })
@@ -101,13 +102,28 @@ def _truth_first(index: Index, function: Function, call: ast.Call) -> bool | Non
 def _answered(function: Function) -> tuple[set[str], set[str]]:
     """The names that hold answers of a network, through lists and conversions, and all that are filled."""
     fed = [(name, value) for node in own_nodes(function.node) for name, value in _fed(node)]
-    answered: set[str] = set()
+    answered = set(_handed_out(function))
     for _ in fed:
         more = {name for name, value in fed if _comes_from_network(value, answered, function)} - answered
         if not more:
             break
         answered |= more
     return answered, {*(name for name, _ in fed), *function.parameters}
+
+
+def _handed_out(function: Function) -> Iterator[str]:
+    """The answers in what a trainer hands to its metric: `logits, labels = eval_pred`."""
+    names = [name for name in function.parameters if name not in {"self", "cls"}]
+    if len(names) != 1 or "metric" not in function.name:
+        return
+    for node in own_nodes(function.node, ast.Assign):
+        match node:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name(id=first), _])], value=ast.Name(id=given)
+            ) if given == names[0]:
+                yield first
+            case ast.Assign(targets=[ast.Name(id=first)], value=ast.Attribute(attr="predictions")):
+                yield first
 
 
 def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -122,6 +138,8 @@ def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                 for one in target.elts if isinstance(target, ast.Tuple) else [target]:
                     if name := dotted(one):
                         yield name, value
+        case ast.For(target=ast.Tuple(elts=targets), iter=ast.Call(func=ast.Name(id="zip"), args=over)):
+            yield from ((name, value) for one, value in zip(targets, over, strict=False) if (name := dotted(one)))
         case ast.AugAssign(target=target, value=value) if name := dotted(target):
             yield name, value
         case ast.Call(func=ast.Attribute(value=held, attr=attr), args=[value, *_]) if attr in GROWING:
