@@ -4,7 +4,8 @@
 For each torch or transformers scheduler: in which loop it is stepped, against what its lengths are counted
 in. `T_max=epochs` stepped with every batch; `StepLR(step_size=30)`, `ExponentialLR(0.9)` or milestones
 below the number of epochs stepped with every batch inside a loop over epochs; and the reverse, lengths made
-of `len(loader)` or named steps and iterations, stepped once an epoch. A `SequentialLR` or
+of `len(loader)` or named steps and iterations, stepped once an epoch; and a whole training
+(`num_training_steps`) that is as long as one of several epochs. A `SequentialLR` or
 `ChainedScheduler` counts as its members do, a `LambdaLR` as its function divides. A rate that the loop sets
 by hand must not divide a count of steps by a number of epochs, nor the reverse. In Lightning the `interval`
 that `configure_optimizers` hands over, "epoch" where it says nothing, is held against the lengths in the same
@@ -37,16 +38,19 @@ from stethoscope.program.loop.configured_schedules import (
     planned,
 )
 from stethoscope.program.loop.hand_made_rates import all_schedules, mixed_rates
+from stethoscope.program.loop.known_numbers import known_number
 from stethoscope.program.loop.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
 from stethoscope.program.loop.schedules import (
     CHAINS,
     Length,
     Schedule,
+    counts_batches,
     is_made_of,
     numbers_in,
     unit_of,
 )
 from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Call, Scope
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Constant
@@ -144,8 +148,10 @@ def _is_updated_in(loop: TrainingLoop, round_: Scope) -> bool:
 
 def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
     if schedule.kind in CHAINS and "step" in {unit_of(loop.run, length) for length in schedule.lengths}:
-        return ""  # its members are counted in one unit, and one of them says which
+        return _of_two_units(loop, schedule)
     for length in schedule.lengths:
+        if _is_of_one_epoch(loop, length):
+            return f"is as long as one epoch ({length.name}={length.text}), and is stepped through all of them"
         unit = unit_of(loop.run, length)
         if unit == "step":
             return ""
@@ -162,6 +168,30 @@ def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
     if left is not None and left < VANISHED:
         return f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {rounds} of them"
     return ""
+
+
+def _of_two_units(loop: TrainingLoop, schedule: Schedule) -> str:
+    """One member of a chain that counts epochs beside others that count steps: those say how it is stepped."""
+    for length in schedule.lengths:
+        made = [one.callee for one in ancestry(loop.run, length.value) if isinstance(one, Applied)]
+        if unit_of(loop.run, length) == "epoch" and not {"*", "len", "//", "/"} & set(made):
+            return f"has a part that counts epochs ({length.name}={length.text}), and is stepped with every batch"
+    return ""
+
+
+def _is_of_one_epoch(loop: TrainingLoop, length: Length) -> bool:
+    """Whether a whole training is said to be the batches of a loader, in a loop over several epochs.
+
+    Only transformers' schedules say so; a cosine of torch may well come round with each epoch.
+    """
+    if length.name != "num_training_steps" or not counts_batches(loop.run, length.value):
+        return False
+    if any(isinstance(one, Applied) and one.callee == "*" for one in ancestry(loop.run, length.value)):
+        return False
+    epochs = epoch_loop(loop)
+    count = count_of(epochs) if epochs is not None else None
+    known = known_number(loop.run, count) if count is not None else None
+    return count is not None and (known is None or known > 1)
 
 
 def _rounds(loop: TrainingLoop) -> int:
