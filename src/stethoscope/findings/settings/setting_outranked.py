@@ -1,19 +1,21 @@
-"""A Trainer is told two things of which it takes one, or one that its other settings leave no use for.
+"""Two settings say different things, and only one of them counts.
 
 ## What it checks
 What a Trainer of transformers is told, in a call or in one section of settings: a `warmup_ratio` beside
 `warmup_steps`, a warm-up beside the schedule `constant`, which has none, and `eval_steps` where `eval_strategy`
-is "no", as it is where nothing is said.
+is "no", as it is where nothing is said. A Hydra config that names itself (`_self_`) before an option of a group
+and gives that group a value: the option's own value replaces it.
 
 ## Why it matters
 The steps win over the ratio, the constant schedule begins at its full rate, and without a strategy nothing is
-ever evaluated. All three look configured, and nothing is raised.
+ever evaluated. What stands in front of the defaults list of Hydra looks like the last word and is the first.
+All of it looks configured, and nothing is raised.
 
 ## When it is harmless
-A value of zero asks for nothing. Where an option is told that only the run knows, nothing is said of it.
+A value of zero asks for nothing. An experiment (`# @package _global_`) is there to replace values. Where an option is told that only the run knows, nothing is said of it.
 
 ## References
-- transformers.TrainingArguments
+- transformers.TrainingArguments; Hydra, composition order
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.index import index
+from stethoscope.program.settings.beaten_by_groups import beaten_by_groups
 from stethoscope.program.settings.trainer_options import TrainerOptions, trainer_options
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
@@ -33,8 +36,15 @@ def examine(settings: Settings | None, sources: Sources | None) -> Iterator[Find
     """Report each setting that another one leaves without effect."""
     recipe = settings.recipe if settings is not None else None
     sets = list(trainer_options(index(sources.program) if sources is not None else None, recipe))
-    if not sets:
+    if not sets and settings is None:
         raise InsufficientData("no Trainer of transformers is told anything")
+    for beaten in beaten_by_groups(recipe) if recipe is not None else ():
+        yield Finding(
+            (beaten.where, beaten.winner.where),
+            f"{beaten.winner.dotted} is {beaten.value} here and counts as {beaten.winner.text}: the group comes"
+            " behind _self_ in the defaults list",
+            evidence={"setting": beaten.winner.dotted, "outranked_by": beaten.winner.where.file},
+        )
     seen = set()
     for options in sets:
         for name, by, why in _outranked(options):
