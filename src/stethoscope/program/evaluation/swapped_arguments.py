@@ -50,6 +50,8 @@ NETWORKS = frozenset(
     {"model", "net", "network", "forward", "predict", "predictor", "classifier", "regressor"}
 )
 GROWING = frozenset({"append", "extend"})
+PLACED = 2  # sides that are given by their places
+NAMED_SIDES = (("y_true", "y_pred"), ("y_true", "y_score"), ("target", "preds"), ("reference", "hypothesis"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,18 +75,31 @@ def swapped_arguments(index: Index) -> tuple[SwappedArguments, ...]:
 
 
 def _in_function(index: Index, function: Function) -> Iterator[SwappedArguments]:
-    calls = [call for call in own_nodes(function.node, ast.Call) if len(call.args) >= 2]
+    calls = [call for call in own_nodes(function.node, ast.Call) if _sides(call) is not None]
     asked = [(call, first) for call in calls if (first := _truth_first(index, function, call)) is not None]
     if not asked:
         return
     answered, known = _answered(function)
     for call, truth_first in asked:
-        answer, truth = call.args[:2] if truth_first else call.args[1::-1]
+        first, second = _sides(call) or call.args[:2]
+        by_name = len(call.args) < PLACED
+        answer, truth = (first, second) if truth_first or by_name else (second, first)
         is_swapped = _is_answer(answer, answered, function) and _is_truth(
             truth, answered, known, answer, function
         )
         if is_swapped:
             yield SwappedArguments(Site(function.source, call), bare_name(call), ast.unparse(answer))
+
+
+def _sides(call: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    """What stands where the truth belongs and where the prediction does; by place, as they are written."""
+    if len(call.args) >= PLACED:
+        return call.args[0], call.args[1]
+    told = {word.arg: word.value for word in call.keywords}
+    for truth, answer in NAMED_SIDES:
+        if truth in told and answer in told:
+            return told[truth], told[answer]
+    return None
 
 
 def _truth_first(index: Index, function: Function, call: ast.Call) -> bool | None:

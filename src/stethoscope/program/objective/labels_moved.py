@@ -94,6 +94,8 @@ def _begins_later(value: ast.expr) -> Iterator[ast.expr]:
 
 def _is_whole(function: Function, of: ast.expr, inputs: set[str]) -> bool:
     """Whether what is cut is the whole sequence: what goes in, what are labels already, or a sum of parts."""
+    while isinstance(of, ast.Call) and len(of.args) == 1 and bare_name(of) in {"tensor", "stack", "as_tensor"}:
+        of = of.args[0]
     text = ast.unparse(of)
     if text in inputs or text == LABELS or isinstance(of, ast.BinOp):
         return True
