@@ -130,10 +130,8 @@ def _elsewhere(
             yield _missed(places[0], read)
 
 
-def _lengths_elsewhere(
-    reads: Sequence[_Read], recipe: Recipe, uses: SettingUses
-) -> Iterator[MissedSetting]:
-    """Rounds of a loop that a section is asked for in vain, where another place has a setting of that name."""
+def _lengths_elsewhere(reads: Sequence[_Read], recipe: Recipe, uses: SettingUses) -> Iterator[MissedSetting]:
+    """Rounds of a loop that a section is asked for in vain, where another place has their setting."""
     sections = {str(part) for setting in recipe for part in setting.key[:-1]}
     for read in reads:
         places = [setting for setting in recipe if setting.leaf == read.name]

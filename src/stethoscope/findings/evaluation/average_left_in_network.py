@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
-from stethoscope.program.evaluation.averages_left_in import averages_left_in
 from stethoscope.program.evaluation.averages_by_hooks import put_in_by_hooks
+from stethoscope.program.evaluation.averages_left_in import averages_left_in
 from stethoscope.signals.evaluations import Evaluations
 
 RULE = Rule(code="EVA142", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)

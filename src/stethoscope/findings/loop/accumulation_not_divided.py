@@ -2,9 +2,9 @@
 
 ## What it checks
 Training loops that gather gradients on purpose: an update every N batches (`if (i + 1) % N == 0`), or a loop
-over N micro-batches inside a step. Whether the loss, or the gradients afterwards, are divided by anything. The
-`compute_loss` of a Trainer of transformers with a causal model, which is handed `num_items_in_batch`, takes a mean
-and does not ask for it.
+over N micro-batches inside a step. Whether the loss, or the gradients afterwards, are divided by anything.
+The `compute_loss` of a Trainer of transformers with a causal model, which is handed `num_items_in_batch`,
+takes a mean and does not ask for it.
 
 ## Why it matters
 N losses that are each a mean add up to N times the mean. SGD then steps N times too far; with Adam the size
@@ -41,9 +41,7 @@ from stethoscope.signals.training_loops import TrainingLoops
 RULE = Rule(code="LOP109", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(
-    loops: TrainingLoops | None, sources: Sources, settings: Settings | None
-) -> Iterator[Finding]:
+def examine(loops: TrainingLoops | None, sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report each window of batches whose gradients are summed."""
     recipe = settings.recipe if settings is not None else None
     if loops is None and not trainers_made(index(sources.program)):
@@ -51,8 +49,8 @@ def examine(
     for one in undivided_by_trainers(index(sources.program), recipe):
         yield Finding(
             (one.loss.where, one.told.where),
-            f"the gradients of {one.window:g} batches are added up: this Trainer leaves the division to a loss"
-            " that is given num_items_in_batch, and this one does not ask for it",
+            f"the gradients of {one.window:g} batches are added up: this Trainer leaves the division to a"
+            " loss that is given num_items_in_batch, and this one does not ask for it",
             evidence={"loss": one.loss.text, "window": one.window},
         )
     for loop in loops or ():

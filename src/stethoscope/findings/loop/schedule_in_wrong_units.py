@@ -113,7 +113,9 @@ def _configured_mismatch(loop: TrainingLoop, configured: ConfiguredSchedule) -> 
         rounds = _rounds(loop)
         left = _left(run, schedule, rounds)
         if left is not None and left < VANISHED:
-            return f"leaves {left:.2g} of the rate after {rounds} batches, and Lightning moves it with every one"
+            return (
+                f"leaves {left:.2g} of the rate after {rounds} batches, and Lightning moves it with every one"
+            )
     return ""
 
 
@@ -151,7 +153,9 @@ def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
         return _of_two_units(loop, schedule)
     for length in schedule.lengths:
         if _is_of_one_epoch(loop, length):
-            return f"is as long as one epoch ({length.name}={length.text}), and is stepped through all of them"
+            return (
+                f"is as long as one epoch ({length.name}={length.text}), and is stepped through all of them"
+            )
         unit = unit_of(loop.run, length)
         if unit == "step":
             return ""
@@ -166,16 +170,19 @@ def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
     rounds = _rounds(loop)
     left = _left(loop.run, schedule, rounds)
     if left is not None and left < VANISHED:
-        return f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {rounds} of them"
+        return (
+            f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {rounds} of them"
+        )
     return ""
 
 
 def _of_two_units(loop: TrainingLoop, schedule: Schedule) -> str:
-    """One member of a chain that counts epochs beside others that count steps: those say how it is stepped."""
+    """One member of a chain that counts epochs beside others that count steps."""
     for length in schedule.lengths:
         made = [one.callee for one in ancestry(loop.run, length.value) if isinstance(one, Applied)]
         if unit_of(loop.run, length) == "epoch" and not {"*", "len", "//", "/"} & set(made):
-            return f"has a part that counts epochs ({length.name}={length.text}), and is stepped with every batch"
+            told = f"{length.name}={length.text}"
+            return f"has a part that counts epochs ({told}), and is stepped with every batch"
     return ""
 
 

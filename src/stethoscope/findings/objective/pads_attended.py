@@ -36,13 +36,15 @@ def examine(sources: Sources) -> Iterator[Finding]:
     for one in unmasked_pads(known):
         yield Finding(
             one.site.where,
-            "padded tokens go through this model without their attention_mask: every token attends to the pads",
+            "padded tokens go through this model without their attention_mask: every token attends to"
+            " the pads",
             evidence={"pass": one.site.text, "turned": False},
         )
     for one in turned_marks(known):
         yield Finding(
             one.site.where,
-            "this attention_mask is one at the pads and zero at the tokens: the model sees nothing but padding",
+            "this attention_mask is one at the pads and zero at the tokens: the model sees nothing but"
+            " padding",
             evidence={"mask": one.site.text, "turned": True},
             severity=Severity.CRITICAL,
         )

@@ -35,9 +35,10 @@ def examine(missed: MissedSettings) -> Iterator[Finding]:
         if one.where in seen or str(one.value) == one.default:
             continue
         seen.add(one.where)
+        lost = "not what the loop goes by" if one.read_too else "never read"
         yield Finding(
             (one.where, one.read),
-            f"{one.name} (here {one.value!r}) is {'not what the loop goes by' if one.read_too else 'never read'}:"
-            f" the source asks for {one.asked} and takes {one.default}",
+            f"{one.name} (here {one.value!r}) is {lost}: the source asks for {one.asked}"
+            f" and takes {one.default}",
             evidence={"setting": one.name, "asked": one.asked, "default": one.default},
         )

@@ -79,8 +79,8 @@ def _in_lightning(loop: TrainingLoop) -> Iterator[Finding]:
             if length.name in ENDS and COUNTED.search(text) and not DIVIDED.search(text):
                 yield Finding(
                     configured.schedule.site.where,
-                    f"{configured.schedule.kind} is laid out over batches ({length.name}={text}), and Lightning"
-                    f" moves it once in {window:g} of them",
+                    f"{configured.schedule.kind} is laid out over batches ({length.name}={text}), and"
+                    f" Lightning moves it once in {window:g} of them",
                     evidence={"made": configured.schedule.site.text, "stepped": "interval"},
                 )
                 break

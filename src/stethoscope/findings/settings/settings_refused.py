@@ -2,8 +2,8 @@
 
 ## What it checks
 What a Trainer of transformers is told: `load_best_model_at_end` where checkpoints and evaluations do not come
-together, or come at steps of which one is no multiple of the other, and a `warmup_ratio` above one. A Lightning
-module that optimizes by hand under a Trainer that is told to clip or to accumulate.
+together, or come at steps of which one is no multiple of the other, and a `warmup_ratio` above one. A
+Lightning module that optimizes by hand under a Trainer that is told to clip or to accumulate.
 
 ## Why it matters
 The run ends with an error as soon as it starts, which on a cluster is after hours of waiting.
@@ -64,9 +64,10 @@ def _refused(options: TrainerOptions) -> Iterator[tuple[tuple[str, ...], str]]:
     if measured is None or saved is None or saved == "best":
         return
     if measured != saved:
-        yield names, (
+        yield (
+            names,
             "load_best_model_at_end wants evaluations and checkpoints at the same time, and eval_strategy is"
-            f" {measured!r} beside save_strategy {saved!r}"
+            f" {measured!r} beside save_strategy {saved!r}",
         )
     elif measured == "steps":
         yield from _apart(options)
@@ -80,7 +81,10 @@ def _apart(options: TrainerOptions) -> Iterator[tuple[tuple[str, ...], str]]:
     measures = options.number("eval_steps")
     if measures is None or measures < 1 or saves < 1 or saves % measures == 0:
         return
-    yield ("save_steps", "eval_steps", "load_best_model_at_end"), (
-        f"load_best_model_at_end wants a checkpoint only where there is an evaluation, and save_steps"
-        f" {saves:g} is no multiple of eval_steps {measures:g}"
+    yield (
+        ("save_steps", "eval_steps", "load_best_model_at_end"),
+        (
+            f"load_best_model_at_end wants a checkpoint only where there is an evaluation, and save_steps"
+            f" {saves:g} is no multiple of eval_steps {measures:g}"
+        ),
     )

@@ -65,11 +65,15 @@ def _is_method(call: ast.Call) -> bool:
 
 
 def _loaded(call: ast.Call) -> str | None:
-    """What an object of its own holds and a network is loaded from: `pl_module.load_state_dict(self.kept)`."""
+    """What an object holds and a network is loaded from: `pl_module.load_state_dict(self.kept)`."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr != "load_state_dict" or not call.args:
         return None
     given = call.args[0]
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "state_dict":
+    if (
+        isinstance(given, ast.Call)
+        and isinstance(given.func, ast.Attribute)
+        and given.func.attr == "state_dict"
+    ):
         given = given.func.value
     name = dotted(given) or ""
     return name if name.startswith("self.") and name.count(".") == 1 else None

@@ -177,7 +177,8 @@ class _Function:
             case ast.Call(func=ast.Attribute(attr="sum"), args=[ast.Compare(ops=[ast.Eq()])]):
                 return True
             case ast.Call(
-                func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr="eq"), args=[_]), attr="sum"), args=[]
+                func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr="eq"), args=[_]), attr="sum"),
+                args=[],
             ):
                 return True
         return False

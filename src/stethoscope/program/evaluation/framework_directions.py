@@ -194,4 +194,6 @@ def is_of_lightning_by_settings(recipe: Recipe, setting: Setting) -> bool:
     homes = {own, own[:-1] if own[-1:] == ("init_args",) else own}
     made = [str(one.value) for one in recipe if one.key[:-1] in homes and one.leaf in _CLASS_KEYS]
     # LightningCLI takes its own callbacks by their bare names too.
-    return any(one.partition(".")[0] in {*LIGHTNING, *MONITORING} and one.endswith(MONITORING) for one in made)
+    return any(
+        one.partition(".")[0] in {*LIGHTNING, *MONITORING} and one.endswith(MONITORING) for one in made
+    )

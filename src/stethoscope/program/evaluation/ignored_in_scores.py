@@ -67,7 +67,9 @@ def _marked(function: Function) -> Iterator[Site]:
 
 def _compares(node: ast.AST) -> bool:
     match node:
-        case ast.Compare(ops=[ast.Eq()], comparators=[ast.Name() | ast.Subscript() | ast.Attribute() as other]):
+        case ast.Compare(
+            ops=[ast.Eq()], comparators=[ast.Name() | ast.Subscript() | ast.Attribute() as other]
+        ):
             return "label" in ast.unparse(node).lower() or "label" in ast.unparse(other).lower()
         case ast.Call():
             told = {word.arg for word in node.keywords}

@@ -92,9 +92,9 @@ def _written(tree: ast.AST) -> Iterator[ast.AST]:
     for node in all_nodes(tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             yield node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in {"update", "setdefault"}:
-                yield node.func.value
+        match node:
+            case ast.Call(func=ast.Attribute(value=held, attr="update" | "setdefault")):
+                yield held
 
 
 def _logged_in(index: Index, function: Function) -> Iterator[Logged | None]:
@@ -194,7 +194,7 @@ def _direction(one: Logged) -> str | None:
 
 
 class _Spoken(ast.NodeTransformer):
-    """Puts for each metric of torchmetrics that an object keeps a name that says which end of it is better."""
+    """Puts a name that says which end is better for each metric of torchmetrics that an object keeps."""
 
     def __init__(self, owner: Class | None) -> None:
         self.owner = owner

@@ -27,7 +27,9 @@ BETWEEN = frozenset(
     }
 )
 # Methods of a network that are a look at what it gives.
-LOOKS = frozenset({"forward", "sample", "generate", "predict", "decode", "encode", "predict_step", "reconstruct"})
+LOOKS = frozenset(
+    {"forward", "sample", "generate", "predict", "decode", "encode", "predict_step", "reconstruct"}
+)
 MODULE_PLACE = 2  # of the module, among the parameters of a callback's hooks
 
 

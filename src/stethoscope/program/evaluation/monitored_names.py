@@ -90,10 +90,10 @@ def _watched_by(index: Index, module: Module, node: ast.AST) -> tuple[str, str] 
 
 
 def _watched_in_settings(recipe: Recipe | None) -> Iterator[tuple[Where, str, str]]:
-    for setting in recipe or ():
-        if setting.leaf == "monitor" and isinstance(setting.value, str) and setting.known:
-            if recipe is not None and is_of_lightning_by_settings(recipe, setting):
-                yield setting.where, setting.value, "a callback"
+    for setting in recipe.named("monitor") if recipe is not None else ():
+        is_known = isinstance(setting.value, str) and setting.known
+        if is_known and recipe is not None and is_of_lightning_by_settings(recipe, setting):
+            yield setting.where, str(setting.value), "a callback"
 
 
 # --- transformers

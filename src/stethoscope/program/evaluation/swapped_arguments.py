@@ -37,7 +37,8 @@ TRUTH_SECOND = {
     }),
 }
 ANSWERS = frozenset({
-    "pred", "preds", "prediction", "predictions", "predicted", "guess", "guesses", "guessed", "hat", "yhat", "output",
+    "pred", "preds", "prediction", "predictions", "predicted", "guess", "guesses", "guessed", "hat", "yhat",
+    "output",
     "outputs", "logit", "logits", "prob", "probs", "probability", "probabilities", "forecast", "forecasts",
     "estimate", "estimated", "hyp", "hyps", "hypothesis", "hypotheses", "proba", "answers", "score", "scores",
 })
@@ -133,9 +134,9 @@ def _handed_out(function: Function) -> Iterator[str]:
         return
     for node in own_nodes(function.node, ast.Assign):
         match node:
-            case ast.Assign(
-                targets=[ast.Tuple(elts=[ast.Name(id=first), _])], value=ast.Name(id=given)
-            ) if given == names[0]:
+            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), _])], value=ast.Name(id=given)) if (
+                given == names[0]
+            ):
                 yield first
             case ast.Assign(targets=[ast.Name(id=first)], value=ast.Attribute(attr="predictions")):
                 yield first
@@ -154,7 +155,9 @@ def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                     if name := dotted(one):
                         yield name, value
         case ast.For(target=ast.Tuple(elts=targets), iter=ast.Call(func=ast.Name(id="zip"), args=over)):
-            yield from ((name, value) for one, value in zip(targets, over, strict=False) if (name := dotted(one)))
+            yield from (
+                (name, value) for one, value in zip(targets, over, strict=False) if (name := dotted(one))
+            )
         case ast.AugAssign(target=target, value=value) if name := dotted(target):
             yield name, value
         case ast.Call(func=ast.Attribute(value=held, attr=attr), args=[value, *_]) if attr in GROWING:

@@ -363,10 +363,11 @@ def _metrics_of_hooks(index: Index, cls: Class) -> Iterator[WrongTotal]:
         }
         is_fed = "update" in asked or any(ast.unparse(call.func) == own for call in calls)
         handed_on = any(ast.unparse(one) == own for call in calls for one in _handed(call))
-        if is_fed and "compute" in asked and not handed_on and _is_of_torchmetrics(index, module, made.value):
-            if not _is_reset_anywhere(index, own.rpartition(".")[2]):
-                why = "is computed at the end of each epoch and never reset, nor logged itself"
-                yield WrongTotal(cls.source, own, made, asked["compute"], why)
+        if not (is_fed and "compute" in asked and _is_of_torchmetrics(index, module, made.value)):
+            continue
+        if not handed_on and not _is_reset_anywhere(index, own.rpartition(".")[2]):
+            why = "is computed at the end of each epoch and never reset, nor logged itself"
+            yield WrongTotal(cls.source, own, made, asked["compute"], why)
 
 
 def _handed(call: ast.Call) -> Iterator[ast.expr]:

@@ -30,7 +30,9 @@ def _whole(run: Execution, dataset: Value) -> Value:
     if isinstance(dataset, Part) and isinstance(dataset.key, int):
         dataset = run.force(dataset.base)
     is_part = isinstance(dataset, Applied) and dataset.callee.rpartition(".")[2] in {"random_split", "Subset"}
-    return run.force(dataset.args[0]) if isinstance(dataset, Applied) and is_part and dataset.args else dataset
+    return (
+        run.force(dataset.args[0]) if isinstance(dataset, Applied) and is_part and dataset.args else dataset
+    )
 
 
 def range_after(compose: Applied) -> tuple[float, float] | None:

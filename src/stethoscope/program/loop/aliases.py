@@ -507,7 +507,11 @@ def _live_states(cls: Class) -> Iterator[tuple[str, ast.AST]]:
     for method in cls.methods.values():
         for node in own_nodes(method.node, ast.Assign):
             target = node.targets[0]
-            if isinstance(target, ast.Attribute) and dotted(target.value) == "self" and _is_live_state(node.value):
+            if (
+                isinstance(target, ast.Attribute)
+                and dotted(target.value) == "self"
+                and _is_live_state(node.value)
+            ):
                 yield ast.unparse(target), node
 
 

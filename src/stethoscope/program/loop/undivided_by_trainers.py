@@ -23,7 +23,13 @@ from stethoscope.run import Recipe
 TAKING = ("CausalLM", "LMHeadModel")
 COUNT = "num_items_in_batch"
 # What speaks of a division in the class itself.
-SPOKEN = ("model_accepts_loss_kwargs", "loss_is_scaled_for_ga", "accepts_loss_kwargs", "accumulation", "super().compute")
+SPOKEN = (
+    "model_accepts_loss_kwargs",
+    "loss_is_scaled_for_ga",
+    "accepts_loss_kwargs",
+    "accumulation",
+    "super().compute",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +42,7 @@ class UndividedLoss:
 
 
 def undivided_by_trainers(index: Index, recipe: Recipe | None) -> Iterator[UndividedLoss]:
-    """Every mean of a `compute_loss` that is asked for in a version which hands out the count, and drops it."""
+    """Every mean of a `compute_loss` that is handed the count of targets and drops it."""
     classes = {made.cls for made in trainers_made(index) if made.cls is not None}
     hooks = [(cls, hook) for cls in classes if (hook := index.method(cls, "compute_loss")) is not None]
     if not hooks or not _takes_arguments(index):

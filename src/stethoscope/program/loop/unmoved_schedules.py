@@ -21,11 +21,20 @@ from stethoscope.program.walk.events import Assignment, Call
 from stethoscope.program.walk.values import ClassValue, FunctionValue, Instance
 
 HOME = "torch.optim.lr_scheduler."
-OF_TRANSFORMERS = ("get_scheduler", "get_cosine", "get_linear", "get_constant", "get_polynomial", "get_inverse")
+OF_TRANSFORMERS = (
+    "get_scheduler",
+    "get_cosine",
+    "get_linear",
+    "get_constant",
+    "get_polynomial",
+    "get_inverse",
+)
 # What has another `step`, by its name.
 OTHERS = OPTIMIZER_WORDS | {"opt", "scaler", "profiler", "prof", "env", "envs", "sgd", "adam", "adamw"}
 MOVING = ("step", "step_update", "step_epoch", "step_batch")
-LOOKING = frozenset({"print", "isinstance", "len", "state_dict", "load_state_dict", "append", "prepare", "type"})
+LOOKING = frozenset(
+    {"print", "isinstance", "len", "state_dict", "load_state_dict", "append", "prepare", "type"}
+)
 
 
 def unmoved_schedules(loop: TrainingLoop) -> Iterator[Call]:

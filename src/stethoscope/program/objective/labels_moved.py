@@ -86,7 +86,11 @@ def _begins_later(value: ast.expr) -> Iterator[ast.expr]:
         match node:
             case ast.Subscript(value=of, slice=cut):
                 last = cut.elts[-1] if isinstance(cut, ast.Tuple) and cut.elts else cut
-                if isinstance(last, ast.Slice) and getattr(last.lower, "value", None) == 1 and last.step is None:
+                if (
+                    isinstance(last, ast.Slice)
+                    and getattr(last.lower, "value", None) == 1
+                    and last.step is None
+                ):
                     yield of
             case ast.Call(args=[of, shift, *_]) if bare_name(node) == "roll" and ast.unparse(shift) == "-1":
                 yield of
@@ -94,7 +98,9 @@ def _begins_later(value: ast.expr) -> Iterator[ast.expr]:
 
 def _is_whole(function: Function, of: ast.expr, inputs: set[str]) -> bool:
     """Whether what is cut is the whole sequence: what goes in, what are labels already, or a sum of parts."""
-    while isinstance(of, ast.Call) and len(of.args) == 1 and bare_name(of) in {"tensor", "stack", "as_tensor"}:
+    while (
+        isinstance(of, ast.Call) and len(of.args) == 1 and bare_name(of) in {"tensor", "stack", "as_tensor"}
+    ):
         of = of.args[0]
     text = ast.unparse(of)
     if text in inputs or text == LABELS or isinstance(of, ast.BinOp):

@@ -13,9 +13,7 @@ from stethoscope.program.walk.trainers_made import TrainerMade, trainers_made
 @remembered
 def trainer_networks(index: Index) -> tuple[Class, ...]:
     """The classes that trainers are given as networks, where the trainers have no loss of their own."""
-    found = (
-        cls for made in trainers_made(index) if asks_network(index, made) for cls in _given(index, made)
-    )
+    found = (cls for made in trainers_made(index) if asks_network(index, made) for cls in _given(index, made))
     return tuple(dict.fromkeys(cls for cls in found if "forward" in cls.methods))
 
 

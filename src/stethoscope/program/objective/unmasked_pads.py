@@ -1,4 +1,4 @@
-"""Networks of transformers that look both ways and are not told which tokens are padding, or told the opposite.
+"""Networks of transformers that look both ways and are not told which tokens are padding.
 
 A causal model that is padded behind never meets a pad before it is done; one that looks both ways attends to
 every pad that no mask hides.
@@ -72,7 +72,7 @@ def turned_marks(index: Index) -> Iterator[UnmaskedPads]:
 
 @remembered
 def _models(index: Index) -> frozenset[str]:
-    """The names by which models that look both ways are called; a trainer's own loss calls its own `model`."""
+    """The names by which models that look both ways are called; a trainer's own loss calls `model`."""
     found: set[str] = set()
     texts = [module.source.text for module in index.modules.values()]
     for function in index.bodies:
@@ -95,7 +95,9 @@ def _looks_both_ways(call: ast.Call, texts: list[str]) -> bool:
     given = next(iter(call.args), None)
     if isinstance(given, ast.Constant):
         return bool(KNOWN.search(str(given.value)))
-    named = {found for text in texts for found in re.findall(r"[\"'][\w./-]*(?:bert|gpt|llama|opt-)[\w./-]*", text)}
+    named = {
+        found for text in texts for found in re.findall(r"[\"'][\w./-]*(?:bert|gpt|llama|opt-)[\w./-]*", text)
+    }
     return bool(named) and all(KNOWN.search(one) for one in named)
 
 
@@ -128,7 +130,9 @@ def _masks(function: Function) -> Iterator[ast.expr]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == MASK:
                 yield value
-            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=key))], value=value) if key == MASK:
+            case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=key))], value=value) if (
+                key == MASK
+            ):
                 yield value
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)

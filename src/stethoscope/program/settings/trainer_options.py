@@ -1,4 +1,4 @@
-"""What a Trainer of transformers is told, set by set: the arguments of one call, or one section of settings."""
+"""What a Trainer of transformers is told, set by set: the arguments of a call, or a section of settings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _of_calls(index: Index, recipe: Recipe | None) -> Iterator[TrainerOptions | 
 
 
 def _is_parsed(index: Index) -> bool:
-    """Whether options are read from a command line or a file: `HfArgumentParser((..., TrainingArguments))`."""
+    """Whether options are read from a command line or a file: `HfArgumentParser(TrainingArguments)`."""
     return any(
         "HfArgumentParser" in module.source.text and any(word in module.source.text for word in FAMILY)
         for module in index.modules.values()
