@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.program.settings.mentions import Spot, taken_by_name
 from stethoscope.program.settings.program_settings import taken_here
@@ -50,6 +50,11 @@ def measure(run: Run) -> MissedSettings | Missing:
     every, top = tuple(_reads(uses)), _top(run)
     reads = [
         one for one in every if uses.is_from_settings(one.spot) or _variable_with_sections(one, uses, top)
+    ]
+    reads += [
+        replace(one, section=section)
+        for one in every
+        if one not in reads and (section := _section_of_name(_asked(one), one.spot, uses, top.sections))
     ]
     found = (*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses))
     found = (*found, *_lengths_elsewhere(every, run.recipe, uses))
@@ -132,7 +137,7 @@ def _elsewhere(
 
 def _lengths_elsewhere(reads: Sequence[_Read], recipe: Recipe, uses: SettingUses) -> Iterator[MissedSetting]:
     """Rounds of a loop that a section is asked for in vain, where another place has their setting."""
-    sections = {str(part) for setting in recipe for part in setting.key[:-1]}
+    sections = frozenset(str(part) for setting in recipe for part in setting.key[:-1])
     for read in reads:
         places = [setting for setting in recipe if setting.leaf == read.name]
         asked = _asked(read)
@@ -153,7 +158,9 @@ def _lengths_elsewhere(reads: Sequence[_Read], recipe: Recipe, uses: SettingUses
         )
 
 
-def _section_of_name(asked: ast.expr | None, spot: Spot, uses: SettingUses, sections: set[str]) -> str | None:
+def _section_of_name(
+    asked: ast.expr | None, spot: Spot, uses: SettingUses, sections: frozenset[str]
+) -> str | None:
     """The section that a variable was given in the same function: `o = cfg.optim`, `o = cfg["optim"]`."""
     if not isinstance(asked, ast.Name):
         return None

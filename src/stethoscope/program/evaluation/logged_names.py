@@ -173,13 +173,10 @@ def _pattern(index: Index, function: Function, name: ast.expr | None) -> str | N
             return f"{first or ANYTHING}{second or ANYTHING}" if first or second else None
         case ast.Name(id=held):
             target = index.resolve(index.module_of(function.source), held)
-            value = getattr(target, "value", None)
-            return re.escape(value.value) if _is_text(value) else None
+            match getattr(target, "value", None):
+                case ast.Constant(value=str() as text):
+                    return re.escape(text)
     return None
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _direction(one: Logged) -> str | None:
