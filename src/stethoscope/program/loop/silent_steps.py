@@ -56,9 +56,14 @@ def _answers(step: Function) -> bool:
 
 
 def _loss(step: Function) -> Site | None:
-    """Where a step gives a name of a loss a value."""
+    """Where a step gives a name of a loss a value, or logs one."""
     for node in own_nodes(step.node, ast.Assign):
         names = {word for target in node.targets for word in words(ast.unparse(target))}
         if names & {"loss", "losses"} and any(True for _ in own_nodes(step.node, ast.Call)):
             return Site(step.source, node)
+    for call in own_nodes(step.node, ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="log"), args=[ast.Constant(value=str() as name), *_]):
+                if "loss" in name:
+                    return Site(step.source, call)
     return None

@@ -44,7 +44,10 @@ def unmoved_schedules(loop: TrainingLoop) -> Iterator[Call]:
     moves = (*loop.before, *loop.moves, *loop.after)
     if any(move.kind is Kind.SCHEDULER_STEP or (move.updates and move.by_engine) for move in moves):
         return
-    if _may_move(loop.run.index) or _is_handed_on(loop) or _is_set_by_hand(loop):
+    updates = {move.event.site.node for move in moves if move.updates}
+    if any(call not in updates for call in _may_move(loop.run.index)):
+        return
+    if _is_handed_on(loop) or _is_set_by_hand(loop):
         return
     told: set[ast.AST] = set()
     for event in loop.trace.events:
@@ -71,13 +74,16 @@ def _outside(loop: TrainingLoop, call: Call) -> str:
 
 
 @remembered
-def _may_move(index: Index) -> bool:
-    """Whether anything of the repository is stepped that may be a schedule."""
-    return any(
-        isinstance(call.func, ast.Attribute) and call.func.attr in MOVING and not _is_other(call.func.value)
+def _may_move(index: Index) -> tuple[ast.Call, ...]:
+    """Whatever is stepped in the repository and may be a schedule by its name."""
+    return tuple(
+        call
         for module in index.modules.values()
         if not is_test(module.source)
         for call in all_nodes(module.source.tree, ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in MOVING
+        and not _is_other(call.func.value)
     )
 
 
