@@ -3,8 +3,9 @@
 ## What it checks
 What a Trainer of transformers is told: `load_best_model_at_end` where checkpoints and evaluations do not come
 together, or come at steps of which one is no multiple of the other, and a `warmup_ratio` above one. A
-Lightning module that optimizes by hand under a Trainer that is told to clip or to accumulate. A section of settings from
-which Hydra makes an object of the program (`_target_`), with a key that its class does not take.
+Lightning module that optimizes by hand under a Trainer that is told to clip or to accumulate, or without saying
+so. A section of settings from which Hydra makes an object of the program (`_target_`), with a key that its class
+does not take.
 
 ## Why it matters
 The run ends with an error as soon as it starts, which on a cluster is after hours of waiting.
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.index import index
-from stethoscope.program.loop.engines_passed_by import by_hand_under_options
+from stethoscope.program.loop.engines_passed_by import by_hand_under_options, by_hand_without_leave
 from stethoscope.program.settings.misfit_targets import misfit_targets
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.settings.trainer_options import TrainerOptions, trainer_options
@@ -46,6 +47,12 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             if places and places[0] not in seen:
                 seen.add(places[0])
                 yield Finding(places, why, evidence={"settings": ", ".join(names)})
+    for spot in by_hand_without_leave(known):
+        yield Finding(
+            spot.where,
+            "manual_backward is called, and nothing sets automatic_optimization to False: Lightning refuses it",
+            evidence={"settings": "automatic_optimization"},
+        )
     for misfit in misfit_targets(known, recipe):
         yield Finding(
             misfit.setting.where,

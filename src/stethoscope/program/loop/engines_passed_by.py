@@ -85,6 +85,21 @@ def by_hand_under_options(index: Index, settings: SettingsTree) -> Iterator[tupl
                 yield word.arg, Spot(word.value, spot.source), modules[0].methods["training_step"]
 
 
+def by_hand_without_leave(index: Index) -> Iterator[Spot]:
+    """`self.manual_backward(loss)` in modules that never say that they optimize by hand."""
+    for cls in index.classes:
+        family = (*index.lineage(cls), *(one for one in index.classes if cls in index.lineage(one)))
+        if not _is_lightning(index, cls) or is_test(cls.source):
+            continue
+        if any("automatic_optimization" in ast.unparse(one.node) for one in family):
+            continue
+        for method in cls.methods.values():
+            for call in own_nodes(method.node, ast.Call):
+                if dotted(call.func) == "self.manual_backward":
+                    yield Spot(call, method.source)
+                    return
+
+
 def _is_lightning(index: Index, cls: Class) -> bool:
     return any(base.rpartition(".")[2] == "LightningModule" for base in index.outside_bases(cls))
 
