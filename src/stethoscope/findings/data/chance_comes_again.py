@@ -63,13 +63,13 @@ def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterat
             evidence={"seed": rounds.seeded.text},
         )
     for walk in evaluations.hooks:
-        for seed in seeds_in_steps(walk):
-            if seed.site.node not in seen:
-                seen.add(seed.site.node)
+        for told in seeds_in_steps(walk):
+            if told.site.node not in seen:
+                seen.add(told.site.node)
                 yield Finding(
-                    seed.site.where,
-                    f"`{seed.site.text}` comes by with every batch: what is drawn behind it is the same",
-                    evidence={"seed": seed.site.text},
+                    told.site.where,
+                    f"`{told.site.text}` comes by with every batch: what is drawn behind it is the same",
+                    evidence={"seed": told.site.text},
                 )
     if not evaluations.walks and not evaluations.hooks:
         raise InsufficientData("no training was found in the source")

@@ -3,9 +3,9 @@
 ## What it checks
 What a Trainer of transformers is told: `load_best_model_at_end` where checkpoints and evaluations do not come
 together, or come at steps of which one is no multiple of the other, and a `warmup_ratio` above one. A
-Lightning module that optimizes by hand under a Trainer that is told to clip or to accumulate, or without saying
-so. A section of settings from which Hydra makes an object of the program (`_target_`), with a key that its class
-does not take.
+Lightning module that optimizes by hand under a Trainer that is told to clip or to accumulate, or without
+saying so. A section of settings from which Hydra makes an object of the program (`_target_`), with a key that
+its class does not take.
 
 ## Why it matters
 The run ends with an error as soon as it starts, which on a cluster is after hours of waiting.
@@ -50,7 +50,8 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     for spot in by_hand_without_leave(known):
         yield Finding(
             spot.where,
-            "manual_backward is called, and nothing sets automatic_optimization to False: Lightning refuses it",
+            "manual_backward is called, and nothing sets automatic_optimization to False: Lightning refuses"
+            " it",
             evidence={"settings": "automatic_optimization"},
         )
     for misfit in misfit_targets(known, recipe):

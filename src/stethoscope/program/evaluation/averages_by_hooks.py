@@ -36,32 +36,23 @@ def put_in_by_hooks(index: Index) -> Iterator[PutInByHook]:
 
 def _of_class(cls: Class) -> Iterator[PutInByHook]:
     calls = [
-        (method, call)
+        (method, call, call.func)
         for method in cls.methods.values()
         for call in own_nodes(method.node, ast.Call)
         if isinstance(call.func, ast.Attribute)
     ]
-    for hook, call in calls:
+    for hook, call, _ in calls:
         kept = _loaded(call)
         if hook.name not in BEFORE or kept is None:
             continue
-        others = [one for method, one in calls if one is not call and method.name not in {"load_state_dict"}]
-        if any(one.func.attr in RETURNING and not _fills(one, kept) for one in others if _is_method(one)):
+        others = [func for method, one, func in calls if one is not call and method.name != "load_state_dict"]
+        # What only writes into the average itself gives nothing back: `self.kept[name].copy_(value)`.
+        if any(one.attr in RETURNING and not ast.unparse(one.value).startswith(kept) for one in others):
             continue
-        mixed = next(
-            (
-                Site(method.source, one)
-                for method, one in calls
-                if _is_method(one) and one.func.attr in MIXING and kept in ast.unparse(one.func)
-            ),
-            None,
-        )
-        if mixed is not None:
-            yield PutInByHook(Site(hook.source, call), mixed)
-
-
-def _is_method(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute)
+        for method, one, func in calls:
+            if func.attr in MIXING and kept in ast.unparse(func):
+                yield PutInByHook(Site(hook.source, call), Site(method.source, one))
+                break
 
 
 def _loaded(call: ast.Call) -> str | None:
@@ -77,8 +68,3 @@ def _loaded(call: ast.Call) -> str | None:
         given = given.func.value
     name = dotted(given) or ""
     return name if name.startswith("self.") and name.count(".") == 1 else None
-
-
-def _fills(call: ast.Call, kept: str) -> bool:
-    """Whether a call only writes into the average itself: `self.kept[name].copy_(value)`."""
-    return isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value).startswith(kept)

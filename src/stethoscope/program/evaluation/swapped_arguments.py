@@ -76,13 +76,16 @@ def swapped_arguments(index: Index) -> tuple[SwappedArguments, ...]:
 
 
 def _in_function(index: Index, function: Function) -> Iterator[SwappedArguments]:
-    calls = [call for call in own_nodes(function.node, ast.Call) if _sides(call) is not None]
-    asked = [(call, first) for call in calls if (first := _truth_first(index, function, call)) is not None]
+    calls = [(call, sides) for call in own_nodes(function.node, ast.Call) if (sides := _sides(call))]
+    asked = [
+        (call, sides, is_first)
+        for call, sides in calls
+        if (is_first := _truth_first(index, function, call)) is not None
+    ]
     if not asked:
         return
     answered, known = _answered(function)
-    for call, truth_first in asked:
-        first, second = _sides(call) or call.args[:2]
+    for call, (first, second), truth_first in asked:
         by_name = len(call.args) < PLACED
         answer, truth = (first, second) if truth_first or by_name else (second, first)
         is_swapped = _is_answer(answer, answered, function) and _is_truth(

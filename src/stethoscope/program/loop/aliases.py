@@ -515,21 +515,6 @@ def _live_states(cls: Class) -> Iterator[tuple[str, ast.AST]]:
                 yield ast.unparse(target), node
 
 
-def _is_live_state(value: ast.expr) -> bool:
-    match value:
-        case ast.Call(func=ast.Attribute(attr="state_dict"), args=[], keywords=[]):
-            return True
-        case ast.Call(func=ast.Name(id="dict" | "OrderedDict"), args=[inner]):
-            return _is_live_state(inner)
-        case ast.Call(func=ast.Attribute(value=inner, attr="copy" | "items"), args=[]):
-            return _is_live_state(inner)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="copy"), attr="copy"), args=[inner]):
-            return _is_live_state(inner)
-        case ast.DictComp(value=kept, generators=[ast.comprehension(iter=over)]):
-            return _is_live(kept) and _is_live_state(over)
-    return False
-
-
 def _is_live(value: ast.expr) -> bool:
     """`p`, `p.data`, `p.detach()`: the same memory."""
     match value:
