@@ -29,6 +29,7 @@ CAUSE = Cause(
             "the mask comes behind the softmax",
             when=says("masked"),
         ),
+        Evidence("pads-attended", DECISIVE, "the network is not told which tokens are padding"),
         Evidence("future-in-sight", DECISIVE, "nothing hides the token that is asked for"),
         Evidence("mask-turned-round", DECISIVE, "the mask marks the opposite of what it is used for"),
     ),

@@ -14,7 +14,7 @@ Compare the validation score, and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
 
 CAUSE = Cause(
     title="The best checkpoint is chosen by the wrong score or the wrong end of it",
@@ -24,6 +24,7 @@ CAUSE = Cause(
             "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
         ),
         Evidence("worst-kept-as-best", DECISIVE, "the wrong end of the score is kept, or no score ever is"),
+        Evidence("monitored-never-logged", STRONG, "what is watched is never measured under that name"),
     ),
     confirm_by="evaluate the best and the last checkpoint on held-out data",
 )

@@ -15,7 +15,7 @@ under a debugger. A crash of the interpreter itself leaves no traceback: faultha
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, Cause, Evidence
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence
 from stethoscope.findings import Finding
 
 
@@ -33,6 +33,7 @@ CAUSE = Cause(
             "the run ends in an exception of its own",
             when=_not_about_numbers,
         ),
+        Evidence("settings-refused", STRONG, "the framework refuses these settings"),
     ),
     confirm_by="start again from the last checkpoint with the same batch: it fails in the same place",
 )

@@ -17,7 +17,7 @@ last micro batch of each update.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Gradients are not exchanged between processes",
@@ -30,7 +30,7 @@ CAUSE = Cause(
         Evidence("gradients-not-averaged", DECISIVE, "training goes past the wrapper that exchanges them"),
         Evidence(
             "gradients-not-averaged",
-            -STRONG,
+            -MODERATE,
             "every trained run goes through the wrapper",
             outcome=Outcome.CLEAR,
         ),

@@ -25,6 +25,7 @@ CAUSE = Cause(
             when=says("rate"),
         ),
         Evidence("rate-never-comes-down", MODERATE, "the rate is at its height where the log ends"),
+        Evidence("schedule-never-moved", DECISIVE, "nothing moves the schedule"),
         Evidence("decay-after-end", DECISIVE, "the computed course keeps its height to the last round"),
         Evidence(
             "schedule-moves-idle-optimizer", DECISIVE, "the schedule moves the rate of another optimizer"

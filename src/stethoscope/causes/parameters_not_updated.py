@@ -37,6 +37,7 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence("step-returns-nothing", DECISIVE, "the step gives no loss back"),
         Evidence(
             "method-named-not-called",
             DECISIVE,

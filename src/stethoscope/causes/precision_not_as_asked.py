@@ -13,13 +13,19 @@ One setting for the precision, and a print-out of the dtype of the first activat
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, OCCASIONAL, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, says
 
 CAUSE = Cause(
     title="The precision is not the one that was asked for",
     prior=OCCASIONAL,
     evidence=(
         Evidence("precision-not-as-asked", DECISIVE, "the loss scale moves"),
+        Evidence(
+            "network-left-unprepared",
+            MODERATE,
+            "the engine casts only what it prepared",
+            when=says("mixed"),
+        ),
         Evidence("two-half-precisions", DECISIVE, "float16 and bfloat16 are both switched on"),
     ),
     confirm_by="print the dtype of an activation inside the autocast region",

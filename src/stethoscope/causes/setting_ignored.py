@@ -23,6 +23,7 @@ CAUSE = Cause(
         Evidence("switch-misspelt", DECISIVE, "a switch has a name that nobody reads", when=says("trained")),
         Evidence("method-named-not-called", DECISIVE, "a method is named and not called", when=says("other")),
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
+        Evidence("setting-outranked", DECISIVE, "another setting takes its place"),
         Evidence("setting-never-used", DECISIVE, "the value reaches nothing but messages"),
         Evidence("default-read-instead", DECISIVE, "the source looks elsewhere and takes its default"),
         Evidence("never-due-in-run", DECISIVE, "the run is over before it is due"),

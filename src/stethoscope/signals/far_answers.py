@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stethoscope.program.index import index
+from stethoscope.program.objective.labels_moved import labels_moved
 from stethoscope.program.objective.token_places import FarAnswer, far_answers
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Run
@@ -26,4 +27,7 @@ def measure(run: Run) -> FarAnswers | Missing:
         if run.program is None or not any("Trainer" in source.text for source in run.program):
             return objective
         objective = index(run.program), settings_tree(run.recipe)
-    return FarAnswers(far_answers(*objective))
+    found = far_answers(*objective)
+    if found:
+        return FarAnswers(found)
+    return FarAnswers(tuple(FarAnswer(site, 2, "labels") for site in labels_moved(objective[0])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stethoscope.program.settings.mentions import Spot, taken_by_name
 from stethoscope.program.settings.program_settings import taken_here
@@ -18,7 +18,10 @@ from stethoscope.signals.unused_settings import Wanted, usage_of, wanted_setting
 
 @dataclass(frozen=True, slots=True)
 class MissedSetting:
-    """A setting of a file that nothing reads, and the read that was meant to: what it asks for and gets."""
+    """A setting of a file that nothing reads, and the read that was meant to: what it asks for and gets.
+
+    `read_too` says that something else reads the setting, and training itself goes by the default.
+    """
 
     name: str
     where: Where
@@ -26,6 +29,7 @@ class MissedSetting:
     asked: str
     read: Where
     default: str
+    read_too: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,13 @@ def measure(run: Run) -> MissedSettings | Missing:
     reads = [
         one for one in every if uses.is_from_settings(one.spot) or _variable_with_sections(one, uses, top)
     ]
+    reads += [
+        replace(one, section=section)
+        for one in every
+        if one not in reads and (section := _section_of_name(_asked(one), one.spot, uses, top.sections))
+    ]
     found = (*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses))
+    found = (*found, *_lengths_elsewhere(every, run.recipe, uses))
     return MissedSettings((*found, *_at_the_top(every, wanted, uses, top), *_of_no_flag(run.recipe, uses)))
 
 
@@ -123,6 +133,54 @@ def _elsewhere(
         usages = [uses.of(place.name, place.sections, place.beside, asked) for place in places]
         if all(usage.use is Use.UNUSED and not usage.mentions for usage in usages):
             yield _missed(places[0], read)
+
+
+def _lengths_elsewhere(reads: Sequence[_Read], recipe: Recipe, uses: SettingUses) -> Iterator[MissedSetting]:
+    """Rounds of a loop that a section is asked for in vain, where another place has their setting."""
+    sections = frozenset(str(part) for setting in recipe for part in setting.key[:-1])
+    for read in reads:
+        places = [setting for setting in recipe if setting.leaf == read.name]
+        asked = _asked(read)
+        section = read.section or _section_of_name(asked, read.spot, uses, sections)
+        if len(places) != 1 or section not in sections or not _counts_rounds(read.spot, uses):
+            continue
+        own = places[0].key[:-1]
+        if section in map(str, own) or any(one.key[-1] == read.name for one in recipe.defaults):
+            continue
+        yield MissedSetting(
+            places[0].dotted,
+            places[0].where,
+            places[0].value,
+            f"{section}.{read.name}",
+            read.spot.where,
+            read.default,
+            read_too=True,
+        )
+
+
+def _section_of_name(
+    asked: ast.expr | None, spot: Spot, uses: SettingUses, sections: frozenset[str]
+) -> str | None:
+    """The section that a variable was given in the same function: `o = cfg.optim`, `o = cfg["optim"]`."""
+    if not isinstance(asked, ast.Name):
+        return None
+    given = [one for one in uses.code.given.get(asked.id, ()) if one.source is spot.source]
+    if len(given) != 1 or asked.id in uses.code.changed:
+        return None
+    match given[0].node:
+        case ast.Attribute(value=ast.Name(), attr=name):
+            return name if name in sections else None
+        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str() as name)):
+            return name if name in sections else None
+    return None
+
+
+def _counts_rounds(spot: Spot, uses: SettingUses) -> bool:
+    """Whether a number says how often a loop goes round: `for epoch in range(cfg.get("epochs", 40))`."""
+    call = uses.code.parents.get(id(spot.node))
+    loop = uses.code.parents.get(id(call))
+    is_range = isinstance(call, ast.Call) and getattr(call.func, "id", "") in {"range", "trange"}
+    return is_range and isinstance(loop, ast.For) and loop.iter is call
 
 
 @dataclass(frozen=True, slots=True)

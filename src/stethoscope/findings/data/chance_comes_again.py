@@ -32,6 +32,7 @@ from stethoscope.program.data.repeated_chance import (
     first_batches,
     generators_again,
     seeds_again,
+    seeds_in_steps,
     streams_begun_again,
 )
 from stethoscope.program.data.seeded_items import seeded_items
@@ -61,7 +62,16 @@ def examine(evaluations: Evaluations, loaders: TrainingLoaders | None) -> Iterat
             f"chance is seeded by {rounds.name}, which nothing ever counts up: every round draws the same",
             evidence={"seed": rounds.seeded.text},
         )
-    if not evaluations.walks:
+    for walk in evaluations.hooks:
+        for told in seeds_in_steps(walk):
+            if told.site.node not in seen:
+                seen.add(told.site.node)
+                yield Finding(
+                    told.site.where,
+                    f"`{told.site.text}` comes by with every batch: what is drawn behind it is the same",
+                    evidence={"seed": told.site.text},
+                )
+    if not evaluations.walks and not evaluations.hooks:
         raise InsufficientData("no training was found in the source")
     for walk in evaluations.walks:
         for again in seeds_again(walk):

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.evaluation.averages_by_hooks import put_in_by_hooks
 from stethoscope.program.evaluation.averages_left_in import averages_left_in
 from stethoscope.signals.evaluations import Evaluations
 
@@ -32,8 +33,15 @@ RULE = Rule(code="EVA142", since="0.2", severity=Severity.WARNING, subject=Subje
 
 def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report averages that training goes on from."""
-    if not evaluations.walks:
+    by_hooks = list(put_in_by_hooks(evaluations.index))
+    if not evaluations.walks and not evaluations.hooks and not by_hooks:
         raise InsufficientData("no training was found in the source")
+    for one in by_hooks:
+        yield Finding(
+            (one.put_in.where, one.kept_up.where),
+            "the average is put into the trained network for the evaluation and never taken out again",
+            evidence={"put_in": one.put_in.text, "measured": True},
+        )
     seen: set[object] = set()
     for walk in evaluations.walks:
         for left in averages_left_in(walk):

@@ -33,6 +33,7 @@ from stethoscope.program.edits.statements import blocks_around, is_name_chain, p
 from stethoscope.program.evaluation.cut_short import ShortCut
 from stethoscope.program.evaluation.doubtful_modes import may_switch
 from stethoscope.program.evaluation.evaluations import Walk, called_network
+from stethoscope.program.evaluation.modes_between_steps import left_between_steps
 from stethoscope.program.evaluation.network_modes import guards, is_open_mode, leads_out, mode_moves
 from stethoscope.program.evaluation.spent_gradients import runs_only_looked_at
 from stethoscope.program.evaluation.trained_runs import innermost_round
@@ -79,6 +80,12 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             )
     for walk in evaluations.hooks:
         yield from _left_by_hook(walk)
+    for left in left_between_steps(evaluations.index, evaluations.settings):
+        yield Finding(
+            (left.switch.where, left.look.where),
+            f"{left.name} is put into evaluation mode here, between two steps, and trained further so",
+            evidence={"switch": left.switch.text, "look": left.look.text},
+        )
 
 
 def _left_by_hook(walk: Walk) -> Iterator[Finding]:

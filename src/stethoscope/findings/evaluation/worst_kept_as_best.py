@@ -3,9 +3,9 @@
 ## What it checks
 Comparisons of a score with the best so far that save weights, remember an epoch or reset a patience: whether
 the end that they keep is the better one of a loss, an error or an accuracy, by its name and by the signs in
-front of it. The number that the best begins with: whether any score can beat it. What Lightning
-(`monitor=`, `mode=`), a Hugging Face Trainer (`metric_for_best_model`, `greater_is_better`) and Ignite's
-`score_function` are told, in the source or in settings.
+front of it, or by what is logged under that name. The number that the best begins with: whether any score can
+beat it. What Lightning (`monitor=`, `mode=`), a Hugging Face Trainer (`metric_for_best_model`,
+`greater_is_better`) and Ignite's `score_function` are told, in the source or in settings.
 
 ## Why it matters
 The checkpoint called best is then the worst one of the run, or the first, and early stopping ends the run
@@ -55,7 +55,7 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             evidence={"monitor": told.monitor, "kept": told.kept},
             fix=_other_mode(told),
         )
-    for setting, mode, wanted in settings_directions(settings.recipe) if settings is not None else ():
+    for setting, mode, wanted in settings_directions(settings.recipe, known) if settings is not None else ():
         end = _end("lower" if wanted == HIGHER else HIGHER)
         yield Finding(
             (mode.where if mode is not None else setting.where, setting.where),

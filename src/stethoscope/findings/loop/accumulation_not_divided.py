@@ -3,6 +3,8 @@
 ## What it checks
 Training loops that gather gradients on purpose: an update every N batches (`if (i + 1) % N == 0`), or a loop
 over N micro-batches inside a step. Whether the loss, or the gradients afterwards, are divided by anything.
+The `compute_loss` of a Trainer of transformers with a causal model, which is handed `num_items_in_batch`,
+takes a mean and does not ask for it.
 
 ## Why it matters
 N losses that are each a mean add up to N times the mean. SGD then steps N times too far; with Adam the size
@@ -22,21 +24,36 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.edits.statements import is_name_chain
+from stethoscope.program.index import index
 from stethoscope.program.loop.accumulation import Accumulation, accumulation
 from stethoscope.program.loop.meeting_places import places_of
+from stethoscope.program.loop.undivided_by_trainers import undivided_by_trainers
 from stethoscope.program.loop.window_average import is_divided
+from stethoscope.program.walk.trainers_made import trainers_made
 from stethoscope.program.walk.values import span_of
 from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.settings import Settings
+from stethoscope.signals.sources import Sources
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP109", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 
-def examine(loops: TrainingLoops) -> Iterator[Finding]:
+def examine(loops: TrainingLoops | None, sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report each window of batches whose gradients are summed."""
-    for loop in loops:
+    recipe = settings.recipe if settings is not None else None
+    if loops is None and not trainers_made(index(sources.program)):
+        raise InsufficientData("no training was found in the source")
+    for one in undivided_by_trainers(index(sources.program), recipe):
+        yield Finding(
+            (one.loss.where, one.told.where),
+            f"the gradients of {one.window:g} batches are added up: this Trainer leaves the division to a"
+            " loss that is given num_items_in_batch, and this one does not ask for it",
+            evidence={"loss": one.loss.text, "window": one.window},
+        )
+    for loop in loops or ():
         window = accumulation(loop)
         if window is None or is_divided(loop, window):
             continue

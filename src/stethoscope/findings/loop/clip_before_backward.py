@@ -1,8 +1,9 @@
 """Gradients are clipped before there are any.
 
 ## What it checks
-On a path through the loop: the clip, then the only backward pass, then the optimizer's step, with no clip
-between the last two and no backward pass whose gradients the clip could have met.
+On a path through the loop: the clip, then a backward pass, then the optimizer's step, with no clip between
+the last two and no backward pass whose gradients the clip could have met. Where networks take turns, each
+turn is looked at by itself.
 
 ## Why it matters
 The clip sees empty buffers, or those of the round before, and the gradients that the step uses are never
@@ -50,16 +51,41 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 
 def _early_clips(loop: TrainingLoop) -> Iterator[tuple[Move, Move]]:
     for path in loop.paths:
-        backwards = path.of(Kind.BACKWARD)
-        if len(backwards) != 1 or backwards[0].by_engine or path.left is not None:
+        if path.left is not None or not _spends_all(path):
             continue
         for clip in path.of(Kind.CLIP):
-            if clip.by_engine or clip.event is backwards[0].event or only_measures(clip):
+            backward = _next_backward(path, clip)
+            if backward is None or only_measures(clip) or not _is_backward_alone(path, backward):
                 continue
-            if last_before(path, backwards[0], Kind.CLIP) is not clip or not _goes_unlimited(path, clip):
+            if last_before(path, backward, Kind.CLIP) is not clip or not _goes_unlimited(path, clip):
                 continue
-            if go_together(loop, clip, backwards[0]):
-                yield clip, backwards[0]
+            if not _has_gradients(path, clip) and go_together(loop, clip, backward):
+                yield clip, backward
+
+
+def _spends_all(path: Path) -> bool:
+    """Whether the gradients of each backward pass are used in the same round, where there are several."""
+    told = [move for move in path.moves if move.kind is Kind.BACKWARD or move.updates]
+    backwards = [place for place, move in enumerate(told) if move.kind is Kind.BACKWARD]
+    return len(backwards) == 1 or all(any(one.updates for one in told[place:]) for place in backwards)
+
+
+def _next_backward(path: Path, clip: Move) -> Move | None:
+    later = path.moves[path.moves.index(clip) + 1 :]
+    found = next((move for move in later if move.kind is Kind.BACKWARD), None)
+    return None if found is None or found.event is clip.event else found
+
+
+def _is_backward_alone(path: Path, backward: Move) -> bool:
+    """Whether a call computes gradients only: that of some engines clips and steps as well."""
+    return not any(move.event is backward.event and move is not backward for move in path.moves)
+
+
+def _has_gradients(path: Path, clip: Move) -> bool:
+    """Whether a backward pass of the same round left gradients that no step has used yet."""
+    earlier = path.moves[: path.moves.index(clip)]
+    last = next((move for move in reversed(earlier) if move.kind is Kind.BACKWARD or move.updates), None)
+    return last is not None and last.kind is Kind.BACKWARD
 
 
 def _goes_unlimited(path: Path, clip: Move) -> bool:

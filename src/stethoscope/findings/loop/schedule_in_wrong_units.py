@@ -4,7 +4,8 @@
 For each torch or transformers scheduler: in which loop it is stepped, against what its lengths are counted
 in. `T_max=epochs` stepped with every batch; `StepLR(step_size=30)`, `ExponentialLR(0.9)` or milestones
 below the number of epochs stepped with every batch inside a loop over epochs; and the reverse, lengths made
-of `len(loader)` or named steps and iterations, stepped once an epoch. A `SequentialLR` or
+of `len(loader)` or named steps and iterations, stepped once an epoch; and a whole training
+(`num_training_steps`) that is as long as one of several epochs. A `SequentialLR` or
 `ChainedScheduler` counts as its members do, a `LambdaLR` as its function divides. A rate that the loop sets
 by hand must not divide a count of steps by a number of epochs, nor the reverse. In Lightning the `interval`
 that `configure_optimizers` hands over, "epoch" where it says nothing, is held against the lengths in the same
@@ -34,19 +35,24 @@ from stethoscope.program.loop.configured_schedules import (
     ConfiguredSchedule,
     amount_of_other_unit,
     configured_schedules,
+    planned,
 )
 from stethoscope.program.loop.hand_made_rates import all_schedules, mixed_rates
+from stethoscope.program.loop.known_numbers import known_number
 from stethoscope.program.loop.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
 from stethoscope.program.loop.schedules import (
     CHAINS,
     Length,
     Schedule,
+    counts_batches,
     is_made_of,
     numbers_in,
     unit_of,
 )
 from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Call, Scope
+from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Constant
 from stethoscope.run import Fix, Level, Splice
 from stethoscope.signals.training_loops import TrainingLoops
@@ -80,7 +86,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 evidence={"count": mixed.count.text, "rate": mixed.rate.text},
             )
         for configured in configured_schedules(loop):
-            why = _configured_mismatch(configured) or amount_of_other_unit(loop, configured)
+            why = _configured_mismatch(loop, configured) or amount_of_other_unit(loop, configured)
             if why:
                 yield Finding(
                     where=configured.schedule.site.where,
@@ -89,7 +95,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 )
 
 
-def _configured_mismatch(configured: ConfiguredSchedule) -> str:
+def _configured_mismatch(loop: TrainingLoop, configured: ConfiguredSchedule) -> str:
     """What is wrong with the interval by which Lightning moves a schedule."""
     run, schedule = configured.run, configured.schedule
     units = [(length, unit_of(run, length)) for length in schedule.lengths]
@@ -103,6 +109,13 @@ def _configured_mismatch(configured: ConfiguredSchedule) -> str:
         for length, unit in units:
             if unit == "epoch":
                 return f"counts epochs ({length.name}={length.text}), and Lightning moves it with every batch"
+    if configured.interval == "step":
+        rounds = _rounds(loop)
+        left = _left(run, schedule, rounds)
+        if left is not None and left < VANISHED:
+            return (
+                f"leaves {left:.2g} of the rate after {rounds} batches, and Lightning moves it with every one"
+            )
     return ""
 
 
@@ -137,8 +150,12 @@ def _is_updated_in(loop: TrainingLoop, round_: Scope) -> bool:
 
 def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
     if schedule.kind in CHAINS and "step" in {unit_of(loop.run, length) for length in schedule.lengths}:
-        return ""  # its members are counted in one unit, and one of them says which
+        return _of_two_units(loop, schedule)
     for length in schedule.lengths:
+        if _is_of_one_epoch(loop, length):
+            return (
+                f"is as long as one epoch ({length.name}={length.text}), and is stepped through all of them"
+            )
         unit = unit_of(loop.run, length)
         if unit == "step":
             return ""
@@ -150,13 +167,44 @@ def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
             return (
                 f"has its milestones {length.text} within the first batches: it is stepped with every batch"
             )
-    left = _left(loop, schedule)
+    rounds = _rounds(loop)
+    left = _left(loop.run, schedule, rounds)
     if left is not None and left < VANISHED:
         return (
-            f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {FEWEST_ROUNDS} "
-            "of them"
+            f"is stepped with every batch, and leaves {left:.2g} of the learning rate after {rounds} of them"
         )
     return ""
+
+
+def _of_two_units(loop: TrainingLoop, schedule: Schedule) -> str:
+    """One member of a chain that counts epochs beside others that count steps."""
+    for length in schedule.lengths:
+        made = [one.callee for one in ancestry(loop.run, length.value) if isinstance(one, Applied)]
+        if unit_of(loop.run, length) == "epoch" and not {"*", "len", "//", "/"} & set(made):
+            told = f"{length.name}={length.text}"
+            return f"has a part that counts epochs ({told}), and is stepped with every batch"
+    return ""
+
+
+def _is_of_one_epoch(loop: TrainingLoop, length: Length) -> bool:
+    """Whether a whole training is said to be the batches of a loader, in a loop over several epochs.
+
+    Only transformers' schedules say so; a cosine of torch may well come round with each epoch.
+    """
+    if length.name != "num_training_steps" or not counts_batches(loop.run, length.value):
+        return False
+    if any(isinstance(one, Applied) and one.callee == "*" for one in ancestry(loop.run, length.value)):
+        return False
+    epochs = epoch_loop(loop)
+    count = count_of(epochs) if epochs is not None else None
+    known = known_number(loop.run, count) if count is not None else None
+    return count is not None and (known is None or known > 1)
+
+
+def _rounds(loop: TrainingLoop) -> int:
+    """How many batches there are at the least."""
+    told = planned(loop, "max_steps") if loop.hook is not None else None
+    return max(int(told), FEWEST_ROUNDS) if told is not None else FEWEST_ROUNDS
 
 
 def _is_epoch_count(loop: TrainingLoop, length: Length) -> bool:
@@ -182,16 +230,16 @@ def _are_epochs(loop: TrainingLoop, length: Length) -> bool:
     return bool(known) and max(known) <= most
 
 
-def _left(loop: TrainingLoop, schedule: Schedule) -> float | None:
-    """The share of the first rate that is left after the fewest batches a training has."""
+def _left(run: Execution, schedule: Schedule, rounds: int) -> float | None:
+    """The share of the first rate that is left after so many batches."""
     if schedule.gamma is None or not 0 < schedule.gamma < 1:
         return None
     if schedule.kind == "ExponentialLR":
-        return float(schedule.gamma**FEWEST_ROUNDS)
+        return float(schedule.gamma**rounds)
     if schedule.kind != "StepLR" or not schedule.lengths:
         return None
-    known = numbers_in(loop.run, schedule.lengths[0].value)
-    return float(schedule.gamma ** (FEWEST_ROUNDS // known[0])) if known and known[0] >= 1 else None
+    known = numbers_in(run, schedule.lengths[0].value)
+    return float(schedule.gamma ** (rounds // known[0])) if known and known[0] >= 1 else None
 
 
 def _too_slow(loop: TrainingLoop, schedule: Schedule) -> str:

@@ -35,5 +35,5 @@ def examine(sources: Sources) -> Iterator[Finding]:
         yield Finding(
             found.prepared.where,
             f"`{found.network}` is not among what is prepared here: the processes do not share gradients",
-            evidence={"network": found.network},
+            evidence={"network": found.network, "mixed": sources.mention("mixed_precision")},
         )

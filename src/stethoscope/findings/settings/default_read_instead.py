@@ -3,7 +3,8 @@
 ## What it checks
 Reads with a default, such as `cfg.get("warmup", 0)`, `getattr(cfg, "warmup", 0)` and
 `cfg.get("train", {}).get("batch_size", 32)`: whether the settings have no such name there, while a setting
-that nothing reads is called the same in another section, or so alike that it can only be a slip.
+that nothing reads is called the same in another section, or so alike that it can only be a slip. For the
+rounds of a loop it is enough that the only setting of that name stands elsewhere.
 
 ## Why it matters
 Neither the file nor the program complains. The run goes on with the default, and the value that somebody
@@ -34,9 +35,10 @@ def examine(missed: MissedSettings) -> Iterator[Finding]:
         if one.where in seen or str(one.value) == one.default:
             continue
         seen.add(one.where)
+        lost = "not what the loop goes by" if one.read_too else "never read"
         yield Finding(
             (one.where, one.read),
-            f"{one.name} (here {one.value!r}) is never read: the source asks for {one.asked}"
+            f"{one.name} (here {one.value!r}) is {lost}: the source asks for {one.asked}"
             f" and takes {one.default}",
             evidence={"setting": one.name, "asked": one.asked, "default": one.default},
         )

@@ -2,7 +2,8 @@
 
 ## What it checks
 Programs that load a pretrained transformer and tune all of it with Adam, by a Trainer of Hugging Face or by
-hand: whether the learning rate is a hundredth or more, written out or from the settings.
+hand: whether the learning rate is a hundredth or more, written out or from the settings; two thousandths
+where a reader of texts (`ForSequenceClassification` and its kin) is tuned without adapters.
 
 ## Why it matters
 Such models are tuned at 1e-5 to 1e-4, adapters inside them at up to 1e-3. At a hundredth the first few steps

@@ -3,7 +3,8 @@
 ## What it checks
 Loops that gather gradients over several batches and move the schedule with each update, where the length
 of the schedule is made of the number of batches (`epochs * len(loader)`) and divided by nothing. Of a
-`LambdaLR` it is what its function divides the round by.
+`LambdaLR` it is what its function divides the round by. In Lightning the same of schedules with the interval
+"step", under a Trainer that is told `accumulate_grad_batches`.
 
 ## Why it matters
 With a window of N the schedule gets through 1/N of its course: the warm-up takes N times as long, and the
@@ -19,12 +20,14 @@ A length that is divided by the window, and a schedule that is moved with every 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.call_edits import replaced
 from stethoscope.program.edits.statements import blocks_around, is_name_chain
 from stethoscope.program.loop.accumulation import Accumulation, accumulation
+from stethoscope.program.loop.configured_schedules import ENDS, configured_schedules, planned
 from stethoscope.program.loop.hand_made_rates import all_schedules
 from stethoscope.program.loop.loop_order import questions
 from stethoscope.program.loop.moves import Kind, Move
@@ -39,6 +42,9 @@ from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="SET116", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
+# The batches of an epoch, as a Lightning module is told them; `estimated_stepping_batches` are updates.
+COUNTED = re.compile(r"num_training_batches|len\([\w.()]*train[\w.()]*\)")
+DIVIDED = re.compile(r"/|accumulate|estimated_stepping")
 _DIVIDED = frozenset({"/", "//", "math.ceil", "divmod", "round"})
 
 
@@ -59,6 +65,25 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                         evidence={"made": schedule.site.text, "stepped": move.event.site.text},
                         fix=_in_updates(schedule.site.source, length, gathered.count) if gathered else None,
                     )
+        yield from _in_lightning(loop)
+
+
+def _in_lightning(loop: TrainingLoop) -> Iterator[Finding]:
+    """Schedules that Lightning moves with each update, as long as all the batches of the run."""
+    window = planned(loop, "accumulate_grad_batches")
+    for configured in configured_schedules(loop) if window is not None and window > 1 else ():
+        if configured.interval != "step":
+            continue
+        for length in configured.schedule.lengths:
+            text = " ".join(length.text.split())
+            if length.name in ENDS and COUNTED.search(text) and not DIVIDED.search(text):
+                yield Finding(
+                    configured.schedule.site.where,
+                    f"{configured.schedule.kind} is laid out over batches ({length.name}={text}), and"
+                    f" Lightning moves it once in {window:g} of them",
+                    evidence={"made": configured.schedule.site.text, "stepped": "interval"},
+                )
+                break
 
 
 def _once_an_update(loop: TrainingLoop, gathered: Accumulation | None) -> Iterator[Move]:

@@ -67,6 +67,7 @@ def leaks(index: Index) -> Iterator[Leak]:
             yield from _whole_beside_slice(module.source, body, assigned)
             yield from _overlapping_parts(index, module, assigned)
             yield from _whole_beside_part(module.source, body, assigned)
+            yield from _all_rows_beside_some(module.source, assigned)
             yield from _held_out_masks(module.source, body)
             yield from _split_anew(index, module, body)
             yield from _joined_into_training(module.source, body)
@@ -534,6 +535,30 @@ def _whole_beside_part(
         if part in trained and _is_held_out(name) and given.count(part) <= 1:
             why = f"{name} is a part of {part}, and training has all of it"
             yield Leak(source, value, trained[part], why)
+
+
+def _all_rows_beside_some(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterator[Leak]:
+    """`held = [rows[i] for i in order[:n]]` beside `rest = [rows[i] for i in order]`."""
+    gone = [(name, value, _rows_gone_through(value)) for name, value in assigned]
+    for name, value, rows in gone:
+        if rows is None or not rows[2] or not _is_held_out(name):
+            continue
+        for other, whole, all_rows in gone:
+            if all_rows == (*rows[:2], False) and not _is_held_out(other) and other != name:
+                yield Leak(source, value, whole, f"{other} has every row of {rows[0]}, those of {name} too")
+
+
+def _rows_gone_through(value: ast.expr) -> tuple[str, str, bool] | None:
+    """Of a list that is put together from rows by their numbers: the rows, the numbers, whether in part."""
+    match value:
+        case ast.ListComp(
+            elt=ast.Subscript(value=rows, slice=ast.Name(id=number)),
+            generators=[ast.comprehension(target=ast.Name(id=each), iter=over, ifs=[])],
+        ) if number == each:
+            is_part = isinstance(over, ast.Subscript) and isinstance(over.slice, ast.Slice)
+            numbers = over.value if isinstance(over, ast.Subscript) and is_part else over
+            return ast.unparse(rows), ast.unparse(numbers), is_part
+    return None
 
 
 def _chosen(value: ast.expr) -> tuple[str, str]:

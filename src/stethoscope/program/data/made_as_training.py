@@ -7,6 +7,7 @@ mirrors and noise. Where both loaders get the value that means training, held-ou
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Assignment
 from stethoscope.program.walk.execution import STEPS, Exhausted
 from stethoscope.program.walk.values import Applied, Constant, Instance, Site, Value
@@ -31,6 +33,9 @@ AUGMENTING = frozenset({
     "perturb", "perturbation", "cutout", "mixup", "random",
 })  # fmt: skip
 MOST_DEEP = 2  # functions between the switch and the draw
+RANDOM_TRANSFORMS = re.compile(
+    r"Random|(?:Time|Frequency)Mask|ColorJitter|RandAug|TrivialAug|AutoAug|AugMix|SpecAug|MixUp|CutMix"
+)
 CHANCE = DRAWS | {"randn", "randn_like", "rand_like", "normal", "randperm", "permutation"}
 
 
@@ -163,9 +168,22 @@ def _draws(index: Index, function: Function, call: ast.Call, switch: str, depth:
     target: object = index.resolve(index.module_of(function.source), name)
     if name.startswith("self.") and name.count(".") == 1 and function.owner is not None:
         target = index.method(function.owner, last)
+        if target is None and _is_random_transform(function.owner, name):
+            return True
     if depth == 0 or not isinstance(target, Function):
         return False
     return any(_draws(index, target, one, switch, depth - 1) for one in _calls_made(target.node, switch))
+
+
+def _is_random_transform(cls: Class, name: str) -> bool:
+    """Whether what an object keeps is a transform of a library that draws: `self.mask = TimeMasking(30)`."""
+    return any(
+        RANDOM_TRANSFORMS.match(bare_name(call))
+        for method in cls.methods.values()
+        for node in all_nodes(method.node, ast.Assign)
+        if name in map(dotted, node.targets)
+        for call in all_nodes(node.value, ast.Call)
+    )
 
 
 def _is_asked(cls: Class, switch: str) -> bool:

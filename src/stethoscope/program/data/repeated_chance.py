@@ -46,6 +46,7 @@ DRAWING = frozenset({
     "normal", "integers", "randperm", "rand_like", "randn_like", "randrange", "standard_normal",
 })
 # fmt: on
+STEPS_OF_BATCHES = frozenset({"training_step", "compute_loss", "on_train_batch_start"})
 WORKERS_PLACE = 5  # of num_workers among the arguments of a loader
 
 
@@ -205,6 +206,17 @@ def seeds_again(walk: Walk) -> Iterator[SeedAgain]:
         conditions = [s for s in event.scopes() if s.kind == "if" and _is_inside(s, loop)]
         if not conditions or any(scope.kind == "call" for scope in _up_to(event, loop)):
             yield SeedAgain(event, loop, any(_is_aside(scope) for scope in _up_to(event, loop)))
+
+
+def seeds_in_steps(walk: Walk) -> Iterator[Call]:
+    """The seeds that a step sets which a framework calls for every batch."""
+    for event in walk.trace.events:
+        if not isinstance(event, Call) or full_name(event) not in SEEDS_ALL or not event.args:
+            continue
+        is_step = any(function.name in STEPS_OF_BATCHES for function in event.within)
+        is_asked = any(scope.kind == "if" for scope in event.scopes())
+        if is_step and not is_asked and isinstance(event.args[0], Constant) and not _is_put_back(event):
+            yield event
 
 
 def generators_again(walk: Walk) -> Iterator[Call]:

@@ -40,6 +40,8 @@ class Unit(Enum):
     ROUNDS = "batches"
     SAMPLES = "samples"
     TARGETS = "targets"
+    HITS = "right answers"
+    FULL_BATCHES = "samples of full batches, with a last one that may be smaller"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +96,9 @@ class _Function:
             if summed is None or _is_of_one(self._loader_of(growth.loop)):
                 continue
             for divided, counted in chain(self._divisors(growth), self._divided_by_callers(growth)):
+                is_of_samples = summed is not Unit.ROUNDS
+                if counted is Unit.FULL_BATCHES and is_of_samples and not self._keeps_last(growth.loop):
+                    continue
                 if _differ(summed, counted):
                     here = Site(self.function.source, growth.node)
                     yield UnitMismatch(growth.name, here, divided, summed, counted)
@@ -126,7 +131,7 @@ class _Function:
             return None
         if self._is_mean(value):
             return Unit.ROUNDS
-        return Unit.SAMPLES if self._is_hits(value) and self._has_loader(loop) else None
+        return Unit.HITS if self._is_hits(value) and self._has_loader(loop) else None
 
     def _is_mean(self, value: ast.expr) -> bool:
         """Whether a number is the mean over its batch: of a loss of torch, of a function, or `x.mean()`."""
@@ -170,6 +175,11 @@ class _Function:
             case ast.Call(func=ast.Attribute(value=ast.Compare(ops=[ast.Eq()]), attr="sum"), args=[]):
                 return True
             case ast.Call(func=ast.Attribute(attr="sum"), args=[ast.Compare(ops=[ast.Eq()])]):
+                return True
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr="eq"), args=[_]), attr="sum"),
+                args=[],
+            ):
                 return True
         return False
 
@@ -234,7 +244,10 @@ class _Function:
             case ast.BinOp(op=ast.Mult(), left=left, right=right):
                 units = {self._count(one, growth, depth) for one in (left, right)}
                 sizes = [one for one in (left, right) if _is_batch_size(one)]
-                return Unit.SAMPLES if units == {Unit.ROUNDS, None} and len(sizes) == 1 else None
+                if units != {Unit.ROUNDS, None} or len(sizes) != 1:
+                    return None
+                is_length = any(bare_name(one) == "len" for one in (left, right) if isinstance(one, ast.Call))
+                return Unit.FULL_BATCHES if is_length else Unit.SAMPLES
             case ast.BinOp(op=ast.Add(), left=ast.Name(id=name), right=ast.Constant(value=1)):
                 return Unit.ROUNDS if name == _number_of_round(growth.loop) else None
         name = ast.unparse(value)
@@ -366,6 +379,15 @@ class _Function:
         name = (dotted(_gone_over(loop)) or "").rpartition(".")[2]
         return bool((LOADER_WORDS | {"batches"}).intersection(words(name)))
 
+    def _keeps_last(self, loop: ast.For) -> bool:
+        """Whether a loader hands out a last batch that is smaller: this one, or all that are not shuffled."""
+        made = self._loader_of(loop)
+        if isinstance(made, ast.Call) and bare_name(made).endswith("DataLoader"):
+            return _is_whole(made)
+        loaders = [call for _, call in _calls(self.index).get("DataLoader", ())]
+        ordered = [one for one in loaders if not _is_told_true(one, "shuffle")]
+        return bool(ordered) and all(map(_is_whole, ordered))
+
     def _is_over_batches(self, loop: ast.For) -> bool:
         """Whether a loop draws batches: from a loader, or it takes the size of what it draws."""
         return self._has_loader(loop) or any(
@@ -376,7 +398,14 @@ class _Function:
 
 
 def _differ(summed: Unit, counted: Unit) -> bool:
-    """Whether a quotient is no average. Sums over targets are also read for each sample, on purpose."""
+    """Whether a quotient is no average. Sums over targets are also read for each sample, on purpose.
+
+    Right answers are as many as there are targets, or samples where each has one.
+    """
+    if counted is Unit.FULL_BATCHES:
+        return summed in {Unit.HITS, Unit.SAMPLES, Unit.ROUNDS}
+    if summed is Unit.HITS:
+        return counted is Unit.ROUNDS
     return summed is not counted and (summed, counted) != (Unit.TARGETS, Unit.SAMPLES)
 
 
@@ -450,6 +479,22 @@ def _is_of_one(loader: ast.expr | None) -> bool:
     sizes = [word.value for word in loader.keywords if word.arg == "batch_size"]
     size = sizes[0] if sizes else loader.args[1] if len(loader.args) > 1 else None
     return size is None or (isinstance(size, ast.Constant) and size.value in (1, None))
+
+
+def _is_whole(loader: ast.Call) -> bool:
+    """Whether a loader leaves nothing out, as far as it is told."""
+    told = {word.arg: word.value for word in loader.keywords}
+    last = told.get("drop_last")
+    return not {None, "batch_sampler", "sampler"} & told.keys() and (
+        last is None or (isinstance(last, ast.Constant) and last.value is False)
+    )
+
+
+def _is_told_true(call: ast.Call, name: str) -> bool:
+    return any(
+        word.arg == name and isinstance(word.value, ast.Constant) and word.value.value is True
+        for word in call.keywords
+    )
 
 
 def _told(call: ast.Call) -> set[str | None]:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.evaluation.logged_names import logged_direction
 from stethoscope.program.evaluation.returned_scores import returned_scores
 from stethoscope.program.evaluation.score_directions import Known, direction, named_direction
 from stethoscope.program.index import Class, Function, Index, Module, dotted
@@ -61,9 +62,9 @@ def _told(index: Index, module: Module, call: ast.Call) -> Iterator[ToldDirectio
         return  # what `**options` hold may say more
     site = Site(module.source, call)
     if last in MONITORING:
-        monitor = _text(index, module, given.get("monitor") or _positional(call, last))
-        wanted = named_direction(monitor) if monitor else None
-        kept = _mode(index, module, given.get("mode"), _is_of_lightning(module, name))
+        monitor = monitored_text(index, module, call)
+        wanted = _wanted(index, monitor) if monitor else None
+        kept = _mode(index, module, given.get("mode"), is_of_lightning(module, name))
         if wanted and kept and monitor:
             yield ToldDirection(site, monitor, kept, wanted, last, given.get("mode"))
     elif last.endswith(ARGUMENTS):
@@ -89,30 +90,39 @@ def _of_own_class(index: Index, module: Module, site: Site, call: ast.Call) -> I
     given = dict(zip(names, call.args, strict=False)) | {
         word.arg: word.value for word in call.keywords if word.arg
     }
-    monitor = _text(index, module, next((given[name] for name in MONITORED if name in given), None))
-    kept = MODES.get(_text(index, module, given.get("mode")) or "")
+    monitor = text_of(index, module, next((given[name] for name in MONITORED if name in given), None))
+    kept = MODES.get(text_of(index, module, given.get("mode")) or "")
     wanted = named_direction(monitor) if monitor else None
     if monitor and kept and wanted:
         yield ToldDirection(site, monitor, kept, wanted, made.name, given.get("mode"))
 
 
-def _positional(call: ast.Call, last: str) -> ast.expr | None:
-    """`EarlyStopping("val_loss")`: its first argument is the monitor."""
-    return call.args[0] if last == "EarlyStopping" and call.args else None
+def monitored_text(index: Index, module: Module, call: ast.Call) -> str | None:
+    """What a callback is told to monitor; the first argument of `EarlyStopping("val_loss")` says so too."""
+    given = next((word.value for word in call.keywords if word.arg == "monitor"), None)
+    is_first = (dotted(call.func) or "").endswith("EarlyStopping") and call.args
+    return text_of(index, module, call.args[0] if given is None and is_first else given)
+
+
+def _wanted(index: Index, monitor: str) -> str | None:
+    """The better end of a number, by its name or by what is logged under it."""
+    return named_direction(monitor) or logged_direction(index, monitor)
 
 
 def _mode(index: Index, module: Module, node: ast.expr | None, by_default: bool) -> str | None:
     if node is None:
         return LOWER if by_default else None
-    return MODES.get(_text(index, module, node) or "")
+    return MODES.get(text_of(index, module, node) or "")
 
 
-def _is_of_lightning(module: Module, name: str) -> bool:
+def is_of_lightning(module: Module, name: str) -> bool:
+    """Whether a name that stands in a module is Lightning's."""
     head = name.partition(".")[0]
     return module.imports.get(head, "").partition(".")[0] in LIGHTNING
 
 
-def _text(index: Index, module: Module, node: ast.expr | None) -> str | None:
+def text_of(index: Index, module: Module, node: ast.expr | None) -> str | None:
+    """The text that an expression is, written there or at the top of a module."""
     if isinstance(node, ast.Name):
         node = getattr(index.resolve(module, node.id), "value", None)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
@@ -122,7 +132,7 @@ def _of_trainer(
     index: Index, module: Module, site: Site, given: dict[str | None, ast.expr]
 ) -> Iterator[ToldDirection]:
     """`metric_for_best_model="wer"` keeps the largest error where nothing says otherwise."""
-    monitor = _text(index, module, given.get("metric_for_best_model"))
+    monitor = text_of(index, module, given.get("metric_for_best_model"))
     wanted = named_direction(monitor.removeprefix("eval_")) if monitor else None
     if not monitor or wanted is None:
         return
@@ -154,12 +164,12 @@ def _answer(index: Index, module: Module, score: ast.expr) -> ast.expr | None:
     return returns[0].value if len(returns) == 1 else None
 
 
-def settings_directions(recipe: Recipe) -> Iterator[tuple[Setting, Setting | None, str]]:
+def settings_directions(recipe: Recipe, index: Index) -> Iterator[tuple[Setting, Setting | None, str]]:
     """The settings of a monitor, with its mode, that keep the other end than its name asks for."""
     for setting in recipe:
         if setting.leaf not in {"monitor", "metric_for_best_model"} or not isinstance(setting.value, str):
             continue
-        wanted = named_direction(setting.value.removeprefix("eval_"))
+        wanted = _wanted(index, setting.value.removeprefix("eval_"))
         beside = {one.leaf: one for one in recipe if one.key[:-1] == setting.key[:-1]}
         if setting.leaf == "monitor":
             mode = beside.get("mode")
@@ -175,8 +185,15 @@ def settings_directions(recipe: Recipe) -> Iterator[tuple[Setting, Setting | Non
 
 def _by_default(recipe: Recipe, setting: Setting) -> str | None:
     """Lightning's own callbacks keep the smallest where no mode is given."""
+    return LOWER if is_of_lightning_by_settings(recipe, setting) else None
+
+
+def is_of_lightning_by_settings(recipe: Recipe, setting: Setting) -> bool:
+    """Whether a setting stands with the class of one of Lightning's callbacks that watch a number."""
     own = setting.key[:-1]
     homes = {own, own[:-1] if own[-1:] == ("init_args",) else own}
     made = [str(one.value) for one in recipe if one.key[:-1] in homes and one.leaf in _CLASS_KEYS]
-    is_lightning = any(one.partition(".")[0] in LIGHTNING and one.endswith(MONITORING) for one in made)
-    return LOWER if is_lightning else None
+    # LightningCLI takes its own callbacks by their bare names too.
+    return any(
+        one.partition(".")[0] in {*LIGHTNING, *MONITORING} and one.endswith(MONITORING) for one in made
+    )

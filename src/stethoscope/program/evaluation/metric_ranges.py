@@ -40,6 +40,13 @@ MOST_DECIBELS = 100.0  # of a peak: sixteen bits have 96
 METRIC_WORDS = frozenset({"psnr", "ssim", "msssim", "mssim"})
 PEAK_KEYWORDS = ("data_range", "max_val", "max_value", "max_pixel", "peak", "L")
 # fmt: off
+# Distances between the features of pictures: told to `normalize`, they take pictures from zero to one.
+FEATURES = frozenset({
+    "FrechetInceptionDistance", "KernelInceptionDistance", "InceptionScore",
+    "MemorizationInformedFrechetInceptionDistance",
+})
+# Those take pictures from minus one to one, unless they are told to `normalize`.
+PERCEPTUAL = frozenset({"LearnedPerceptualImagePatchSimilarity", "LPIPS"})
 LEAVING = frozenset({
     "float", "double", "half", "to", "cpu", "cuda", "detach", "numpy", "squeeze", "unsqueeze", "permute",
     "round", "contiguous", "astype", "byte", "clone", "transpose", "reshape", "view", "flatten", "type",
@@ -82,6 +89,9 @@ def _fits(peak: float, known: Range) -> bool:
 
 def _spoken(call: Call) -> str:
     named = "PSNR" if call.name == "log10" else call.name
+    if _width_of_features(call) is not None:
+        made = _kept_object(call)
+        return made.callee.removesuffix("()").rpartition(".")[2] if made is not None else named
     return next((word.upper() for word in _metric_words(call)), named)
 
 
@@ -107,6 +117,10 @@ def assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, ..
         inside = call.args[0] if call.args else call.receiver
         yield from _ratio(run, inside, call.site)
         return
+    features = _width_of_features(call)
+    if features is not None:
+        yield (*features, call.site)
+        return
     metric = _metric_of(call)
     if not _metric_words(call) and metric is None:
         return
@@ -120,6 +134,32 @@ def assumed(run: Execution, call: Call) -> Iterator[tuple[float, tuple[Value, ..
         if isinstance(peak, Constant) and isinstance(peak.value, int | float) and len(call.args) >= 2:
             yield float(peak.value), call.args[:2], call.site
             return
+
+
+def _width_of_features(call: Call) -> tuple[float, tuple[Value, ...]] | None:
+    """How wide a range a metric on features asks for, and the pictures that it is fed with."""
+    made = _kept_object(call)
+    last = made.callee.removesuffix("()").rpartition(".")[2] if made is not None else ""
+    if made is None or last not in FEATURES | PERCEPTUAL:
+        return None
+    told = call.keywords.get("normalize", made.keywords.get("normalize", Constant(False)))
+    if not isinstance(told, Constant):
+        return None
+    if last in FEATURES:  # without `normalize` it takes bytes, and says so
+        return (1.0, call.args[:1]) if told.value is True and call.args else None
+    return (1.0 if told.value is True else 2.0, call.args[:2]) if len(call.args) >= 2 else None
+
+
+def _kept_object(call: Call) -> Applied | None:
+    """What a call feeds: `fid.update(x)`, `self.fid.update(x)`, `self.lpips(x, y)`, `lpips(x, y)`."""
+    made = call.receiver
+    if isinstance(made, Instance):
+        made = made.attributes.get(call.name)
+    elif made is None:
+        made = call.callee
+    elif call.name not in {"update", "forward"}:
+        return None
+    return made if isinstance(made, Applied) else None
 
 
 def _metric_of(call: Call) -> Applied | None:

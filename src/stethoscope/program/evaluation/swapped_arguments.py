@@ -26,6 +26,7 @@ TRUTH_FIRST = {
         "log_loss", "brier_score_loss", "classification_report", "balanced_accuracy_score", "fbeta_score",
         "top_k_accuracy_score", "d2_absolute_error_score",
     }),
+    "seqeval": frozenset({"precision_score", "recall_score", "classification_report"}),
     "jiwer": frozenset({"wer", "cer", "mer", "wil"}),
 }
 TRUTH_SECOND = {
@@ -36,7 +37,8 @@ TRUTH_SECOND = {
     }),
 }
 ANSWERS = frozenset({
-    "pred", "preds", "prediction", "predictions", "predicted", "guess", "guesses", "hat", "yhat", "output",
+    "pred", "preds", "prediction", "predictions", "predicted", "guess", "guesses", "guessed", "hat", "yhat",
+    "output",
     "outputs", "logit", "logits", "prob", "probs", "probability", "probabilities", "forecast", "forecasts",
     "estimate", "estimated", "hyp", "hyps", "hypothesis", "hypotheses", "proba", "answers", "score", "scores",
 })
@@ -49,6 +51,8 @@ NETWORKS = frozenset(
     {"model", "net", "network", "forward", "predict", "predictor", "classifier", "regressor"}
 )
 GROWING = frozenset({"append", "extend"})
+PLACED = 2  # sides that are given by their places
+NAMED_SIDES = (("y_true", "y_pred"), ("y_true", "y_score"), ("target", "preds"), ("reference", "hypothesis"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,18 +76,34 @@ def swapped_arguments(index: Index) -> tuple[SwappedArguments, ...]:
 
 
 def _in_function(index: Index, function: Function) -> Iterator[SwappedArguments]:
-    calls = [call for call in own_nodes(function.node, ast.Call) if len(call.args) >= 2]
-    asked = [(call, first) for call in calls if (first := _truth_first(index, function, call)) is not None]
+    calls = [(call, sides) for call in own_nodes(function.node, ast.Call) if (sides := _sides(call))]
+    asked = [
+        (call, sides, is_first)
+        for call, sides in calls
+        if (is_first := _truth_first(index, function, call)) is not None
+    ]
     if not asked:
         return
     answered, known = _answered(function)
-    for call, truth_first in asked:
-        answer, truth = call.args[:2] if truth_first else call.args[1::-1]
+    for call, (first, second), truth_first in asked:
+        by_name = len(call.args) < PLACED
+        answer, truth = (first, second) if truth_first or by_name else (second, first)
         is_swapped = _is_answer(answer, answered, function) and _is_truth(
             truth, answered, known, answer, function
         )
         if is_swapped:
             yield SwappedArguments(Site(function.source, call), bare_name(call), ast.unparse(answer))
+
+
+def _sides(call: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    """What stands where the truth belongs and where the prediction does; by place, as they are written."""
+    if len(call.args) >= PLACED:
+        return call.args[0], call.args[1]
+    told = {word.arg: word.value for word in call.keywords}
+    for truth, answer in NAMED_SIDES:
+        if truth in told and answer in told:
+            return told[truth], told[answer]
+    return None
 
 
 def _truth_first(index: Index, function: Function, call: ast.Call) -> bool | None:
@@ -101,13 +121,28 @@ def _truth_first(index: Index, function: Function, call: ast.Call) -> bool | Non
 def _answered(function: Function) -> tuple[set[str], set[str]]:
     """The names that hold answers of a network, through lists and conversions, and all that are filled."""
     fed = [(name, value) for node in own_nodes(function.node) for name, value in _fed(node)]
-    answered: set[str] = set()
+    answered = set(_handed_out(function))
     for _ in fed:
         more = {name for name, value in fed if _comes_from_network(value, answered, function)} - answered
         if not more:
             break
         answered |= more
     return answered, {*(name for name, _ in fed), *function.parameters}
+
+
+def _handed_out(function: Function) -> Iterator[str]:
+    """The answers in what a trainer hands to its metric: `logits, labels = eval_pred`."""
+    names = [name for name in function.parameters if name not in {"self", "cls"}]
+    if len(names) != 1 or "metric" not in function.name:
+        return
+    for node in own_nodes(function.node, ast.Assign):
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), _])], value=ast.Name(id=given)) if (
+                given == names[0]
+            ):
+                yield first
+            case ast.Assign(targets=[ast.Name(id=first)], value=ast.Attribute(attr="predictions")):
+                yield first
 
 
 def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -122,6 +157,10 @@ def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                 for one in target.elts if isinstance(target, ast.Tuple) else [target]:
                     if name := dotted(one):
                         yield name, value
+        case ast.For(target=ast.Tuple(elts=targets), iter=ast.Call(func=ast.Name(id="zip"), args=over)):
+            yield from (
+                (name, value) for one, value in zip(targets, over, strict=False) if (name := dotted(one))
+            )
         case ast.AugAssign(target=target, value=value) if name := dotted(target):
             yield name, value
         case ast.Call(func=ast.Attribute(value=held, attr=attr), args=[value, *_]) if attr in GROWING:

@@ -17,6 +17,7 @@ from stethoscope.program.loop.roles import LOADER_WORDS
 from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.trace import hook_methods
 from stethoscope.run import Source
 
 # fmt: off
@@ -56,6 +57,7 @@ def wrong_totals(index: Index) -> Iterator[WrongTotal]:
         if not is_test(cls.source):
             yield from _kept_by_object(cls)
             yield from _meters_of_object(index, cls)
+            yield from _metrics_of_hooks(index, cls)
 
 
 # --- of one batch
@@ -340,6 +342,42 @@ def _meters_of_object(index: Index, cls: Class) -> Iterator[WrongTotal]:
         if is_meter and not _is_reset_anywhere(index, own.rpartition(".")[2]):
             why = "is made with its object and never reset between epochs"
             yield WrongTotal(cls.source, own, made, read, why)
+
+
+def _metrics_of_hooks(index: Index, cls: Class) -> Iterator[WrongTotal]:
+    """Metrics of torchmetrics that the hooks of a Lightning module feed and compute, and that nothing resets.
+
+    Lightning resets those that are logged themselves, `self.log("acc", self.acc)`, and no others.
+    """
+    if not any(hook_methods(index, cls)):
+        return
+    methods = [method.node for name, method in cls.methods.items() if not _is_setup(name)]
+    calls = [call for method in methods for call in own_nodes(method, ast.Call)]
+    module = index.module_of(cls.source)
+    for made in _made_in_setup(cls):
+        own = ast.unparse(made.targets[0])
+        asked = {
+            call.func.attr: call
+            for call in calls
+            if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == own
+        }
+        is_fed = "update" in asked or any(ast.unparse(call.func) == own for call in calls)
+        handed_on = any(ast.unparse(one) == own for call in calls for one in _handed(call))
+        if not (is_fed and "compute" in asked and _is_of_torchmetrics(index, module, made.value)):
+            continue
+        if not handed_on and not _is_reset_anywhere(index, own.rpartition(".")[2]):
+            why = "is computed at the end of each epoch and never reset, nor logged itself"
+            yield WrongTotal(cls.source, own, made, asked["compute"], why)
+
+
+def _handed(call: ast.Call) -> Iterator[ast.expr]:
+    yield from call.args
+    yield from (word.value for word in call.keywords)
+
+
+def _is_of_torchmetrics(index: Index, module: Module, made: ast.expr) -> bool:
+    target = index.resolve(module, dotted(made.func) or "") if isinstance(made, ast.Call) else None
+    return isinstance(target, External) and target.name.startswith("torchmetrics.")
 
 
 def _made_in_setup(cls: Class) -> Iterator[ast.Assign]:

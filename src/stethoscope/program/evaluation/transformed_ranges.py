@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from stethoscope.program.data.batches import is_loader
 from stethoscope.program.data.training_data import POSITIONAL
 from stethoscope.program.walk.execution import Execution
-from stethoscope.program.walk.values import Applied, Choice, Constant, Items, Value
+from stethoscope.program.walk.values import Applied, Choice, Constant, Items, Part, Value
 
 # What makes numbers between 0 and 1 of the bytes of a picture.
 SCALING = frozenset({"ToTensor", "ConvertImageDtype"})
@@ -18,11 +18,21 @@ def transform_of(run: Execution, loader: Value, keys: Sequence[str | int]) -> Ap
     if not isinstance(loader, Applied) or not is_loader(loader) or tuple(keys) != (0,):
         return None
     options = {**dict(zip(POSITIONAL, loader.args, strict=False)), **loader.keywords}
-    dataset = run.force(options["dataset"]) if "dataset" in options else None
+    dataset = _whole(run, run.force(options["dataset"])) if "dataset" in options else None
     if not isinstance(dataset, Applied) or ".datasets." not in dataset.callee:
         return None
     given = [run.force(value) for value in (*dataset.args, *dataset.keywords.values())]
     return next((one for one in given if isinstance(one, Applied) and one.callee.endswith("Compose")), None)
+
+
+def _whole(run: Execution, dataset: Value) -> Value:
+    """What a part was split off: `random_split(full, [9, 1])`, `Subset(full, rows)`."""
+    if isinstance(dataset, Part) and isinstance(dataset.key, int):
+        dataset = run.force(dataset.base)
+    is_part = isinstance(dataset, Applied) and dataset.callee.rpartition(".")[2] in {"random_split", "Subset"}
+    return (
+        run.force(dataset.args[0]) if isinstance(dataset, Applied) and is_part and dataset.args else dataset
+    )
 
 
 def range_after(compose: Applied) -> tuple[float, float] | None:

@@ -35,13 +35,13 @@ def unshifted_answers(index: Index) -> Iterator[UnshiftedAnswers]:
     for module in index.modules.values():
         if is_test(module.source) or "compute_metrics" not in module.source.text:
             continue
-        for functions in _metrics(index, module):
-            nodes = [node for function in functions for node in _reached(index, function)]
+        for functions in metrics(index, module):
+            nodes = [node for function in functions for node in reached(index, function)]
             chosen = next((node for node in nodes if _is_choice(node)), None)
             compared = next((node for node in nodes if _is_comparison(node)), None)
             if chosen is None or compared is None or any(map(_is_moved, nodes)):
                 continue
-            if any(map(_is_ignored_label, nodes)):
+            if any(map(is_ignored_label, nodes)):
                 source = functions[0].source
                 yield UnshiftedAnswers(Site(source, chosen), Site(source, compared), model)
 
@@ -60,7 +60,7 @@ def _models(index: Index) -> Iterator[Site]:
                 yield Site(module.source, node)
 
 
-def _metrics(index: Index, module: Module) -> Iterator[Sequence[Function]]:
+def metrics(index: Index, module: Module) -> Iterator[Sequence[Function]]:
     """The functions that a trainer computes its metrics by, each with what prepares its outputs."""
     for node in all_nodes(module.source.tree, ast.Call):
         told = {word.arg: word.value for word in node.keywords} if isinstance(node, ast.Call) else {}
@@ -68,11 +68,11 @@ def _metrics(index: Index, module: Module) -> Iterator[Sequence[Function]]:
             continue
         found = [index.resolve(module, dotted(told[name]) or "") for name in METRIC_ARGUMENTS if name in told]
         functions = [one for one in found if isinstance(one, Function)]
-        if len(functions) == len(found) and functions[0].source is module.source:
+        if functions and len(functions) == len(found) and len({one.source.file for one in functions}) == 1:
             yield functions
 
 
-def _reached(index: Index, function: Function) -> Iterator[ast.AST]:
+def reached(index: Index, function: Function) -> Iterator[ast.AST]:
     """What is in a function and in those of the repository that it calls."""
     home = index.module_of(function.source)
     for node in all_nodes(function.node):
@@ -112,7 +112,8 @@ def _is_moved(node: ast.AST) -> bool:
     return False
 
 
-def _is_ignored_label(node: ast.AST) -> bool:
+def is_ignored_label(node: ast.AST) -> bool:
+    """Whether an expression is the label that a loss passes over, -100."""
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
             return number == IGNORED

@@ -475,9 +475,11 @@ def _has_layers(cls: Class) -> bool:
 def live_averages(index: Index) -> Iterator[Alias]:
     """Averages that take the network's own tensors for their own and mix new weights into them in place."""
     for cls in index.classes:
-        if is_test(cls.source) or not _is_average(cls):
+        if is_test(cls.source):
             continue
-        for name, made in _live_tables(cls):
+        # An optimizer keeps the parameters themselves; nobody but an average mixes into a state.
+        tables = _live_tables(cls) if _is_average(cls) else ()
+        for name, made in (*tables, *_live_states(cls)):
             mixed = next((node for node in _mixings(cls, name)), None)
             if mixed is not None:
                 yield Alias(cls.source, made, mixed, name)
@@ -498,6 +500,19 @@ def _live_tables(cls: Class) -> Iterator[tuple[str, ast.AST]]:
                     value=ast.DictComp(value=value) | ast.ListComp(elt=value),
                 ) if _is_live(value):
                     yield ast.unparse(target), node
+
+
+def _live_states(cls: Class) -> Iterator[tuple[str, ast.AST]]:
+    """`self.shadow = model.state_dict()`, and the same in another table: the tensors stay the network's."""
+    for method in cls.methods.values():
+        for node in own_nodes(method.node, ast.Assign):
+            target = node.targets[0]
+            if (
+                isinstance(target, ast.Attribute)
+                and dotted(target.value) == "self"
+                and _is_live_state(node.value)
+            ):
+                yield ast.unparse(target), node
 
 
 def _is_live(value: ast.expr) -> bool:

@@ -59,7 +59,7 @@ def configured_schedules(loop: TrainingLoop) -> Iterator[ConfiguredSchedule]:
 
 def amount_of_other_unit(loop: TrainingLoop, configured: ConfiguredSchedule) -> str:
     """Why the numbers of a schedule are no epochs where it is moved by them, nor steps where it is not."""
-    epochs, steps = (_planned(loop, name) for name in ("max_epochs", "max_steps"))
+    epochs, steps = (planned(loop, name) for name in ("max_epochs", "max_steps"))
     for length in configured.schedule.lengths:
         known = known_number(configured.run, length.value) if length.name in ENDS else None
         if known is None:
@@ -77,7 +77,7 @@ def amount_of_other_unit(loop: TrainingLoop, configured: ConfiguredSchedule) -> 
     return ""
 
 
-def _planned(loop: TrainingLoop, name: str) -> float | None:
+def planned(loop: TrainingLoop, name: str) -> float | None:
     """How long the Trainer is told to go on: by the settings, or where it is made."""
     code = mentions(loop.run.index)
     trainers = [spot.node for spot in code.calls.get("Trainer", ()) if isinstance(spot.node, ast.Call)]

@@ -103,6 +103,12 @@ def _names(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
+def is_mean_loss(index: Index, function: Function, call: ast.Call) -> bool:
+    """Whether a call is a loss that takes the mean over its targets."""
+    is_of_tensor = isinstance(call.func, ast.Attribute) and call.func.attr == "mean"
+    return not is_of_tensor and _mean(index, function, call, 0) is not None
+
+
 def _mean(index: Index, function: Function, node: ast.expr, hops: int) -> ast.expr | None:
     """The expression that makes a mean, where this is one; None where it is not known to be."""
     match node:

@@ -6,14 +6,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.loop.fractions_for_steps import number_told
+from stethoscope.program.precision.autocast import DType
+from stethoscope.program.precision.framework_precision import known_value, told_precision
 from stethoscope.program.settings.mentions import Mentions, Spot, mentions
 from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.syntax import own_nodes
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.entries import is_test
-from stethoscope.program.walk.execution import STEPS, Exhausted
+from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
 from stethoscope.program.walk.minimised import minimised
-from stethoscope.program.walk.values import Applied, Site
+from stethoscope.program.walk.values import Applied, Constant, Site
 
 # What makes an engine, and what tells it its precision.
 ENGINES = {"Fabric": "precision", "Accelerator": "mixed_precision"}
@@ -21,6 +25,8 @@ SCALING = frozenset({"16-mixed", "16", "fp16"})
 HANDING = frozenset({"setup", "prepare", "setup_optimizers", "setup_module"})
 # What divides every loss by the number of batches of an update, by what it is told that number.
 DIVIDING = {"Accelerator": "gradient_accumulation_steps", "Trainer": "accumulate_grad_batches"}
+# What Lightning's Trainer refuses where a module optimizes by hand, and above which value.
+REFUSED = {"gradient_clip_val": 0, "accumulate_grad_batches": 1}
 DEPTH = 6
 
 
@@ -32,10 +38,11 @@ class PassedBy:
     engine: Spot
 
 
-def passed_by(index: Index) -> Iterator[PassedBy]:
+def passed_by(index: Index, settings: SettingsTree) -> Iterator[PassedBy]:
     """Backward passes of losses in programs whose engine scales in float16 and is never asked for one."""
     code = mentions(index)
-    engine = next(_scaling_engines(code), None)
+    yield from _past_lightning(index, settings)
+    engine = next(_scaling_engines(code, settings), None)
     if engine is None or not any(code.calls.get(name) for name in HANDING):
         return
     passes = [spot for spot in code.calls.get("backward", ()) if not is_test(spot.source)]
@@ -43,12 +50,81 @@ def passed_by(index: Index) -> Iterator[PassedBy]:
         yield from (PassedBy(spot, engine) for spot in passes)
 
 
-def _scaling_engines(code: Mentions) -> Iterator[Spot]:
+def _past_lightning(index: Index, settings: SettingsTree) -> Iterator[PassedBy]:
+    """`loss.backward()` in modules that optimize by hand, where the Trainer scales losses in float16."""
+    by_hand = [cls for cls in index.classes if _is_by_hand(index, cls)]
+    told = told_precision(index, settings) if by_hand else None
+    if told is None or told.weights is not None or told.site is None:
+        return
+    if not told.region.only(DType.FLOAT16) or not isinstance(told.site.node, ast.expr):
+        return
+    engine = Spot(told.site.node, told.site.source)
+    for cls in by_hand:
+        for method in cls.methods.values():
+            for call in own_nodes(method.node, ast.Call):
+                spot = Spot(call, method.source)
+                is_backward = isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+                if is_backward and _is_plain(spot):
+                    yield PassedBy(spot, engine)
+
+
+def by_hand_under_options(index: Index, settings: SettingsTree) -> Iterator[tuple[str, Spot, Function]]:
+    """Options of Lightning's Trainer that it refuses for the modules of a program, which optimize by hand."""
+    modules = [cls for cls in index.classes if _is_lightning(index, cls) and "training_step" in cls.methods]
+    if not modules or not all(_is_by_hand(index, cls) for cls in modules):
+        return
+    code = mentions(index)
+    for spot in code.calls.get("Trainer", ()):
+        module = index.module_of(spot.source)
+        words = spot.node.keywords if isinstance(spot.node, ast.Call) and not is_test(spot.source) else []
+        for word in words:
+            if word.arg not in REFUSED:
+                continue
+            told = number_told(word.value, code, settings, DEPTH)
+            if told is not None and told > REFUSED[word.arg] and "lightning" in str(module.imports):
+                yield word.arg, Spot(word.value, spot.source), modules[0].methods["training_step"]
+
+
+def by_hand_without_leave(index: Index) -> Iterator[Spot]:
+    """`self.manual_backward(loss)` in modules that never say that they optimize by hand."""
+    for cls in index.classes:
+        family = (*index.lineage(cls), *(one for one in index.classes if cls in index.lineage(one)))
+        if not _is_lightning(index, cls) or is_test(cls.source):
+            continue
+        if any("automatic_optimization" in ast.unparse(one.node) for one in family):
+            continue
+        for method in cls.methods.values():
+            for call in own_nodes(method.node, ast.Call):
+                if dotted(call.func) == "self.manual_backward":
+                    yield Spot(call, method.source)
+                    return
+
+
+def _is_lightning(index: Index, cls: Class) -> bool:
+    return any(base.rpartition(".")[2] == "LightningModule" for base in index.outside_bases(cls))
+
+
+def _is_by_hand(index: Index, cls: Class) -> bool:
+    """Whether a Lightning module says `self.automatic_optimization = False`."""
+    return _is_lightning(index, cls) and any(
+        dotted(target) == "self.automatic_optimization"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is False
+        for method in cls.methods.values()
+        for node in own_nodes(method.node, ast.Assign)
+        for target in node.targets
+    )
+
+
+def _scaling_engines(code: Mentions, settings: SettingsTree) -> Iterator[Spot]:
+    run = Execution(code.index, settings, 0)
     for name, option in ENGINES.items():
         for spot in code.calls.get(name, ()):
             words = spot.node.keywords if isinstance(spot.node, ast.Call) else []
             given = next((word.value for word in words if word.arg == option), None)
-            if isinstance(given, ast.Constant) and str(given.value) in SCALING and not is_test(spot.source):
+            module = code.index.module_of(spot.source)
+            told = known_value(given, module, settings, run) if given is not None else None
+            if isinstance(told, Constant) and str(told.value) in SCALING and not is_test(spot.source):
                 yield spot
 
 

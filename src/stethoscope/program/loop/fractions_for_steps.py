@@ -62,6 +62,9 @@ def number_told(node: ast.expr, code: Mentions, settings: SettingsTree, hops: in
             return _setting(name, settings) if name else None
         case ast.Name(id=name) if hops and len(code.given.get(name, ())) == 1 and name not in code.changed:
             return number_told(code.given[name][0].node, code, settings, hops - 1)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            first, second = (number_told(one, code, settings, hops) for one in (left, right))
+            return first * second if first is not None and second is not None else None
     return None
 
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from stethoscope.program.evaluation.logged_names import logged_direction
 from stethoscope.program.evaluation.returned_scores import returned_scores
 from stethoscope.program.evaluation.score_directions import Known, direction, named_direction
 from stethoscope.program.index import Index, dotted
@@ -52,7 +53,7 @@ def misread_plateaus(index: Index) -> Iterator[Misread]:
     for one in plateaus:
         named.setdefault(one.name, set()).add(one.kept)
     for one in plateaus:
-        yield from _told(one)
+        yield from _told(index, one)
         # A name that two schedules have, of two minds, says nothing.
         if one.name and len(named[one.name]) == 1:
             yield from _stepped(one, _near(one, sources), returned_scores(index))
@@ -178,7 +179,7 @@ def _is_counter(body: ast.AST, given: ast.expr) -> bool:
     return False
 
 
-def _told(one: Plateau) -> Iterator[Misread]:
+def _told(index: Index, one: Plateau) -> Iterator[Misread]:
     """What a table beside the schedule names for a framework to watch."""
     for table in all_nodes(one.source.tree, ast.Dict):
         entries = {
@@ -190,6 +191,6 @@ def _told(one: Plateau) -> Iterator[Misread]:
         is_it = held is one.made or (bool(one.name) and (dotted(held) if held else "") == one.name)
         if not is_it or not isinstance(monitor, ast.Constant) or not isinstance(monitor.value, str):
             continue
-        better = named_direction(monitor.value)
+        better = named_direction(monitor.value) or logged_direction(index, monitor.value)
         if better is not None and better != one.kept:
             yield Misread(one, one.source, monitor, monitor.value, counts=False)

@@ -38,6 +38,12 @@ SPOKEN = re.compile(
     r"init_from|warm.?start|starting.?point|distil|teacher|initial_weights|init_weights_from",
     re.IGNORECASE,
 )
+# What transformers has for loops without any of its networks.
+AIDS = re.compile(
+    r"^from transformers[\w.]* import (?:\(\s*)?(?:(?:get_\w*schedul\w*|set_seed|SchedulerType)[\s,]*)+\)?$",
+    re.MULTILINE,
+)
+WEIGHTS_TOLD = re.compile(r"\b(?:weights|pretrained)=(\w+)")
 LOADING = frozenset(
     {"load_state_dict", "load_weights", "load_network", "load_file", "load_model", "load_from"}
 )
@@ -101,7 +107,14 @@ def _is_elsewhere(call: Call) -> bool:
 @remembered
 def speaks_of_given_weights(index: Index) -> bool:
     """Whether a program has any of the words of one that starts from weights of another training."""
-    return any(SPOKEN.search(source.text) for source in index.program if not is_test(source))
+    return any(SPOKEN.search(_without_aids(source.text)) for source in index.program if not is_test(source))
+
+
+def _without_aids(text: str) -> str:
+    """A source without what libraries of trained weights give beside them: schedules, and bare networks."""
+    text = AIDS.sub("", text)
+    told = WEIGHTS_TOLD.findall(text)
+    return text.replace("torchvision.models", "") if told and set(told) == {"None"} else text
 
 
 def _only_resumes(loop: TrainingLoop) -> bool:

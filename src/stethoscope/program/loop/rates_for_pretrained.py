@@ -15,6 +15,10 @@ from stethoscope.program.walk.entries import is_test
 
 # Full tuning is done at 1e-5 to 1e-4, adapters at up to 1e-3; both diverge at ten times that.
 HIGHEST = 1e-2
+# Networks that read texts, tuned as a whole: 5e-5 is usual, and at 1e-3 they forget what they know.
+HIGHEST_OF_READERS = 2e-3
+READERS = re.compile(r"For(?:SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice)\b")
+ADAPTED = re.compile(r"(?i)peft|\blora|adapter|quantiz")
 ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig", "DPOConfig")
 OPTIMIZERS = ("Adam", "AdamW")
 PRETRAINED = re.compile(r"\b(?:AutoModel\w*|\w+For\w+|\w+Model)\.from_pretrained\(")
@@ -44,8 +48,9 @@ def rates_for_pretrained(index: Index, settings: SettingsTree) -> Iterator[Pretr
         model = next((s for s in code.calls.get("from_pretrained", ()) if _is_model(s, text)), None)
         if model is None or model.source is not module.source:
             continue
+        is_reader = bool(READERS.search(ast.unparse(model.node))) and not ADAPTED.search(text)
         for rate, told in _rates(code, settings):
-            if told.source is module.source and rate >= HIGHEST:
+            if told.source is module.source and rate >= (HIGHEST_OF_READERS if is_reader else HIGHEST):
                 yield PretrainedRate(rate, told, model)
 
 

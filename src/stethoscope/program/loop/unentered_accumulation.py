@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from stethoscope.program.loop.loop_order import questions
 from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.roles import Role, role_of
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes
@@ -57,7 +58,23 @@ def gathers_by_engine(loop: TrainingLoop) -> bool:
 
 def waits_for_update(loop: TrainingLoop, move: Move) -> bool:
     """Whether something happens only in rounds in which the Accelerator lets the weights be updated."""
-    return any(answer and _SYNCS.search(asked) for asked, answer in questions(loop, move.event))
+    asks = any(answer and _SYNCS.search(asked) for asked, answer in questions(loop, move.event))
+    return asks or (move.kind is Kind.SCHEDULER_STEP and _waits_by_itself(loop))
+
+
+def _waits_by_itself(loop: TrainingLoop) -> bool:
+    """Whether a schedule was prepared together with its loader: it then moves with the updates alone.
+
+    Its length was computed before, from a loader that was not yet shared out.
+    """
+    engine = next((made for one in loop.of(Kind.BACKWARD) if (made := _engine(one)) is not None), None)
+    if engine is None or {"split_batches", "dataloader_config", "step_scheduler_with_optimizer"} & set(
+        engine.keywords
+    ):
+        return False
+    prepared = [one for one in loop.trace.events if isinstance(one, Call) and one.name == "prepare"]
+    roles = {role_of(loop.run, value) for one in prepared for value in one.args}
+    return len(prepared) == 1 and {Role.SCHEDULER, Role.LOADER} <= roles
 
 
 def _engine(backward: Move) -> Applied | None:

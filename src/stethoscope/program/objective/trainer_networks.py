@@ -13,13 +13,11 @@ from stethoscope.program.walk.trainers_made import TrainerMade, trainers_made
 @remembered
 def trainer_networks(index: Index) -> tuple[Class, ...]:
     """The classes that trainers are given as networks, where the trainers have no loss of their own."""
-    found = (
-        cls for made in trainers_made(index) if _asks_network(index, made) for cls in _given(index, made)
-    )
+    found = (cls for made in trainers_made(index) if asks_network(index, made) for cls in _given(index, made))
     return tuple(dict.fromkeys(cls for cls in found if "forward" in cls.methods))
 
 
-def _asks_network(index: Index, made: TrainerMade) -> bool:
+def asks_network(index: Index, made: TrainerMade) -> bool:
     """Whether a trainer takes the loss from what the network gives."""
     has_own = made.cls is not None and index.method(made.cls, "compute_loss") is not None
     return not has_own and made.given("compute_loss_func") is None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 _MISTAKES = ((5, 0), (9, 1), (16, 2))
 MOST_MISTAKES = 3
 FIRST_LETTER = 10  # letters below which the first one is never mistaken: trainer and retainer are two names
+SHORTEST_BEGINNING = 3  # letters: `len`, `num`, `dim`
 SHORT_WORD = 3  # letters of a word that is another word when one is changed: gpu and cpu
 BEGINNING = 4  # letters from which a word stands for a longer one: grad for gradient
 
@@ -32,7 +33,7 @@ def nearest(name: str, known: Iterable[str], renamed: Mapping[str, str] | None =
     other = (renamed or {}).get(name, "")
     if other in names:
         return Likeness(other, clear=True)
-    for alike in (_same_letters, _same_words):
+    for alike in (_same_letters, _same_words, _abbreviated):
         found = [one for one in names if alike(name, one)]
         if found:
             return Likeness(found[0], clear=len(found) == 1)
@@ -45,6 +46,16 @@ def _same_letters(one: str, other: str) -> bool:
 
 def _same_words(one: str, other: str) -> bool:
     return len(_words(one)) > 1 and sorted(_words(one)) == sorted(_words(other))
+
+
+def _abbreviated(one: str, other: str) -> bool:
+    """`max_len` and `max_length`: word by word the same, or the beginning of the other."""
+    pairs = list(zip(_words(one), _words(other), strict=False))
+    if len(_words(one)) != len(_words(other)) or not any(a == b for a, b in pairs):
+        return False
+    shorter = [min(pair, key=len) for pair in pairs if pair[0] != pair[1]]
+    is_begun = all(a.startswith(b) or b.startswith(a) for a, b in pairs)
+    return is_begun and all(len(word) >= SHORTEST_BEGINNING and word.isalpha() for word in shorter)
 
 
 def _misspelt(name: str, names: Iterable[str]) -> Likeness:
