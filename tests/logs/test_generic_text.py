@@ -851,3 +851,14 @@ def test_what_is_recalled_hides_no_role(tmp_path: Path) -> None:
         tmp_path, repeated(lambda i: f"step {i} val_loss {LOSS[i]:.4f} (best 0.1 @ 3) acc 0.{20 + i} *\n")
     )
     assert steps(log, "val/accuracy") == [*range(12)]
+
+
+def test_a_number_behind_the_name_of_the_data_is_the_epoch(tmp_path: Path) -> None:
+    lines = []
+    for i in range(12):
+        lines.append(f"Train: {i // 4} [{5 * (i % 4):4d}/20]  Loss: {LOSS[i]:.3f}  LR: 1.0e-02\n")
+        if i % 4 == 3:
+            lines.append(f"Test: {i // 4}  Loss: {2 * LOSS[i]:.4f}  Acc@1: {20 + i}.5\n")
+    log = log_of(tmp_path, "".join(lines))
+    assert steps(log, "loss") == [5 * i for i in range(12)]
+    assert steps(log, "val/loss") == steps(log, "val/accuracy") == [15, 35, 55]

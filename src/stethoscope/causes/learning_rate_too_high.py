@@ -54,6 +54,9 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence(
+            "non-finite-values", STRONG, "at a rate that hardly any network survives", when=says("high_rate")
+        ),
+        Evidence(
             "what-was-learned-is-lost",
             STRONG,
             "one leap leaves a network that learns no more",

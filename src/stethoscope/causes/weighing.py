@@ -29,7 +29,7 @@ def total(arguments: Iterable[Argument]) -> float:
 
 
 def _of_family(weights: list[float]) -> float:
-    """What one family adds. Weak signs in it say much the same; a single one that decides is no repetition."""
+    """What one family adds: weak signs in it say much the same, and one that decides repeats nothing."""
     whole = sum(weights)
     decides = any(weight * whole > 0.0 and abs(weight) >= DECISIVE * NEARLY for weight in weights)
     return _capped(whole, CURVES_CAP if decides else FAMILY_CAP)

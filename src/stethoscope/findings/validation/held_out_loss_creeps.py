@@ -15,8 +15,8 @@ say nothing, dead units and steps that are too large draw no such line.
 ## When it is harmless
 A run that was stopped early is still at its beginning, and trained weights may go on like this for long. So
 this is mostly a note, which tells causes apart. It is a warning where the rate, which is none for tuning, has
-come down to a fifth of its peak, so that nothing is to come, and something speaks for random weights: what else
-is known of the run, or a fall of a tenth, which trained weights do not make without a bend.
+come down to a fifth of its peak, so that nothing is to come, and something speaks for random weights: what
+else is known of the run, or a fall of a tenth, which trained weights do not make without a bend.
 
 ## References
 - Google's deep learning tuning playbook: the learning rate is the first thing to tune
