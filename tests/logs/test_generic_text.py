@@ -883,3 +883,14 @@ def test_held_out_is_a_role_however_it_is_joined(tmp_path: Path) -> None:
         ),
     )
     assert len(series(log, "val/loss")) == len(series(log, "val/accuracy")) == 12
+
+
+def test_a_number_behind_the_name_of_the_data_is_the_epoch(tmp_path: Path) -> None:
+    lines = []
+    for i in range(12):
+        lines.append(f"Train: {i // 4} [{5 * (i % 4):4d}/20]  Loss: {LOSS[i]:.3f}  LR: 1.0e-02\n")
+        if i % 4 == 3:
+            lines.append(f"Test: {i // 4}  Loss: {2 * LOSS[i]:.4f}  Acc@1: {20 + i}.5\n")
+    log = log_of(tmp_path, "".join(lines))
+    assert steps(log, "loss") == [5 * i for i in range(12)]
+    assert steps(log, "val/loss") == steps(log, "val/accuracy") == [15, 35, 55]

@@ -16,7 +16,17 @@ the rate again, since the two act together.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import (
+    DECISIVE,
+    MODERATE,
+    OCCASIONAL,
+    STRONG,
+    WEAK,
+    Cause,
+    Evidence,
+    Outcome,
+    says,
+)
 from stethoscope.findings import Finding
 
 
@@ -26,12 +36,14 @@ def _flat(finding: Finding) -> bool:
 
 CAUSE = Cause(
     title="Gradients are clipped so hard that the clip sets the pace",
-    prior=COMMON,
+    prior=OCCASIONAL,  # an optimizer that divides by the size of gradients heeds no ordinary clip
     evidence=(
+        Evidence("held-out-loss-creeps", MODERATE, "every step helps, and is far too small"),
+        Evidence("held-out-loss-creeps", WEAK, "though the rate is a usual one", when=says("usual_rate")),
         Evidence("loss-falls-evenly", WEAK, "the loss has not begun to level off", when=says("noisy", False)),
         Evidence("learning-hardly-begins", MODERATE, "the steps were too small for the run"),
         Evidence("clip-leaves-nothing", DECISIVE, "the limit is too low to move the weights at all"),
-        Evidence("every-step-is-clipped", STRONG, "nearly all gradients are far above the limit"),
+        Evidence("every-step-is-clipped", DECISIVE, "nearly all gradients are far above the limit"),
         Evidence("loss-never-falls", MODERATE, "the loss stays where it began", when=_flat),
         Evidence("loss-plateau", WEAK, "the loss comes to rest early"),
         Evidence("divergence", -MODERATE, "weights that are held back do not run away"),

@@ -44,6 +44,7 @@ CAUSE = Cause(
     title="Units start alike or dead",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step"),
         Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
         Evidence("term-stays-at-a-coin", STRONG, "one answer is given to everything"),
         Evidence("answers-stay-at-guessing", WEAK, "the network answers the same to everything"),

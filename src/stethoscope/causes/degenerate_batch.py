@@ -37,6 +37,7 @@ CAUSE = Cause(
     title="Batches without anything to learn from",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step"),
         Evidence("answers-stay-at-guessing", WEAK, "the batches hold nothing to learn from"),
         Evidence(
             "held-out-parts-from-training",

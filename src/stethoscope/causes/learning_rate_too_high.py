@@ -54,6 +54,47 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence(
+            "non-finite-values", STRONG, "at a rate that hardly any network survives", when=says("high_rate")
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            STRONG,
+            "one leap leaves a network that learns no more",
+            when=says("for_good"),
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            MODERATE,
+            "at a rate that only plain descent gets along with",
+            when=says("fast_rate"),
+        ),
+        Evidence(
+            "loss-falls-little",
+            WEAK,
+            "at a rate that only plain descent gets along with",
+            when=says("fast_rate"),
+        ),
+        Evidence(
+            "loss-falls-little",
+            MODERATE,
+            "at a rate that hardly any network gets along with",
+            when=says("high_rate"),
+        ),
+        Evidence("loss-falls-little", -STRONG, "such small steps throw nothing away", when=says("low_rate")),
+        Evidence(
+            "loss-settles-high",
+            WEAK,
+            "at a rate that only plain descent gets along with",
+            when=says("fast_rate"),
+        ),
+        Evidence(
+            "loss-begins-far-above",
+            MODERATE,
+            "at a rate that only plain descent gets along with",
+            when=says("fast_rate"),
+        ),
+        Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step, evenly"),
+        Evidence(
             "loss-creeps-back-up", -MODERATE, "a rate that falls ends what it did", when=says("rate_falls")
         ),
         Evidence(
@@ -127,12 +168,13 @@ CAUSE = Cause(
         Evidence("divergence", -MODERATE, "the rise begins at a restart", when=_at_restart),
         Evidence("divergence", -STRONG, "at the level of the very first steps", when=_begins_again),
         Evidence("learning-rate-jump", -MODERATE, "the rate itself jumps where nobody meant it to"),
-        Evidence("divergence", -MODERATE, "the training loss does not run away", outcome=Outcome.CLEAR),
+        # Most rates that are too high throw the weights away once, early, and nothing runs away behind that.
+        Evidence("divergence", -WEAK, "the training loss does not run away", outcome=Outcome.CLEAR),
         Evidence(
             "what-was-learned-is-lost", MODERATE, "the loss climbs out of where it was", when=says("slowly")
         ),
         Evidence(
-            "what-was-learned-is-lost", -STRONG, "what was learned is lost at once", when=says("at_once")
+            "what-was-learned-is-lost", -STRONG, "what was learned is lost at once", when=says("for_once")
         ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
         Evidence(

@@ -55,6 +55,17 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence(
+            "loss-falls-little", -MODERATE, "such steps lead far with any optimizer", when=says("high_rate")
+        ),
+        Evidence("held-out-loss-creeps", MODERATE, "every step helps, and is far too small"),
+        Evidence(
+            "held-out-loss-creeps",
+            MODERATE,
+            "at a rate that few optimizers get far with",
+            when=says("low_rate"),
+        ),
+        Evidence("held-out-loss-creeps", MODERATE, "and the rate is spent", when=says("spent")),
+        Evidence(
             "returns-never-rise", -STRONG, "the policy was left with one action", when=says("one_action")
         ),
         Evidence("returns-never-rise", MODERATE, "what is earned does not change", when=says("sinks", False)),

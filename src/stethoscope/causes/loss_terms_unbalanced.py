@@ -20,6 +20,8 @@ CAUSE = Cause(
     title="The terms of the loss are out of balance",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("loss-never-falls", -STRONG, "no term is learned at all"),
+        Evidence("held-out-loss-creeps", -STRONG, "every term waits for larger steps"),
         Evidence("term-stays-at-a-coin", STRONG, "a term is not learned at all beside the others"),
         Evidence(
             "below-trivial-baseline",

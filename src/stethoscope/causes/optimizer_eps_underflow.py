@@ -17,7 +17,7 @@ optimizer in float32, its default.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, STRONG, WEAK, Cause, Evidence, says
 from stethoscope.findings import Finding, Severity
 
 
@@ -29,6 +29,8 @@ CAUSE = Cause(
     title="An epsilon vanishes in half precision, or outweighs what it guards",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("held-out-loss-creeps", MODERATE, "every step helps, and is far too small"),
+        Evidence("held-out-loss-creeps", WEAK, "though the rate is a usual one", when=says("usual_rate")),
         Evidence("learning-hardly-begins", MODERATE, "the steps were too small for the run"),
         Evidence("epsilon-outweighs-gradients", DECISIVE, "Adam divides by its epsilon, not by gradients"),
         Evidence("epsilon-vanishes-in-half", STRONG, "an epsilon in the source is zero in float16"),

@@ -55,6 +55,9 @@ CAUSE = Cause(
         Evidence("loss-mirrors-validation", -STRONG, "training raises the very error that is measured"),
         Evidence("term-falls-with-its-metric", -STRONG, "a term of the loss lowers the metric"),
         Evidence("score-stays-at-nothing", -STRONG, "the score never had anything to lose"),
+        Evidence(
+            "validation-trails-far-behind", -DECISIVE, "held-out data gain to the end, far behind training"
+        ),
         Evidence("loss-starts-over", -STRONG, "training itself lost what it had learned"),
         Evidence("held-out-parts-from-training", STRONG, "training and held-out errors part"),
         Evidence(

@@ -19,7 +19,7 @@ from stethoscope.findings import Finding
 
 def _training_is_frozen(finding: Finding) -> bool:
     """A validation that repeats itself may be that of other weights than those that are trained."""
-    told = finding.evidence.get("frozen") is True
+    told = finding.evidence.get("frozen") is True and finding.evidence.get("without_rate") is not True
     return told and not str(finding.evidence.get("series", "")).startswith("val/")
 
 
@@ -38,6 +38,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("step-returns-nothing", DECISIVE, "the step gives no loss back"),
+        Evidence("held-out-loss-creeps", -MODERATE, "held-out data gain by every step"),
         Evidence(
             "method-named-not-called",
             DECISIVE,

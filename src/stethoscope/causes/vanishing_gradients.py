@@ -37,6 +37,7 @@ CAUSE = Cause(
     title="Gradients vanish",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("held-out-loss-creeps", -MODERATE, "held-out data gain by every step"),
         Evidence("loss-creeps-back-up", -STRONG, "it had been learned before it was lost"),
         Evidence("term-stays-at-a-coin", MODERATE, "one answer is given to everything"),
         Evidence("answers-stay-at-guessing", MODERATE, "nothing arrives that could be learned from"),

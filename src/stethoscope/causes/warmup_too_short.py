@@ -30,6 +30,7 @@ CAUSE = Cause(
     title="The learning rate starts at its peak",
     prior=COMMON,
     evidence=(
+        Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step, evenly"),
         Evidence("answers-stay-at-guessing", WEAK, "nothing was learned behind the first steps"),
         Evidence(
             "metric-never-moves",

@@ -18,14 +18,21 @@ NEARLY = 0.8  # an argument seen this clearly still counts as strong, or decisiv
 
 def total(arguments: Iterable[Argument]) -> float:
     """The sum of the weights, with the shapes of curves capped per family and together."""
-    shapes: dict[str, float] = defaultdict(float)
+    shapes: dict[str, list[float]] = defaultdict(list)
     others = 0.0
     for argument in arguments:
         if argument.family in CURVE_FAMILIES and not _is_proof(argument):
-            shapes[argument.family] += argument.weight
+            shapes[argument.family].append(argument.weight)
         else:
             others += argument.weight
-    return _capped(sum(_capped(weight, FAMILY_CAP) for weight in shapes.values()), CURVES_CAP) + others
+    return _capped(sum(map(_of_family, shapes.values())), CURVES_CAP) + others
+
+
+def _of_family(weights: list[float]) -> float:
+    """What one family adds: weak signs in it say much the same, and one that decides repeats nothing."""
+    whole = sum(weights)
+    decides = any(weight * whole > 0.0 and abs(weight) >= DECISIVE * NEARLY for weight in weights)
+    return _capped(whole, CURVES_CAP if decides else FAMILY_CAP)
 
 
 def _is_proof(argument: Argument) -> bool:

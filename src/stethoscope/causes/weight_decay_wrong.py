@@ -32,6 +32,7 @@ CAUSE = Cause(
     title="Weight decay is too strong",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("held-out-loss-creeps", -STRONG, "held-out data gain to the end"),
         Evidence("loss-creeps-back-up", MODERATE, "weights are drawn away from what they had learned"),
         Evidence(
             "loss-creeps-back-up",

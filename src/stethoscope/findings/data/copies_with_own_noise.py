@@ -11,7 +11,8 @@ them, which removes half of the noise with four copies. Real data has one exposu
 training and poor in use.
 
 ## When it is harmless
-Copying after the noise was added gives every copy the same noise. A grey picture repeated to three channels
+Copying after the noise was added gives every copy the same noise. Two noisy views that a network gets one at
+a time, to be held against each other, are no channels of one input. A grey picture repeated to three channels
 for a pretrained network, without noise or with the noise before, is a usual thing.
 
 ## References

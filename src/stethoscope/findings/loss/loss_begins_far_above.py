@@ -21,7 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.detectors.levels import levels
+from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
 
@@ -31,7 +33,7 @@ LEAST_POINTS = 12
 FAR = 30.0  # times the level after a quarter of the log
 
 
-def examine(loss: TrainLoss, start: StartingPoint) -> Iterator[Finding]:
+def examine(loss: TrainLoss, start: StartingPoint, rates: LearningRate | None) -> Iterator[Finding]:
     """Note a loss that comes down from far above."""
     if loss.progress is None or not start.from_scratch:
         return
@@ -43,6 +45,6 @@ def examine(loss: TrainLoss, start: StartingPoint) -> Iterator[Finding]:
         yield Finding(
             series.where(int(series.steps[0]), int(series.steps[len(series) // 4])),
             f"{series.name} begins at {first:.4g} and is {later:.4g} after a quarter of the log",
-            {"first": first, "later": later},
+            {"first": first, "later": later, **rate_evidence(rates)},
             onset=int(series.steps[0]),
         )

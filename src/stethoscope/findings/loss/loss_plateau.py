@@ -126,11 +126,21 @@ def _frozen(series: Series, rates: LearningRate | None) -> Finding | None:
             "value": value,
             "repeats": length,
             "stuck": True,
+            "at_first": first == 0,
+            "without_rate": _is_without_rate(rates, begin, end),
             **_rate_evidence(rates),
         },
         onset=begin,
         proof="a loss that depends on data and weights does not repeat to the last digit",
     )
+
+
+def _is_without_rate(rates: LearningRate | None, begin: int, end: int) -> bool:
+    """Whether the logged rate is nothing throughout: then no weight has to move."""
+    if rates is None:
+        return False
+    under = rates.main.finite().between(begin, end).values
+    return len(under) > 0 and float(under.max()) == 0.0 and _highest(rates) != 0.0
 
 
 def _frozen_validation(validation: Validation | None, rates: LearningRate | None) -> Finding | None:

@@ -25,8 +25,10 @@ import numpy as np
 
 from stethoscope.detectors.levels import levels
 from stethoscope.detectors.robust_stats import noise_sd
+from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
+from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.validation import Validation
@@ -44,7 +46,9 @@ FEWEST = 8  # evaluations
 SAME = 0.1  # relative: the validation loss is at the level of the training loss
 
 
-def examine(loss: TrainLoss, start: StartingPoint, validation: Validation | None) -> Iterator[Finding]:
+def examine(
+    loss: TrainLoss, start: StartingPoint, validation: Validation | None, rates: LearningRate | None
+) -> Iterator[Finding]:
     """Note a loss that settles early and high."""
     if loss.progress is None or not start.from_scratch:
         return
@@ -70,6 +74,7 @@ def examine(loss: TrainLoss, start: StartingPoint, validation: Validation | None
             "last": last,
             "hardly": last > HARDLY * first,
             "restless": held is not None and _is_restless(held.series),
+            **rate_evidence(rates),
             "no_gap": beside is not None and abs(beside - last) <= SAME * abs(last),
         },
     )

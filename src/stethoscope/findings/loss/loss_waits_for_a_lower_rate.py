@@ -3,7 +3,7 @@
 ## What it checks
 A run from random weights whose rate comes down to a fifth of its peak or less: which part of the fall of the
 loss, in its logarithm, lies behind the step at which the rate has halved. It fires where that is nearly half
-or more, and the loss at that step is still a quarter of its start or more.
+or more, and the loss at that step is still a third of its start or more.
 
 ## Why it matters
 Learning is fastest at the start, when everything is still to be learned, and what the end of a schedule adds
@@ -49,7 +49,7 @@ HALVED = 0.5  # of the peak
 BACK = 0.75  # of the peak: the schedule goes in circles
 LATE = 0.42  # of the fall, in the logarithm
 FALLS = 0.7  # of the first value: a loss that ends above has hardly fallen at all
-STILL_HIGH = 0.25  # of the first value, where the rate has halved
+STILL_HIGH = 0.33  # of the first value, where the rate has halved
 REACHED = 0.7  # of the level where the rate has halved, at some time before
 NOISES = 2.5  # deviations of a level, by which it may be too high
 FEW = 5  # samples of a batch

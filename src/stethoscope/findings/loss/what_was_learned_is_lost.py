@@ -28,6 +28,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.lost_ground import LostGround, leaps, lost_ground
+from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.curriculum import Curriculum
@@ -42,6 +43,7 @@ LOST_ALONE = 0.75  # of it, where nothing was held out
 NOISES = 5.0
 BEYOND_DOUBT = 8.0
 LEAST_GAIN = 0.2  # of the first level: less was never learned
+LITTLE_GAIN = 0.05  # and where all of it is lost, on held-out data as well
 LEAST_EVALUATIONS = 4
 LOST_AT_LEAST = 0.2  # of the best value, where the first evaluation is the best
 HELD_OUT_LOST = 0.5  # of what a held-out metric had gained
@@ -64,7 +66,7 @@ def examine(
         raise InsufficientData(f"{len(series)} values of the loss are too few to tell levels")
     if not loss.measures_progress or curriculum is not None or _rate_is_back(rates, series, seen):
         return
-    if seen.first <= 0.0 or seen.best < 0.0 or seen.gained < LEAST_GAIN * seen.first:
+    if seen.first <= 0.0 or seen.best < 0.0 or seen.gained < LITTLE_GAIN * seen.first:
         return
     at_once = leaps(series.values, seen)
     if not (_stands_high(seen) or (at_once and _was_sent_back(seen))):
@@ -72,9 +74,11 @@ def examine(
     judged = [one for one in _judged(validation) if len(one.series) >= LEAST_EVALUATIONS]
     beside = bool(judged) and all(map(_has_lost, judged))
     alone = not judged and at_once and seen.lost >= LOST_ALONE
+    if seen.gained < LEAST_GAIN * seen.first and not (beside and seen.lost >= LOST_ALONE):
+        return
     if not alone and not beside:
         return
-    yield _told(series, seen, judged, at_once)
+    yield _told(series, seen, judged, at_once, rates)
 
 
 def _stands_high(seen: LostGround) -> bool:
@@ -116,7 +120,9 @@ def _rate_is_back(rates: LearningRate | None, series: Series, seen: LostGround) 
     return max(at_end, raised) > HIGHER * at_best and raised <= 1.01 * float(under[: seen.best_at + 1].max())
 
 
-def _told(series: Series, seen: LostGround, judged: list[Metric], at_once: bool) -> Finding:
+def _told(
+    series: Series, seen: LostGround, judged: list[Metric], at_once: bool, rates: LearningRate | None
+) -> Finding:
     step = int(series.steps[min(seen.risen_at, len(series) - 1)])
     low, high = AT_THE_START
     to_start = low <= seen.returned <= high
@@ -135,8 +141,11 @@ def _told(series: Series, seen: LostGround, judged: list[Metric], at_once: bool)
             "slowly": not at_once,
             "to_the_start": at_once and to_start,
             "begins_again": at_once and to_start and seen.falls_again,
-            "elsewhere": at_once and not (to_start and seen.falls_again),
+            "elsewhere": at_once and not to_start,
+            "for_good": at_once and to_start and not seen.falls_again,
+            "for_once": at_once and not (to_start and not seen.falls_again),
             "early": not at_once and seen.best_at < EARLY * len(series),
+            **rate_evidence(rates),
         },
         strength=min(1.0, 0.8 + 0.2 * seen.lost),
         onset=step,

@@ -32,6 +32,7 @@ from functools import reduce
 import numpy as np
 
 from stethoscope.detectors.non_finite import NonFinite, Pattern, scan
+from stethoscope.findings._usual_rate import HIGH
 from stethoscope.findings.finding import Finding, Rule, Severity
 from stethoscope.run import EventKind, Series, Steps, Where
 from stethoscope.run.names import LOWER, better
@@ -228,6 +229,7 @@ def _lasting(
             "from_the_start": bool(first.seen.pattern is Pattern.ALL),
             "grew": _grew(first, every),
             "downwards": _went_down(every, first.step),
+            "high_rate": _is_fast(every, first.step),
             "scaler_logged": precision.scaled,
             "huge_finite": first.seen.huge,
             "disguised": disguised,
@@ -243,6 +245,13 @@ def _grew(first: Bad, every: EverySeries) -> bool:
     """Whether the loss or the gradients stood far above their best when the last numbers were logged."""
     watched = (every.series.get(name) for name in (first.series.name, "loss", "grad_norm"))
     return any(series is not None and _has_grown(series, first.step) for series in watched)
+
+
+def _is_fast(every: EverySeries, until: int) -> bool:
+    """Whether the rate was one that hardly any network gets along with when the last numbers were logged."""
+    rate = every.series.get("lr")
+    values = rate.values[(rate.steps <= until) & np.isfinite(rate.values)] if rate is not None else ()
+    return len(values) > 0 and float(np.max(values)) >= HIGH
 
 
 def _went_down(every: EverySeries, until: int) -> bool:

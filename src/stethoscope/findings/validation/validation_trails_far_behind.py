@@ -3,7 +3,8 @@
 ## What it checks
 A validation loss with ten evaluations or more that begins where the training loss begins. It fires where
 training has lost half of its loss or more and validation has gone less than half of that way, where it falls
-at nearly every evaluation, is as smooth as no single network is, and falls to the end as it did before.
+at nearly every evaluation, is as smooth as no single network is, and falls to the end as it did before. It
+may come further, where a good part of its way still lies ahead when training has nearly arrived.
 
 ## Why it matters
 Weights that learn are heard of at the next evaluation. Ones that are still mostly those of the beginning,
@@ -28,7 +29,7 @@ import numpy as np
 from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Values
+from stethoscope.run import Series, Steps, Values
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.validation import EVALUATE_MORE, Validation
 
@@ -37,12 +38,16 @@ RULE = Rule(code="VAL381", since="0.7", severity=Severity.WARNING)
 LEAST_EVALUATIONS = 10
 LEAST_POINTS = 20
 BEGINS_ALIKE = (0.75, 1.33)  # times the first training loss: the first validation loss
+AFTER_AN_EPOCH = 2.0  # and where the first training loss is the mean of a whole epoch
 LEARNS = 0.5  # of the first training loss
 MOST_OF_THE_WAY = 0.5  # of what training lost
 LEAST_FALL = 0.03  # of the first validation loss
 FALLS = 0.9  # of the evaluations are lower than the one before
 SMOOTH = 0.004  # of the whole fall: the noise of one evaluation
+AHEAD = 0.2  # of the validation's fall, at half time, when training has made nearly all of its own
+ARRIVED = 0.9  # of training's fall
 STILL = 0.1  # of the whole fall is made in the last quarter; a steady one makes a quarter
+NEARLY_THERE = 0.05  # of it, where the validation has come most of the way
 EARLY = 0.25  # of the steps: there training had passed the last level of the validation
 
 
@@ -58,12 +63,21 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
     begun, ended = float(train.values[:3].max()), float(np.median(train.values[-part:]))
     first, last = float(held.values[0]), float(held.values[-1])
     learns = loss.measures_progress and begun > 0.0 and ended <= LEARNS * begun
-    alike = BEGINS_ALIKE[0] * begun <= first <= BEGINS_ALIKE[1] * begun
-    if not learns or not alike or first - last > MOST_OF_THE_WAY * (begun - ended):
-        return
-    if not _creeps(held.values):
+    highest = AFTER_AN_EPOCH if train.axis == "epoch" else BEGINS_ALIKE[1]
+    if (
+        not learns
+        or not BEGINS_ALIKE[0] * begun <= first <= highest * begun
+        or not _creeps(held.values, NEARLY_THERE)
+    ):
         return
     steps = on_axis_of(train, held)
+    far_from_there = first - last <= MOST_OF_THE_WAY * (begun - ended)
+    if not (
+        _creeps(held.values, STILL)
+        if far_from_there
+        else _starts_late(held, train.values, steps, begun - ended)
+    ):
+        return
     passed = int(np.argmax(train.values <= last))
     if train.values[passed] > last or steps[passed] > EARLY * held.steps[-1]:
         return
@@ -76,12 +90,22 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
     )
 
 
-def _creeps(values: Values) -> bool:
+def _starts_late(held: Series, train: Values, steps: Steps, fall: float) -> bool:
+    """Whether much of the validation's way lies ahead at half time, and next to nothing of training's."""
+    middle = len(held) // 2
+    then = int(np.searchsorted(steps, held.steps[middle]))
+    ended = float(np.median(train[-max(1, len(train) // 20) :]))
+    near = float(np.median(train[max(0, then - 1) : then + 2])) - ended <= (1.0 - ARRIVED) * fall
+    values = held.values
+    return near and float(values[middle] - values[-1]) >= AHEAD * float(values[0] - values[-1])
+
+
+def _creeps(values: Values, still: float) -> bool:
     """Whether values fall nearly every time, smoothly, and at the end as before."""
     fall = float(values[0] - values[-1])
     if fall < LEAST_FALL * abs(float(values[0])):
         return False
     quarter = values[-(len(values) // 4 + 1) :]
     steadily = float(np.mean(np.diff(values) < 0.0)) >= FALLS
-    still = float(quarter[0] - quarter[-1]) >= STILL * fall
-    return steadily and still and noise_sd(values) <= SMOOTH * fall
+    goes_on = float(quarter[0] - quarter[-1]) >= still * fall
+    return steadily and goes_on and noise_sd(values) <= SMOOTH * fall

@@ -103,7 +103,7 @@ _FACTORS = {"k": "1e3", "K": "1e3", "M": "1e6", "B": "1e9", "G": "1e9", "T": "1e
 
 def placed(found: Parsed, line: str) -> list[tuple[str, Field]]:
     """The fields of a line under the names they are kept by: counters first, then signals with their role."""
-    counters = _counters(found)
+    counters = _counters(found, line)
     placed: list[tuple[str, Field]] = []
     if found.rank is not None:
         placed.append((RANK, Field("rank", *found.rank)))
@@ -130,7 +130,7 @@ def _both(one: Field) -> Iterator[Field]:
     )
 
 
-def _counters(found: Parsed) -> dict[str, Field]:
+def _counters(found: Parsed, line: str) -> dict[str, Field]:
     """What a line counts, by kind of counter."""
     counters: dict[str, Field] = {}
     loose: list[Field] = []  # unnamed numbers that the line begins with
@@ -149,6 +149,8 @@ def _counters(found: Parsed) -> dict[str, Field]:
         counters.setdefault(kind, one)
     if EPOCH in counters and counters[EPOCH].unit:
         del counters[EPOCH]
+    if EPOCH not in counters and _numbers_its_role(found, line):
+        counters[EPOCH] = found.fields[0]
     if found.fields and _opening_role(found) == "val":
         # `Test: [ 10/50]  loss ..` counts the batches of the validation.
         return {kind: one for kind, one in counters.items() if kind in {STEP, EPOCH}}
@@ -161,9 +163,18 @@ def _is_of_best(counter: Field, before: Sequence[Field]) -> bool:
     return opened and bool(before) and _recalls(before[-1])
 
 
+def _numbers_its_role(found: Parsed, line: str) -> bool:
+    """Whether a line begins with its data and the epoch: `Train: 3 [ 10/50] Loss: ..`, `Test: 3 Loss: ..`."""
+    if len(found.fields) < 2:
+        return False
+    first = found.fields[0]
+    whole = line[first.start : first.end].isdigit() and not first.unit and first.total is None
+    return whole and first.joint == ":" and ROLE_ALONE.fullmatch(first.name) is not None
+
+
 def counts_of(found: Parsed, line: str) -> dict[str, float]:
     """What a line counts, by kind of counter, as numbers."""
-    told = {kind: number(line[one.start : one.end]) for kind, one in _counters(found).items()}
+    told = {kind: number(line[one.start : one.end]) for kind, one in _counters(found, line).items()}
     return {kind: value for kind, value in told.items() if value is not None}
 
 

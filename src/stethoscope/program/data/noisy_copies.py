@@ -141,8 +141,27 @@ def _noise_on_copies(scope: _Scope) -> Iterator[MadeChannels]:
             if repeated is None:
                 continue
             count = _count_of(repeated)
-            if _is_drawn_for(noise, copies, count, scope):
+            if _is_drawn_for(noise, copies, count, scope) and not _is_taken_apart(node, scope):
                 yield MadeChannels(scope.site(repeated), scope.site(node))
+
+
+def _is_taken_apart(noisy: ast.AST, scope: _Scope) -> bool:
+    """Whether the copies are picked one by one behind the noise, as the two views of a contrast are."""
+    names = {
+        target.id
+        for one in scope.nodes
+        if isinstance(one, ast.Assign | ast.AugAssign) and any(part is noisy for part in all_nodes(one))
+        for target in (one.targets if isinstance(one, ast.Assign) else [one.target])
+        if isinstance(target, ast.Name)
+    }
+    picked = set()
+    for one in scope.nodes:
+        match one:
+            case ast.Subscript(
+                value=ast.Name(id=name), slice=ast.Tuple(elts=[_, ast.Constant(value=int(at)), *_])
+            ):
+                picked |= {at} if name in names else set()
+    return len(picked) > 1
 
 
 def _additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -107,12 +107,28 @@ def _replicas(run: Execution, noisy: Value, *, of_items: bool) -> Iterator[Noisy
     channels, so that copies along its first axis are channels too, where the function that makes them is
     about channels.
     """
+    if _is_one_of_several(noisy, axis=0 if of_items else 1):
+        return
     for noise in ingredients(run, noisy):
         if not (isinstance(noise, Applied) and is_drawn(noise)):
             continue
         for shaped_like in _shapes(noise):
             for repeated, count in _repeated(run, shaped_like, of_items=of_items):
                 yield NoisyReplicas(count, repeated, noise.site)
+
+
+def _is_one_of_several(given: Value, axis: int) -> bool:
+    """Whether a network gets one copy at a time, as the two views of a contrast do: `pair[:, 0]`."""
+    while isinstance(given, Applied) and given.args:
+        if given.callee == "[]" and len(given.args) > 1:
+            picked = given.args[1]
+            one = picked.items[axis] if isinstance(picked, Items) and len(picked.items) > axis else None
+            if isinstance(one, Constant) and isinstance(one.value, int):
+                return True
+        elif given.callee.rpartition(".")[2] not in KEEPING:
+            return False
+        given = given.args[0]
+    return False
 
 
 def _shapes(noise: Applied) -> Iterator[Value]:
