@@ -71,22 +71,33 @@ class _Place:
 @remembered
 def far_answers(index: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
     """The cross entropies in training that ask for a token further than the next."""
-    found: dict[int, FarAnswer] = {}
-    near = False
+    answers = _held_answers(index, settings)
+    if any(one.ahead < 2 for one in answers):
+        return ()
+    return tuple(one for one in answers if not FURTHER.search(one.site.source.text))
+
+
+def copied_answers(index: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
+    """The cross entropies in training that ask for the very token that was read last, where none asks for
+    another."""
+    answers = _held_answers(index, settings)
+    return answers if all(one.ahead == 0 for one in answers) else ()
+
+
+@remembered
+def _held_answers(index: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
+    """Each cross entropy over tokens in training, and how far ahead its target lies, where that is known."""
+    found: dict[tuple[int, int], FarAnswer] = {}
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
             for site, target, ahead in _asked(_with_batch(one, settings)):
-                near = near or ahead < 2
-                if ahead > 1 and not FURTHER.search(site.source.text):
-                    found.setdefault(id(site.node), FarAnswer(site, ahead, _written(target)))
+                found.setdefault((id(site.node), ahead), FarAnswer(site, ahead, _written(target)))
         except (Exhausted, RecursionError):
             continue
     for site, target, ahead in _of_trainers(index, settings):
-        near = near or ahead < 2
-        if ahead > 1:
-            found.setdefault(id(site.node), FarAnswer(site, ahead, _written(target)))
-    return () if near else tuple(found.values())
+        found.setdefault((id(site.node), ahead), FarAnswer(site, ahead, _written(target)))
+    return tuple(found.values())
 
 
 def _of_trainers(index: Index, settings: SettingsTree) -> Iterator[tuple[Site, Value, int]]:
