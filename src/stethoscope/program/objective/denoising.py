@@ -12,6 +12,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.flat_levels import FlatLevel, flat_levels
 from stethoscope.program.objective.flow_steps import FlowStep, flow_steps
+from stethoscope.program.objective.levels_apart import LevelApart, levels_apart
 from stethoscope.program.objective.recovered import recovered
 from stethoscope.program.objective.sampling import INPUTS, NOISE_WORDS, Meaning, Reading, readings
 from stethoscope.program.objective.unsolved_estimates import UnsolvedEstimate, unsolved_estimates
@@ -108,6 +109,7 @@ class Denoising:
     against: tuple[AgainstFlow, ...] = ()
     unsolved: tuple[UnsolvedEstimate, ...] = ()
     flat: tuple[FlatLevel, ...] = ()
+    apart: tuple[LevelApart, ...] = ()
 
 
 @remembered
@@ -152,6 +154,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
         tuple(_against(list(velocities.values()), flow_steps(index))),
         () if misread else unsolved_estimates(index, settings),
         tuple(flat.values()),
+        levels_apart(index, settings),
     )
 
 
