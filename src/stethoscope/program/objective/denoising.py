@@ -171,7 +171,7 @@ def _noisy_passes(one: Minimised) -> Iterator[Applied | Delayed]:
 
 
 def _held_to(one: Minimised) -> Iterator[HeldTo]:
-    for left, right, site in _comparisons(one):
+    for left, right, site in _outermost(one, list(_comparisons(one))):
         for prediction, target in ((left, right), (right, left)):
             joined = _joined_output(one.run, peeled(prediction))
             if joined is not None and not _learns(one.run, target):
@@ -181,6 +181,18 @@ def _held_to(one: Minimised) -> Iterator[HeldTo]:
                     or _is_corrupted_later(one.run, peeled(prediction), peeled(target))
                 )
                 yield HeldTo(_name(peeled(prediction)), joined, site, _text(target), is_clean)
+
+
+def _outermost(one: Minimised, found: list[tuple[Value, Value, Site]]) -> Iterator[tuple[Value, Value, Site]]:
+    """The comparisons that are no part of another one: `(noisy - output) / level` only solves for the noise."""
+    sides = [side for left, right, _ in found for side in (left, right)]
+    inside = {
+        id(value.site.node)
+        for side in sides
+        for value in ingredients(one.run, side)
+        if isinstance(value, Applied)
+    }
+    yield from (each for each in found if id(each[2].node) not in inside)
 
 
 def _is_corrupted_later(run: Execution, prediction: Value, target: Value) -> bool:
