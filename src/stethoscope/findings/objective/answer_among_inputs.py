@@ -31,7 +31,7 @@ from stethoscope.program.data.answer_columns import answer_columns
 from stethoscope.program.data.answers_in_items import answers_in_items
 from stethoscope.program.experiments.trials import Trial, trials
 from stethoscope.program.index import Index, index
-from stethoscope.program.objective.own_input import given_its_target
+from stethoscope.program.objective.own_input import given_its_target, may_copy
 from stethoscope.program.objective.token_places import FarAnswer, copied_answers
 from stethoscope.program.settings.settings_tree import SettingsTree, settings_tree
 from stethoscope.signals.loss_calls import LossCalls
@@ -81,7 +81,11 @@ def _copied(known: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
     if not copied:
         return ()
     tried = [trial for trial in trials(known, settings) if trial.ahead]
-    return copied if tried and all(trial.ahead == (0,) and _says_tokens(trial) for trial in tried) else ()
+    if not tried or not all(trial.ahead == (0,) and _says_tokens(trial) for trial in tried):
+        return ()
+    return tuple(
+        one for one in copied if not any(may_copy(known, trial.cls, one.site) for trial in tried)
+    )
 
 
 def _says_tokens(trial: Trial) -> bool:
