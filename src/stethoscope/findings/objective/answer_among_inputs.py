@@ -83,9 +83,7 @@ def _copied(known: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
     tried = [trial for trial in trials(known, settings) if trial.ahead]
     if not tried or not all(trial.ahead == (0,) and _says_tokens(trial) for trial in tried):
         return ()
-    return tuple(
-        one for one in copied if not any(may_copy(known, trial.cls, one.site) for trial in tried)
-    )
+    return tuple(one for one in copied if not any(may_copy(known, trial.cls, one.site) for trial in tried))
 
 
 def _says_tokens(trial: Trial) -> bool:

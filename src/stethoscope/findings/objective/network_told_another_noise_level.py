@@ -68,8 +68,12 @@ def _why(apart: LevelApart) -> str:
     if not apart.moves_level:
         return f"the noise in the input goes with {drawn}, and what the network is told of it never changes"
     if apart.moves_noise:
-        return f"the network is told a level that follows from {drawn}, and its input has noise of another draw"
-    return f"the network is told a level that follows from {drawn}, and the noise in its input is always as much"
+        return (
+            f"the network is told a level that follows from {drawn}, and its input has noise of another draw"
+        )
+    return (
+        f"the network is told a level that follows from {drawn}, and the noise in its input is always as much"
+    )
 
 
 def _text(text: str) -> str:

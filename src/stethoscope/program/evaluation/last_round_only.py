@@ -140,7 +140,9 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         match target, getattr(node, "value", None):
             case ast.Name(id=name), ast.Dict(keys=keys, values=values):
                 named = zip(keys, values, strict=True)
-                yield from ((f"{name}[{key.value!r}]", one) for key, one in named if isinstance(key, ast.Constant))
+                yield from (
+                    (f"{name}[{key.value!r}]", one) for key, one in named if isinstance(key, ast.Constant)
+                )
             case ast.Name(id=name), ast.expr() as value:
                 yield name, value
             case ast.Subscript(), ast.expr() as value if _counted_under(target):
@@ -176,7 +178,9 @@ def _reads(node: ast.AST, name: str) -> Iterator[ast.AST]:
         if isinstance(call.func, ast.Attribute) and call.func.attr in GROWING
     }
     table = name.partition("[")[0]
-    within = {id(one.value) for one in all_nodes(node, ast.Subscript) if table != name and _is_other(one, name)}
+    within = {
+        id(one.value) for one in all_nodes(node, ast.Subscript) if table != name and _is_other(one, name)
+    }
     for one in all_nodes(node, ast.Name):
         if one.id == table and isinstance(one.ctx, ast.Load) and id(one) not in growing | within:
             yield one

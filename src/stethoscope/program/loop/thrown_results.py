@@ -42,9 +42,18 @@ READING = frozenset({
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.Pow)
 BUILTINS = frozenset({"len", "range", "min", "max", "int", "float", "zip", "tuple", "list", "abs", "sum", "enumerate"})
 # fmt: on
-FOR_THE_TIME = frozenset({"bench", "benchmark", "warm", "warmup", "profile", "timeit", "time", "test", "raises"})
+FOR_THE_TIME = frozenset(
+    {"bench", "benchmark", "warm", "warmup", "profile", "timeit", "time", "test", "raises"}
+)
 PURE_ROOTS = ("torch.nn.functional.", "torch.", "math.", "numpy.")
-IMPURE = ("torch.nn.init.", "torch.cuda.", "torch.distributed.", "torch.utils.", "torch.backends.", "numpy.random.")
+IMPURE = (
+    "torch.nn.init.",
+    "torch.cuda.",
+    "torch.distributed.",
+    "torch.utils.",
+    "torch.backends.",
+    "numpy.random.",
+)
 SCRIPT = "<script>"  # the top level of a file
 DEPTH = 3
 
@@ -110,7 +119,11 @@ def _is_thrown(index: Index, body: Function, value: ast.expr) -> bool:
         return _reads(index, body, value)
     full = _full_name(index, body, value.func)
     if full.startswith("torch.") and full.rpartition(".")[2] in COMPUTING:
-        return bool(value.args) and full.rpartition(".")[0] in {"torch", "torch.nn.functional", "torch.special"}
+        return bool(value.args) and full.rpartition(".")[0] in {
+            "torch",
+            "torch.nn.functional",
+            "torch.special",
+        }
     called = _called(index, body, value)
     return called is not None and _only_computes(index, called, DEPTH)
 
@@ -122,7 +135,8 @@ def _is_of_names(value: ast.BinOp) -> bool:
 def _calls_own_layer(value: ast.expr) -> bool:
     """`x + self.layer(x)`: a layer without influence, which experiments find."""
     return any(
-        isinstance(node, ast.Call) and (dotted(node.func) or "").startswith("self.") for node in ast.walk(value)
+        isinstance(node, ast.Call) and (dotted(node.func) or "").startswith("self.")
+        for node in ast.walk(value)
     )
 
 
@@ -155,7 +169,9 @@ def _only_computes(index: Index, function: Function, left: int) -> bool:
         return False
     returned = False
     for node in own_nodes(function.node):
-        if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await | ast.Raise | ast.Assert | ast.Global | ast.With):
+        if isinstance(
+            node, ast.Yield | ast.YieldFrom | ast.Await | ast.Raise | ast.Assert | ast.Global | ast.With
+        ):
             return False
         if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant):
             return False

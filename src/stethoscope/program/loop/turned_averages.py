@@ -301,7 +301,11 @@ def _copies(source: Source) -> dict[str, tuple[str, ast.AST]]:
     found: dict[str, tuple[str, ast.AST]] = {}
     for node in all_nodes(source.tree, ast.Assign):
         made = node.value
-        while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and _last(made.func) != "deepcopy":
+        while (
+            isinstance(made, ast.Call)
+            and isinstance(made.func, ast.Attribute)
+            and _last(made.func) != "deepcopy"
+        ):
             made = made.func.value
         if isinstance(made, ast.Call) and _last(made.func) == "deepcopy" and made.args:
             copied = dotted(made.args[0])

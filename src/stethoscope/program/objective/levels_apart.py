@@ -17,6 +17,7 @@ import numpy as np
 from stethoscope.program.data.batches import is_loader
 from stethoscope.program.data.ingredients import ingredients, is_drawn
 from stethoscope.program.index import Index
+from stethoscope.program.objective.declared_numbers import declared_numbers
 from stethoscope.program.objective.probe import operands_of, score
 from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.objective.unsolved_estimates import given, mixture
@@ -58,6 +59,7 @@ class _Tried:
     data: Value
     noise: Value
     draws: tuple[Applied, ...]
+    settings: dict[Value, float]
 
 
 @remembered
@@ -69,23 +71,23 @@ def levels_apart(index: Index, settings: SettingsTree) -> tuple[LevelApart, ...]
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                for apart in _in(one):
+                for apart in _in(one, settings):
                     found.setdefault(id(apart.told.node), apart)
         except (Exhausted, RecursionError):
             continue
     return tuple(found.values())
 
 
-def _in(one: Minimised) -> Iterator[LevelApart]:
+def _in(one: Minimised, settings: SettingsTree) -> Iterator[LevelApart]:
     for value in ingredients(one.run, one.sink.value):
         if isinstance(value, Applied | Delayed) and is_model_call(one.run.index, value):
-            tried = _tried(one, value)
+            tried = _tried(one, value, settings)
             apart = _judged(tried, value.site) if tried is not None else None
             if apart is not None:
                 yield apart
 
 
-def _tried(one: Minimised, call: Applied | Delayed) -> _Tried | None:
+def _tried(one: Minimised, call: Applied | Delayed, settings: SettingsTree) -> _Tried | None:
     noisy, *told = given(call) or [Constant(None)]
     mixed = mixture(one.run, noisy)
     if mixed is None or not told:
@@ -96,9 +98,24 @@ def _tried(one: Minimised, call: Applied | Delayed) -> _Tried | None:
     drawn = {id(d): d for value in (noisy, *told) for d in _draws(one, value) if d is not noise}
     if not 1 <= len(drawn) <= MOST_DRAWS:
         return None
+    numbers = _settings(one, settings, (noisy, *told, *drawn.values()), frozenset(drawn))
     # What data has a part in is no level: labels, of which some are left out at random.
-    levels = [value for value in told if not isinstance(value, Constant) and _is_level(one, value, drawn)]
-    return _Tried(one, noisy, tuple(levels), data, noise, tuple(drawn.values())) if levels else None
+    levels = [
+        value for value in told if not isinstance(value, Constant) and _is_level(one, value, drawn, numbers)
+    ]
+    if not levels:
+        return None
+    return _Tried(one, noisy, tuple(levels), data, noise, tuple(drawn.values()), numbers)
+
+
+def _settings(
+    one: Minimised, settings: SettingsTree, values: Sequence[Value], drawn: frozenset[int]
+) -> dict[Value, float]:
+    """The numbers of settings that the values are made with."""
+    index = one.run.index
+    asked = [operand for value in values for operand in operands_of(index, value, drawn - {id(value)})]
+    found = declared_numbers(index, settings, [operand for operand in asked if not is_drawn(operand)])
+    return {operand: int(n) if n == int(n) else n for operand, (_, n) in found.items()}
 
 
 def _draws(one: Minimised, value: Value) -> Iterator[Applied]:
@@ -111,9 +128,9 @@ def _outside_loaders(value: Value) -> Sequence[Value]:
     return () if is_loader(value) or is_drawn(value) or is_about_shape(value) else tuple(inputs(value))
 
 
-def _is_level(one: Minimised, value: Value, drawn: dict[int, Applied]) -> bool:
+def _is_level(one: Minimised, value: Value, drawn: dict[int, Applied], numbers: dict[Value, float]) -> bool:
     """Whether a value is made of draws and known numbers alone."""
-    operands = operands_of(one.run.index, value, frozenset(drawn))
+    operands = [o for o in operands_of(one.run.index, value, frozenset(drawn)) if o not in numbers]
     return bool(operands) and all(id(operand) in drawn for operand in operands)
 
 
@@ -141,13 +158,13 @@ def _moved(
 ) -> list[tuple[bool, bool]] | None:
     """For each draw, whether the noise in the input, and any level that is told, move with it."""
     found: list[tuple[bool, bool]] = []
-    middle = [_numbers(draw)[1] for draw in tried.draws]
+    middle = [_numbers(draw, tried.settings)[1] for draw in tried.draws]
     base = _computed(tried, shape, level_shape, middle)
     if base is None:
         return None
     for at, draw in enumerate(tried.draws):
         changed = [False, False]
-        for other in (_numbers(draw)[0], _numbers(draw)[2]):
+        for other in (_numbers(draw, tried.settings)[0], _numbers(draw, tried.settings)[2]):
             now = _computed(tried, shape, level_shape, [*middle[:at], other, *middle[at + 1 :]])
             if now is None:
                 return None
@@ -161,14 +178,19 @@ def _differs(one: float, other: float) -> bool:
     return abs(one - other) > LEAST * max(abs(one), abs(other), LEAST)
 
 
-def _numbers(draw: Applied) -> tuple[float, float, float]:
+def _numbers(draw: Applied, settings: dict[Value, float]) -> tuple[float, float, float]:
     """Three numbers that a draw may give."""
+    known = [arg.value if isinstance(arg, Constant) else settings.get(arg) for arg in draw.args]
     name = draw.callee.rpartition(".")[2]
     if name in WHOLE:
-        ends = [arg.value for arg in draw.args if isinstance(arg, Constant) and isinstance(arg.value, int)]
+        ends = [number for number in known if isinstance(number, int)]
         last = (ends[1] if len(ends) > 1 else ends[0]) - 1 if ends else 9
         first = ends[0] if len(ends) > 1 else 0
-        return float(first + (last - first) // 4), float((first + last) // 2), float(last - (last - first) // 4)
+        return (
+            float(first + (last - first) // 4),
+            float((first + last) // 2),
+            float(last - (last - first) // 4),
+        )
     return (-0.9, 0.3, 1.1) if name in NORMAL else (0.2, 0.45, 0.8)
 
 
@@ -180,7 +202,8 @@ def _computed(
     for draw, number in zip(tried.draws, numbers, strict=True):
         is_whole = draw.callee.rpartition(".")[2] in WHOLE
         levels.append(np.full(level_shape, number).astype(np.int64 if is_whole else np.float64))
-    operands = (tried.data, tried.noise, *tried.draws)
+    operands = (tried.data, tried.noise, *tried.draws, *tried.settings)
+    levels.extend(tried.settings.values())
     index, none, full = tried.one.run.index, np.zeros(shape), np.ones(shape)
     of_noise = score(index, tried.noisy, operands, (none, full, *levels))
     of_data = score(index, tried.noisy, operands, (full, none, *levels))
