@@ -17,6 +17,7 @@ from stethoscope.program.loop.whole_trainings import makes_its_network
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Assignment, Call, Event, Scope
+from stethoscope.program.walk.network_passes import is_network_pass
 from stethoscope.program.walk.values import (
     Applied,
     Constant,
@@ -27,6 +28,7 @@ from stethoscope.program.walk.values import (
     Part,
     Site,
     Value,
+    inputs,
     is_nothing,
 )
 from stethoscope.run import Source
@@ -48,6 +50,7 @@ DRAWING = frozenset({
     "normal", "integers", "randperm", "rand_like", "randn_like", "randrange", "standard_normal",
 })
 # fmt: on
+MOST_PASSES = 40  # of networks, that are looked behind
 WORKERS_PLACE = 5  # of num_workers among the arguments of a loader
 
 
@@ -263,11 +266,16 @@ def _loop_around(event: Event) -> Scope | None:
 
 
 def _is_drawn_with(walk: Walk, loss: Value, made: Call) -> bool:
-    """Whether what is learned from was drawn by a generator."""
-    return any(
-        isinstance(one, Applied) and one.site.node is made.site.node
-        for one in ingredients(walk.trace.run, loss, through_networks=True)
-    )
+    """Whether what is learned from was drawn by a generator, in what networks are given too."""
+    run, waiting, passes = walk.trace.run, [loss], 0
+    while waiting and passes < MOST_PASSES:
+        for one in ingredients(run, waiting.pop(0), through_networks=True):
+            if isinstance(one, Applied) and one.site.node is made.site.node:
+                return True
+            if is_network_pass(run.index, one):
+                passes += 1
+                waiting.extend(inputs(one))
+    return False
 
 
 def _is_aside(scope: Scope) -> bool:

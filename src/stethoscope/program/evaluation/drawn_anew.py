@@ -310,7 +310,7 @@ def _in_input(walk: Walk, evaluation: Evaluation) -> Iterator[Draw]:
     bodies = [one for one in event.within if id(one.node) in region]
     if not isinstance(event, Call) or not any(map(_seeds_for_nothing, bodies)):
         return
-    if any(_seeds(run.index, one) for one in event.within):
+    if any(_seeds(run.index, one) for one in bodies) or _is_seeded_around(evaluation):
         return
     for given in (*event.args, *event.keywords.values()):
         for value in ingredients(run, given, leading=_outside_loaders):
