@@ -12,8 +12,8 @@ loss, or held-out data gained at first, the data are too few, or come again and 
 gained anything, they are of another kind or prepared in another way than the data of the training.
 
 ## When it is harmless
-A classifier that grows ever more certain loses on the few samples that it gets wrong, and is no worse: where a
-share of right or explained answers ends high, nothing is said. Tuning a trained model begins low and has
+A classifier that grows ever more certain loses on the few samples that it gets wrong, and is no worse: where
+a share of right or explained answers ends high, nothing is said. Tuning a trained model begins low and has
 little to gain.
 
 ## References
@@ -78,7 +78,7 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
 
 
 def _settled(values: np.ndarray) -> float:
-    """Where a training loss ends; one whose large values are rare is compared by its mean, as evaluations are."""
+    """Where a training loss ends; one with rare large values is compared by its mean, as evaluations are."""
     latest = float(np.median(values[-max(2, len(values) // 20) :]))
     return max(latest, float(np.mean(values[-max(LEAST_POINTS, len(values) // 8) :])))
 

@@ -26,7 +26,8 @@ NEW_TENSORS = frozenset({
 })
 # Functions of torch that do nothing but compute, and those that reshape, with what they begin with.
 COMPUTING = frozenset({
-    *NEW_TENSORS, "where", "clip", "cat", "concat", "stack", "mul", "add", "sub", "div", "tanh", "relu", "gelu",
+    *NEW_TENSORS, "where", "clip", "cat", "concat", "stack", "mul", "add", "sub", "div", "tanh", "relu",
+    "gelu",
     "silu", "elu", "leaky_relu", "normalize", "dropout", "layer_norm", "group_norm", "rms_norm", "batch_norm",
     "pad", "interpolate", "flip", "roll", "exp", "log", "abs", "square", "neg", "maximum", "minimum",
     "transpose", "reshape", "flatten", "gather", "scatter", "outer", "softplus",
@@ -36,11 +37,14 @@ READING = frozenset({
     "view", "reshape", "transpose", "chunk", "split", "unbind", "flatten", "unflatten", "expand", "expand_as",
     "contiguous", "float", "double", "half", "long", "int", "bool", "to", "type_as", "size", "dim", "numel",
     "mean", "sum", "std", "var", "pow", "exp", "log", "cos", "sin", "abs", "square", "norm", "max", "min",
-    "matmul", "mul", "add", "sub", "div", "neg", "clone", "detach", "repeat", "narrow", "select", "amax", "amin",
+    "matmul", "mul", "add", "sub", "div", "neg", "clone", "detach", "repeat", "narrow", "select", "amax",
+    "amin",
     "argmax", "argmin", "gather", "t", "view_as", "ne", "eq", "gt", "lt", "cumsum", "cumprod", "roll", "flip",
 })
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.Pow)
-BUILTINS = frozenset({"len", "range", "min", "max", "int", "float", "zip", "tuple", "list", "abs", "sum", "enumerate"})
+BUILTINS = frozenset({
+    "len", "range", "min", "max", "int", "float", "zip", "tuple", "list", "abs", "sum", "enumerate",
+})
 # fmt: on
 FOR_THE_TIME = frozenset(
     {"bench", "benchmark", "warm", "warmup", "profile", "timeit", "time", "test", "raises"}

@@ -184,7 +184,7 @@ def _held_to(one: Minimised) -> Iterator[HeldTo]:
 
 
 def _outermost(one: Minimised, found: list[tuple[Value, Value, Site]]) -> Iterator[tuple[Value, Value, Site]]:
-    """The comparisons that are no part of another one: `(noisy - output) / level` only solves for the noise."""
+    """The comparisons that are no part of another: `(noisy - output) / level` only solves for the noise."""
     sides = [side for left, right, _ in found for side in (left, right)]
     inside = {
         id(value.site.node)

@@ -25,7 +25,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
-from stethoscope.program.walk.network_passes import is_model_call, is_about_shape
+from stethoscope.program.walk.network_passes import is_about_shape, is_model_call
 from stethoscope.program.walk.values import Applied, Constant, Delayed, Site, Value, inputs
 
 SHAPES = ((2, 1, 1, 1), (2, 1), (2, 1, 1))

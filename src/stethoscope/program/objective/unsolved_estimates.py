@@ -29,13 +29,13 @@ from stethoscope.program.walk.networks import OUTSIDE_NETWORKS
 from stethoscope.program.walk.parameter_values import bind, entry_parameters, entry_value
 from stethoscope.program.walk.statement_flow import follow_block
 from stethoscope.program.walk.values import (
-    Part,
     Applied,
     Constant,
     Delayed,
     FunctionValue,
     Instance,
     Items,
+    Part,
     Site,
     Value,
 )
