@@ -31,6 +31,12 @@ CAUSE = Cause(
         ),
         Evidence("pads-attended", DECISIVE, "the network is not told which tokens are padding"),
         Evidence("future-in-sight", DECISIVE, "nothing hides the token that is asked for"),
+        Evidence(
+            "result-thrown-away",
+            DECISIVE,
+            "a mask is applied to a copy that nobody takes",
+            when=says("mask of network"),
+        ),
         Evidence("mask-turned-round", DECISIVE, "the mask marks the opposite of what it is used for"),
     ),
     confirm_by="change the last token of an input: no answer before it may change",

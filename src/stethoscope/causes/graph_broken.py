@@ -56,6 +56,12 @@ CAUSE = Cause(
         ),
         Evidence("layer-changes-nothing", DECISIVE, "what a layer gives is thrown away"),
         Evidence(
+            "result-thrown-away",
+            DECISIVE,
+            "a step of the network is computed and lost",
+            when=says("network"),
+        ),
+        Evidence(
             "no-gradient-arrives", STRONG, "the gradient is exactly zero from the first step to the last"
         ),
         Evidence("checkpointed-without-gradients", STRONG, "a checkpointed part gets no gradients"),

@@ -62,6 +62,12 @@ CAUSE = Cause(
         ),
         Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
         Evidence("score-stays-at-nothing", MODERATE, "nothing of what is asked for is learned"),
+        Evidence(
+            "result-thrown-away",
+            STRONG,
+            "a step that makes samples or losses is computed and lost",
+            when=says("samples"),
+        ),
         Evidence("answer-among-inputs", DECISIVE, "the network is given what it has to predict"),
         Evidence("token-after-the-next", DECISIVE, "the target was moved twice"),
         Evidence("episode-ends-ignored", DECISIVE, "targets count on what follows the end of an episode"),

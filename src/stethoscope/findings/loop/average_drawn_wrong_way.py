@@ -56,6 +56,8 @@ def examine(sources: Sources) -> Iterator[Finding]:
 
 def _with_shares_turned(source: Source, blend: Blend) -> Fix | None:
     """What is kept and what is taken, each in the place of the other."""
+    if not hasattr(blend.taken, "lineno"):
+        return None  # the share that is taken is written nowhere
     if blend.kept is None:
         splices = [replaced(source, blend.taken, _rest_of(blend.taken))]
     else:

@@ -46,7 +46,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 continue
             examined = True
             held = holder_of(loop.trace, _optimizer(made))
-            if not held or id(made.site.node) in told or _goes_on(loop, made, held):
+            if not held or id(made.site.node) in told or _share(stepped, held) or _goes_on(loop, made, held):
                 continue
             told.add(id(made.site.node))
             yield _finding(made, held[0], stepped[0])
@@ -99,6 +99,11 @@ def _goes_on(loop: TrainingLoop, made: Applied, held: tuple[Holder, ...]) -> boo
     for move in _moves(loop):
         if move.updates and id(move.event) in later:
             stepped = holder_of(loop.trace, move.subject)
-            if not stepped or any(one is known for one in stepped for known in held):
+            if not stepped or _share(stepped, held):
                 return True
     return False
+
+
+def _share(some: tuple[Holder, ...], others: tuple[Holder, ...]) -> bool:
+    """Whether an optimizer is among both: it makes steps in the very loop in which the schedule moves."""
+    return any(one is other for one in some for other in others)

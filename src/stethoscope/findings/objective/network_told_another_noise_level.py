@@ -3,7 +3,9 @@
 ## What it checks
 Where a network gets noisy input and the level of the noise beside it: whether that level is scaled by
 something that moves with training (a curriculum, a ramp, the step) on its way into the corruption only, and
-whether the network is told a step that was drawn anew and has no part in the corruption.
+whether the network is told a step that was drawn anew and has no part in the corruption. The corruption is
+also computed on numbers: where what the network is told moves with a draw, the share of the noise in its
+input has to move with it, and the other way round.
 
 ## Why it matters
 The network conditions on a level that is not there, and a loss computed with the original level is the wrong
@@ -12,7 +14,8 @@ say, and the network has never seen them so.
 
 ## When it is harmless
 A constant factor is learned along. Scaling the level once, before it is handed to the corruption, the network
-and the loss alike, keeps the three together.
+and the loss alike, keeps the three together. Labels and other conditions are no levels: what data has a part
+in is not looked at, and a network may be told nothing at all.
 
 ## References
 - Lou et al., Discrete Diffusion Modeling by Estimating the Ratios of the Data Distribution, 2024
@@ -26,6 +29,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.call_edits import replaced
 from stethoscope.program.edits.statements import is_known_at
+from stethoscope.program.objective.levels_apart import LevelApart
 from stethoscope.program.walk.values import Site
 from stethoscope.run import Fix, Level
 from stethoscope.signals.denoising import DenoisingObjective
@@ -50,6 +54,26 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
             f"{_text(foreign.used.text)}",
             evidence={"told": foreign.drawn.text, "used": foreign.used.text, "network": foreign.told.text},
         )
+    known = {id(one.told.node) for one in (*objective.seen.scaled, *objective.seen.foreign)}
+    for apart in objective.seen.apart if not known else ():
+        yield Finding(
+            where=(apart.told.where, apart.drawn.where),
+            message=_why(apart),
+            evidence={"told": apart.told.text, "drawn": apart.drawn.text},
+        )
+
+
+def _why(apart: LevelApart) -> str:
+    drawn = _text(apart.drawn.text)
+    if not apart.moves_level:
+        return f"the noise in the input goes with {drawn}, and what the network is told of it never changes"
+    if apart.moves_noise:
+        return (
+            f"the network is told a level that follows from {drawn}, and its input has noise of another draw"
+        )
+    return (
+        f"the network is told a level that follows from {drawn}, and the noise in its input is always as much"
+    )
 
 
 def _text(text: str) -> str:

@@ -51,10 +51,7 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
     held, train = metric.series, loss.series.finite()
     if len(held) < LEAST_EVALUATIONS or len(train) < LEAST_POINTS:
         raise InsufficientData(f"cannot tell with {len(held)} evaluations", EVALUATE_MORE)
-    first, trained = (
-        float(train.values[:2].max()),
-        float(np.median(train.values[-max(2, len(train) // 20) :])),
-    )
+    first, trained = float(train.values[:2].max()), _settled(train.values)
     began, ended = float(held.values[0]), float(np.median(held.values[-3:]))
     if not loss.measures_progress or loss.reinforced or trained < 0.0 or trained > FALLS * first:
         return
@@ -78,6 +75,12 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
         },
         onset=int(held.steps[int(np.argmin(held.values))]),
     )
+
+
+def _settled(values: np.ndarray) -> float:
+    """Where a training loss ends; one with rare large values is compared by its mean, as evaluations are."""
+    latest = float(np.median(values[-max(2, len(values) // 20) :]))
+    return max(latest, float(np.mean(values[-max(LEAST_POINTS, len(values) // 8) :])))
 
 
 def _ends_high(metric: Metric) -> bool:

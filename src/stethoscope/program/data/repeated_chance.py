@@ -16,15 +16,19 @@ from stethoscope.program.loop.moves import Kind, full_name
 from stethoscope.program.loop.whole_trainings import makes_its_network
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
-from stethoscope.program.walk.events import Call, Event, Scope
+from stethoscope.program.walk.events import Assignment, Call, Event, Scope
+from stethoscope.program.walk.network_passes import is_network_pass
 from stethoscope.program.walk.values import (
     Applied,
     Constant,
     Delayed,
     FunctionValue,
     Instance,
+    Items,
+    Part,
     Site,
     Value,
+    inputs,
     is_nothing,
 )
 from stethoscope.run import Source
@@ -47,6 +51,7 @@ DRAWING = frozenset({
 })
 # fmt: on
 STEPS_OF_BATCHES = frozenset({"training_step", "compute_loss", "on_train_batch_start"})
+MOST_PASSES = 40  # of networks, that are looked behind
 WORKERS_PLACE = 5  # of num_workers among the arguments of a loader
 
 
@@ -223,15 +228,49 @@ def generators_again(walk: Walk) -> Iterator[Call]:
     """The generators that a round makes anew from one seed, and that its loss was drawn with."""
     rounds = [move for move in walk.moves if move.kind is Kind.BACKWARD and move.subject is not None]
     for event in walk.trace.events:
-        if not isinstance(event, Call) or event.name not in GENERATORS or not event.args:
+        if not isinstance(event, Call) or not _seeds_generator(event):
             continue
-        is_one_seed = isinstance(event.args[0], Constant) and isinstance(event.args[0].value, int)
         around = _loop_around(event)
-        if not is_one_seed or around is None or any(s.kind == "if" for s in _up_to(event, around)):
+        if around is None or any(s.kind == "if" for s in _up_to(event, around)):
+            continue
+        if not _stays_the_same(walk, event.args[0], around):
             continue
         losses = [move.subject for move in rounds if _loop_around(move.event) is around]
         if any(_is_drawn_with(walk, loss, event) for loss in losses if loss is not None):
             yield event
+
+
+def _seeds_generator(event: Call) -> bool:
+    """`default_rng(0)`, `torch.Generator().manual_seed(0)`."""
+    if not event.args:
+        return False
+    made = event.receiver
+    is_seeded = event.name == "manual_seed" and isinstance(made, Applied)
+    return event.name in GENERATORS or (is_seeded and made.callee.rpartition(".")[2] in GENERATORS)
+
+
+def _stays_the_same(walk: Walk, seed: Value, around: Scope) -> bool:
+    """Whether a seed is one number in all rounds: a constant, or a setting that nothing counts up."""
+    if isinstance(seed, Constant):
+        return isinstance(seed.value, int) and not _is_counted(seed, around)
+    if not isinstance(seed, Part):
+        return False
+    base, keys = seed.base, {seed.key}
+    while isinstance(base, Part):
+        base, keys = base.base, keys | {base.key}
+    is_told = isinstance(base, Applied) and base.callee.endswith("parse_args")
+    return is_told and not any(
+        isinstance(event, Assignment)
+        and isinstance(event.target, ast.Attribute)
+        and event.target.attr in keys
+        and any(scope is around for scope in event.scopes())
+        for event in walk.trace.events
+    )
+
+
+def _is_counted(seed: Constant, around: Scope) -> bool:
+    """Whether the number is one that the loop gives: one over known numbers is followed once for each."""
+    return isinstance(around.value, Items) and any(one is seed for one in around.value.items)
 
 
 def _loop_around(event: Event) -> Scope | None:
@@ -239,11 +278,16 @@ def _loop_around(event: Event) -> Scope | None:
 
 
 def _is_drawn_with(walk: Walk, loss: Value, made: Call) -> bool:
-    """Whether what is learned from was drawn by a generator."""
-    return any(
-        isinstance(one, Applied) and one.site.node is made.site.node
-        for one in ingredients(walk.trace.run, loss, through_networks=True)
-    )
+    """Whether what is learned from was drawn by a generator, in what networks are given too."""
+    run, waiting, passes = walk.trace.run, [loss], 0
+    while waiting and passes < MOST_PASSES:
+        for one in ingredients(run, waiting.pop(0), through_networks=True):
+            if isinstance(one, Applied) and one.site.node is made.site.node:
+                return True
+            if is_network_pass(run.index, one):
+                passes += 1
+                waiting.extend(inputs(one))
+    return False
 
 
 def _is_aside(scope: Scope) -> bool:

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stethoscope.program.data.batches import is_loader
+from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.data.training_data import POSITIONAL, sources
 from stethoscope.program.evaluation.evaluations import Evaluation, Walk
 from stethoscope.program.index import External, Function, Index, dotted
 from stethoscope.program.loop.roles import Role, class_role
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
-from stethoscope.program.walk.values import Applied, Constant
+from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.values import Applied, Constant, Value, inputs, is_nothing
 from stethoscope.run import Source
 
 # fmt: off
@@ -43,6 +45,8 @@ SEEDS_ALL = frozenset({
 ONE = frozenset(
     {"random.random", "random.uniform", "random.randint", "random.choice", "random.gauss", "random.randrange"}
 )
+GENERATORS = frozenset({"Generator", "default_rng", "RandomState"})
+UNUSED = "the noise of its samples, and not with the generator that was seeded for it"
 FLOWS = 3  # assignments between a draw and what an evaluation is handed
 
 
@@ -68,6 +72,7 @@ def draws(walk: Walk) -> Iterator[Draw]:
             continue
         for draw in (
             *_inside(walk, evaluation),
+            *_in_input(walk, evaluation),
             *_handed_in(walk, evaluation),
             *_cut_short(walk, evaluation),
         ):
@@ -290,6 +295,79 @@ def _is_seeded_around(evaluation: Evaluation) -> bool:
     calls = (call for loop in loops for call in all_nodes(loop) if isinstance(call, ast.Call))
     return any(
         part in (dotted(call.func) or "").lower() for call in calls for part in ("seed", "rng", "determin")
+    )
+
+
+# --- what its networks are given
+
+
+def _in_input(walk: Walk, evaluation: Evaluation) -> Iterator[Draw]:
+    """The draws in what the network is given that could have been handed a generator, and were meant to be:
+    the evaluation seeds one, and nothing draws from it.
+    """
+    event, run = evaluation.forward.event, walk.trace.run
+    region = {id(scope.node) for scope in evaluation.region}
+    bodies = [one for one in event.within if id(one.node) in region]
+    if not isinstance(event, Call) or not any(map(_seeds_for_nothing, bodies)):
+        return
+    if any(_seeds(run.index, one) for one in bodies) or _is_seeded_around(evaluation):
+        return
+    for given in (*event.args, *event.keywords.values()):
+        for value in ingredients(run, given, leading=_outside_loaders):
+            if not isinstance(value, Applied) or value.callee not in DRAWS or not is_left_open(value):
+                continue
+            drawn_by = _function_of(run.index, value)
+            if drawn_by is None or _seeds(run.index, drawn_by):
+                continue
+            if _is_drawn_in(drawn_by, bodies):
+                yield Draw(value.site.source, value.site.node, value.callee, None, UNUSED)
+
+
+def is_left_open(value: Applied) -> bool:
+    """`torch.randn(n, generator=generator)` where nobody gave one."""
+    seeded = value.keywords.get("generator")
+    return seeded is not None and is_nothing(seeded)
+
+
+def _outside_loaders(value: Value) -> tuple[Value, ...]:
+    return () if is_loader(value) else tuple(inputs(value))
+
+
+def _function_of(index: Index, value: Applied) -> Function | None:
+    """The innermost function that a value is made in."""
+    source, node = value.site.source, value.site.node
+    around = [
+        one for one in index.functions if one.source is source and any(n is node for n in own_nodes(one.node))
+    ]
+    return around[-1] if around else None
+
+
+def _is_drawn_in(function: Function, bodies: Sequence[Function]) -> bool:
+    """Whether an evaluation runs a function, or calls it: what was drawn before it is the same each time."""
+    calls = (call for body in bodies for call in own_nodes(body.node, ast.Call))
+    return function in bodies or any(bare_name(call) == function.name for call in calls)
+
+
+def _seeds_for_nothing(function: Function) -> bool:
+    """`generator = torch.Generator().manual_seed(0)` in a function that never reads it."""
+    for one in own_nodes(function.node, ast.Assign):
+        made = {bare_name(call) for call in all_nodes(one.value, ast.Call)}
+        names = _names(one.targets)
+        if made & GENERATORS and names and not any(_reads(function, name) for name in names):
+            return True
+    return False
+
+
+def _reads(function: Function, name: str) -> bool:
+    """Whether a name is read; seeding it is no reading."""
+    nodes = list(own_nodes(function.node))
+    seeding = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and "seed" in node.attr}
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in seeding
+        for node in nodes
     )
 
 

@@ -119,17 +119,34 @@ def _direct(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _added_to(statement: ast.stmt) -> Iterator[str]:
-    match statement:
-        case ast.AugAssign(target=ast.Name(id=name)):
-            yield name
+    name = _counted_under(statement.target) if isinstance(statement, ast.AugAssign) else ""
+    if name:
+        yield name
+
+
+def _counted_under(target: ast.AST) -> str:
+    """The name of a count, or of one that stands in a table: `total`, `sums['loss']`."""
+    match target:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(value=ast.Name(), slice=ast.Constant(value=str())):
+            return ast.unparse(target)
+    return ""
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """`a = b = 0` and `a, b = 0, 0`, name by name."""
     for target in node.targets if isinstance(node, ast.Assign) else ():
         match target, getattr(node, "value", None):
+            case ast.Name(id=name), ast.Dict(keys=keys, values=values):
+                named = zip(keys, values, strict=True)
+                yield from (
+                    (f"{name}[{key.value!r}]", one) for key, one in named if isinstance(key, ast.Constant)
+                )
             case ast.Name(id=name), ast.expr() as value:
                 yield name, value
+            case ast.Subscript(), ast.expr() as value if _counted_under(target):
+                yield _counted_under(target), value
             case ast.Tuple(elts=names), ast.Tuple(elts=values):
                 pairs = zip(names, values, strict=False)
                 yield from ((one.id, value) for one, value in pairs if isinstance(one, ast.Name))
@@ -145,7 +162,7 @@ def _is_nothing(value: ast.expr) -> bool:
 
 
 def _grown(loop: ast.For) -> set[str]:
-    added = {one.target.id for one in all_nodes(loop, ast.AugAssign) if isinstance(one.target, ast.Name)}
+    added = {name for one in all_nodes(loop, ast.AugAssign) if (name := _counted_under(one.target))}
     for call in all_nodes(loop, ast.Call):
         match call.func:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in GROWING:
@@ -160,6 +177,17 @@ def _reads(node: ast.AST, name: str) -> Iterator[ast.AST]:
         for call in all_nodes(node, ast.Call)
         if isinstance(call.func, ast.Attribute) and call.func.attr in GROWING
     }
+    table = name.partition("[")[0]
+    within = {
+        id(one.value) for one in all_nodes(node, ast.Subscript) if table != name and _is_other(one, name)
+    }
     for one in all_nodes(node, ast.Name):
-        if one.id == name and isinstance(one.ctx, ast.Load) and id(one) not in growing:
+        if one.id == table and isinstance(one.ctx, ast.Load) and id(one) not in growing | within:
             yield one
+
+
+def _is_other(item: ast.Subscript, name: str) -> bool:
+    """Whether an item of a table is another than the one of this name, or is given and not read."""
+    return isinstance(item.slice, ast.Constant) and (
+        ast.unparse(item) != name or isinstance(item.ctx, ast.Store)
+    )

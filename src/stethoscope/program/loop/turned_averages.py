@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
 from stethoscope.program.settings.said_numbers import Said, said
 from stethoscope.program.syntax import all_nodes, own_nodes
@@ -23,6 +24,7 @@ from stethoscope.run import Source
 
 LEAST_KEPT = 0.11  # decays are 0.9 and more; Lookahead keeps 0.2 to 0.5 of its slow weights
 WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
+AVERAGES = frozenset({"ema", "average", "averaged", "avg", "shadow", "polyak", "teacher", "momentum", "swa"})
 # What leaves a tensor what it is.
 SAME = frozenset({"data", "detach", "clone", "float", "to", "cpu", "cuda", "type_as"})
 
@@ -166,10 +168,19 @@ def _of_sum(node: ast.expr, average: ast.expr) -> Iterator[Blend]:
 
 
 def _of_lerp(node: ast.expr, average: ast.expr) -> Iterator[Blend]:
+    """`torch.lerp(average, weight, taken)` or `average.lerp(weight, taken)`, from either side."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="lerp"), args=[own, weight, taken]):
-            if _bare(own) == _bare(average):
-                yield Blend(node, average, weight, None, taken)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="lerp"), args=[own, other, share]):
+            pass
+        case ast.Call(func=ast.Attribute(value=own, attr="lerp"), args=[other, share]):
+            pass
+        case _:
+            return
+    if _bare(own) == _bare(average):
+        yield Blend(node, average, other, None, share)
+    elif _bare(other) == _bare(average):
+        rest = ast.BinOp(ast.Constant(1), ast.Sub(), share)
+        yield Blend(node, average, own, share, rest)
 
 
 def _product(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
@@ -235,6 +246,7 @@ def blended_networks(index: Index) -> Iterator[BlendedNetwork]:
     for function in _mixing(index):
         if function.owner is None:
             yield from _blended_by_callers(index, function)
+            yield from _blended_in_place(index, function)
             continue
         trained = _trained(index, function)
         frozen = _frozen_and_asked(index, function)
@@ -268,6 +280,40 @@ def _blended_by_callers(index: Index, function: Function) -> Iterator[BlendedNet
             for network, average in pairs:
                 if network in trained and average and average not in {*trained, *written}:
                     yield BlendedNetwork(function.source, blend, network, average, trained[network])
+
+
+def _blended_in_place(index: Index, function: Function) -> Iterator[BlendedNetwork]:
+    """The same of two networks that are known all over a file, one of them made as a copy of the other."""
+    copies = _copies(function.source)
+    for loop in own_nodes(function.node, ast.For) if copies else ():
+        sides = _sides(loop)
+        for blend in _blends(function) if sides else ():
+            own, other = sides.get(_bare(blend.average)), sides.get(_bare(blend.weight))
+            made = copies.get(other or "")
+            if own is None or other is None or made is None or own != made[0] or not _is_within(loop, blend):
+                continue
+            if AVERAGES & {*words(other), *words(function.name)}:
+                yield BlendedNetwork(function.source, blend, own, other, made[1])
+
+
+def _copies(source: Source) -> dict[str, tuple[str, ast.AST]]:
+    """`ema = copy.deepcopy(model).eval()`: the name of each copy, with that of what was copied."""
+    found: dict[str, tuple[str, ast.AST]] = {}
+    for node in all_nodes(source.tree, ast.Assign):
+        made = node.value
+        while (
+            isinstance(made, ast.Call)
+            and isinstance(made.func, ast.Attribute)
+            and _last(made.func) != "deepcopy"
+        ):
+            made = made.func.value
+        if isinstance(made, ast.Call) and _last(made.func) == "deepcopy" and made.args:
+            copied = dotted(made.args[0])
+            for target in node.targets:
+                name = dotted(target)
+                if copied and name:
+                    found[name] = (copied, node)
+    return found
 
 
 def _given(function: Function, call: ast.Call) -> dict[str, str]:

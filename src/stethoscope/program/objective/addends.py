@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stethoscope.program.data.batches import is_loader
 from stethoscope.program.objective.declared_numbers import number
 from stethoscope.program.objective.listed_terms import summed_terms
 from stethoscope.program.objective.own_losses import own_loss
@@ -123,8 +124,11 @@ def made_at(run: Execution, value: Value) -> Site | None:
     return value.site if isinstance(value, Applied | Delayed) else None
 
 
-def applied_in(run: Execution, value: Value) -> Iterator[Applied]:
-    """The operations inside a value, the outermost first, networks not entered."""
+def applied_in(run: Execution, value: Value, formula_alone: bool = False) -> Iterator[Applied]:
+    """The operations inside a value, the outermost first, networks not entered.
+
+    `formula_alone` leaves out what networks are given, and how the data of a loader were made.
+    """
     seen: set[int] = set()
     waiting = deque([value])
     while waiting and len(seen) < MOST_VISITED:
@@ -134,6 +138,8 @@ def applied_in(run: Execution, value: Value) -> Iterator[Applied]:
         seen.add(id(current))
         if isinstance(current, Applied):
             yield current
-        if isinstance(current, Delayed) and not is_network_pass(run.index, current):
+        is_network = is_network_pass(run.index, current)
+        if isinstance(current, Delayed) and not is_network:
             waiting.append(run.expand(current))
-        waiting.extend(inputs(current))
+        if not (formula_alone and (is_network or is_loader(current))):
+            waiting.extend(inputs(current))

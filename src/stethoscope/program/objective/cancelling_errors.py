@@ -237,7 +237,8 @@ def _computed(index: Index, formula: Formula, prediction: Array, target: Array) 
 
 def _is_of_sets(one: Minimised, addend: Addend) -> bool:
     names = (
-        value.callee.removesuffix("()").rpartition(".")[2] for value in applied_in(one.run, addend.value)
+        value.callee.removesuffix("()").rpartition(".")[2]
+        for value in applied_in(one.run, addend.value, formula_alone=True)
     )
     return any(name in OF_SETS for name in names)
 

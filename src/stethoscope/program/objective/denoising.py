@@ -12,6 +12,7 @@ from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.flat_levels import FlatLevel, flat_levels
 from stethoscope.program.objective.flow_steps import FlowStep, flow_steps
+from stethoscope.program.objective.levels_apart import LevelApart, levels_apart
 from stethoscope.program.objective.recovered import recovered
 from stethoscope.program.objective.sampling import INPUTS, NOISE_WORDS, Meaning, Reading, readings
 from stethoscope.program.objective.unsolved_estimates import UnsolvedEstimate, unsolved_estimates
@@ -108,6 +109,7 @@ class Denoising:
     against: tuple[AgainstFlow, ...] = ()
     unsolved: tuple[UnsolvedEstimate, ...] = ()
     flat: tuple[FlatLevel, ...] = ()
+    apart: tuple[LevelApart, ...] = ()
 
 
 @remembered
@@ -152,6 +154,7 @@ def denoising(index: Index, settings: SettingsTree) -> Denoising:
         tuple(_against(list(velocities.values()), flow_steps(index))),
         () if misread else unsolved_estimates(index, settings),
         tuple(flat.values()),
+        levels_apart(index, settings),
     )
 
 
@@ -168,7 +171,7 @@ def _noisy_passes(one: Minimised) -> Iterator[Applied | Delayed]:
 
 
 def _held_to(one: Minimised) -> Iterator[HeldTo]:
-    for left, right, site in _comparisons(one):
+    for left, right, site in _outermost(one, list(_comparisons(one))):
         for prediction, target in ((left, right), (right, left)):
             joined = _joined_output(one.run, peeled(prediction))
             if joined is not None and not _learns(one.run, target):
@@ -178,6 +181,18 @@ def _held_to(one: Minimised) -> Iterator[HeldTo]:
                     or _is_corrupted_later(one.run, peeled(prediction), peeled(target))
                 )
                 yield HeldTo(_name(peeled(prediction)), joined, site, _text(target), is_clean)
+
+
+def _outermost(one: Minimised, found: list[tuple[Value, Value, Site]]) -> Iterator[tuple[Value, Value, Site]]:
+    """The comparisons that are no part of another: `(noisy - output) / level` only solves for the noise."""
+    sides = [side for left, right, _ in found for side in (left, right)]
+    inside = {
+        id(value.site.node)
+        for side in sides
+        for value in ingredients(one.run, side)
+        if isinstance(value, Applied)
+    }
+    yield from (each for each in found if id(each[2].node) not in inside)
 
 
 def _is_corrupted_later(run: Execution, prediction: Value, target: Value) -> bool:

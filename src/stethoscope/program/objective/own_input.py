@@ -92,6 +92,11 @@ def _is_meant(call: LossCall, value: Value) -> bool:
     return any(map(_MEANT.search, (*texts, _function_around(call.site))))
 
 
+def may_copy(index: Index, cls: Class, asked: Site) -> bool:
+    """Whether a network, a part of it, or the function that asks it speaks of copying or moving tokens."""
+    return any(map(_MEANT.search, (*_texts(index, cls), _function_around(asked))))
+
+
 def _classes_around(call: LossCall) -> Iterator[Class]:
     """The class that computes a loss itself."""
     line = getattr(call.site.node, "lineno", 0)

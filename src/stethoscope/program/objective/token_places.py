@@ -45,6 +45,7 @@ KEEPING = LAYOUT | {
     "asarray", "pin_memory", "masked_fill", "where", "clamp", "stack", "float", "log_softmax", "bfloat16",
     "numpy", "/", "*",
 }  # fmt: skip
+REPLACING = frozenset({"masked_fill", "masked_fill_", "where", "masked_scatter", "scatter", "index_fill"})
 # Transformers' causal models move the labels that they are given themselves.
 MOVES_LABELS = re.compile(r"CausalLM|LMHeadModel|ForConditionalCausal")
 # Heads that answer for tokens further on, on purpose.
@@ -53,11 +54,15 @@ FURTHER = re.compile(r"(?i)mtp|medusa|multi_?token|lookahead|n_?ahead|future_?st
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FarAnswer:
-    """Answers that are held to a token this many places behind the last one that was read."""
+    """Answers that are held to a token this many places behind the last one that was read.
+
+    `hidden` says that some of the tokens that are read were replaced.
+    """
 
     site: Site
     ahead: int
     target: str
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +76,34 @@ class _Place:
 @remembered
 def far_answers(index: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
     """The cross entropies in training that ask for a token further than the next."""
-    found: dict[int, FarAnswer] = {}
-    near = False
+    answers = _held_answers(index, settings)
+    if any(one.ahead < 2 for one in answers):
+        return ()
+    return tuple(one for one in answers if not FURTHER.search(one.site.source.text))
+
+
+def copied_answers(index: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
+    """The cross entropies in training that ask for the very token that was read last, where none asks for
+    another."""
+    answers = _held_answers(index, settings)
+    return answers if all(one.ahead == 0 and not one.hidden for one in answers) else ()
+
+
+@remembered
+def _held_answers(index: Index, settings: SettingsTree) -> tuple[FarAnswer, ...]:
+    """Each cross entropy over tokens in training, and how far ahead its target lies, where that is known."""
+    found: dict[tuple[int, int], FarAnswer] = {}
     for one in minimised(index, settings):
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
-            for site, target, ahead in _asked(_with_batch(one, settings)):
-                near = near or ahead < 2
-                if ahead > 1 and not FURTHER.search(site.source.text):
-                    found.setdefault(id(site.node), FarAnswer(site, ahead, _written(target)))
+            for site, target, ahead, hidden in _asked(_with_batch(one, settings)):
+                answer = FarAnswer(site, ahead, _written(target), hidden)
+                found.setdefault((id(site.node), ahead), answer)
         except (Exhausted, RecursionError):
             continue
     for site, target, ahead in _of_trainers(index, settings):
-        near = near or ahead < 2
-        if ahead > 1:
-            found.setdefault(id(site.node), FarAnswer(site, ahead, _written(target)))
-    return () if near else tuple(found.values())
+        found.setdefault((id(site.node), ahead), FarAnswer(site, ahead, _written(target)))
+    return tuple(found.values())
 
 
 def _of_trainers(index: Index, settings: SettingsTree) -> Iterator[tuple[Site, Value, int]]:
@@ -112,8 +129,9 @@ def _with_batch(one: Minimised, settings: SettingsTree) -> Minimised:
     return one if value is None else Minimised(run, type(one.sink)(value, one.sink.site, one.sink.within))
 
 
-def _asked(one: Minimised) -> Iterator[tuple[Site, Value, int]]:
-    """Each cross entropy over tokens with how far ahead its target lies, where both can be followed."""
+def _asked(one: Minimised) -> Iterator[tuple[Site, Value, int, bool]]:
+    """Each cross entropy over tokens with how far ahead its target lies, where both can be followed, and
+    whether some of what is read was hidden."""
     for value in ingredients(one.run, one.sink.value, through_networks=True):
         if not isinstance(value, Applied):
             continue
@@ -124,14 +142,15 @@ def _asked(one: Minimised) -> Iterator[tuple[Site, Value, int]]:
             sides = _sides(one.run, answer, target) if target is not None else None
         elif MOVES_LABELS.search(value.callee):
             target = value.keywords.get("labels", value.keywords.get("**"))
-            sides = _given_with_labels(one.run, value)
+            ahead = _given_with_labels(one.run, value)
+            sides = (ahead, False) if ahead is not None else None
         else:
             continue
         if sides is not None and target is not None:
-            yield value.site, target, sides
+            yield value.site, target, *sides
 
 
-def _sides(run: Execution, answer: Value, target: Value) -> int | None:
+def _sides(run: Execution, answer: Value, target: Value) -> tuple[int, bool] | None:
     wanted = _place(run, target, DEPTH)
     if wanted is None:
         return None
@@ -139,8 +158,16 @@ def _sides(run: Execution, answer: Value, target: Value) -> int | None:
     for given in _tokens_given(run, bare):
         read = _place(run, given, DEPTH)
         if read is not None and read.sequence == wanted.sequence:
-            return wanted.start - (read.start + cut)
+            return wanted.start - (read.start + cut), _hides(run, given) or _hides(run, target)
     return None
+
+
+def _hides(run: Execution, tokens: Value) -> bool:
+    """Whether tokens are replaced on their way, as a denoising objective does."""
+    return any(
+        isinstance(one, Applied) and one.callee.rpartition(".")[2] in REPLACING
+        for one in ingredients(run, tokens)
+    )
 
 
 def _given_with_labels(run: Execution, call: Applied) -> int | None:

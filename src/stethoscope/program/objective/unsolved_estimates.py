@@ -35,6 +35,7 @@ from stethoscope.program.walk.values import (
     FunctionValue,
     Instance,
     Items,
+    Part,
     Site,
     Value,
 )
@@ -151,7 +152,7 @@ def mixture(run: Execution, noisy: Value) -> tuple[Value, Value] | None:
                 noise = next((factor for factor in _factors(right) if is_drawn(factor)), None)
                 if noise is None:
                     continue
-                like = [peeled(arg) for arg in noise.args] if isinstance(noise, Applied) else []
+                like = [_shaped(peeled(arg)) for arg in noise.args] if isinstance(noise, Applied) else []
                 factors = list(_factors(left))
                 data = next((f for f in factors if any(f is peeled(x) or f is x for x in like)), None)
                 if data is None and len(factors) == 1 and not isinstance(factors[0], Constant):
@@ -159,6 +160,14 @@ def mixture(run: Execution, noisy: Value) -> tuple[Value, Value] | None:
                 if data is not None:
                     return data, noise
     return None
+
+
+def _shaped(size: Value) -> Value:
+    """What a size is that of: `x` of `x.shape` and `x.size()`."""
+    match size:
+        case Part(base=base, key="shape") | Applied(callee=".size", args=[base, *_]):
+            return peeled(base)
+    return size
 
 
 def _factors(value: Value) -> Iterator[Value]:

@@ -62,6 +62,8 @@ def _origins(index: Index, function: Function | None, node: ast.AST, depth: int)
             yield from _of_name(index, function, name, depth - 1)
         case ast.Attribute(value=ast.Name(id="self"), attr=name) if function and function.owner:
             yield from _of_attribute(index, function.owner, name, depth - 1)
+        case ast.Attribute(attr=name):
+            yield from _of_record(index, name, depth - 1)
         case ast.Subscript(slice=key):
             yield key
         case ast.Call(func=ast.Name(id="float" | "min" | "max"), args=args):
@@ -91,6 +93,13 @@ def _of_name(index: Index, function: Function, name: str, depth: int) -> Iterato
     known = getattr(index.resolve(module, name), "value", None)
     if isinstance(known, ast.expr):
         yield from _origins(index, function, known, depth)
+
+
+def _of_record(index: Index, name: str, depth: int) -> Iterator[ast.AST]:
+    """`config.decay`: the default of the one class that declares it."""
+    declared = [cls.variables[name] for cls in index.classes if name in cls.variables]
+    if len(declared) == 1:
+        yield from _origins(index, None, declared[0], depth)
 
 
 def _of_parameter(index: Index, function: Function, name: str, depth: int) -> Iterator[ast.AST]:

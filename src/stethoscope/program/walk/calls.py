@@ -21,7 +21,7 @@ from stethoscope.program.walk.given_back import FABRIC_SETUPS, UNCHANGED, WRAPPE
 from stethoscope.program.walk.opened_outputs import opened_output
 from stethoscope.program.walk.parsed_records import parsed_records
 from stethoscope.program.walk.registries import REGISTRY_METHODS, definition, registered, registry_named
-from stethoscope.program.walk.settings_paths import is_whole
+from stethoscope.program.walk.settings_paths import is_whole, setting
 from stethoscope.program.walk.values import (
     NOTHING,
     Applied,
@@ -235,7 +235,17 @@ def _special(
         return is_instance(run, run.force(args[0]), args[1])
     if name in {"globals", "locals", "vars"} and not args:
         return ModuleValue(frame.module)
+    if name == "exec" and frame.function is None:
+        _replace_constants(run, frame)
     return None
+
+
+def _replace_constants(run: Execution, frame: Frame) -> None:
+    """`exec(open("config.py").read())`: what a script set before gets the value that the settings give it."""
+    for own, value in list(frame.names.items()):
+        known = run.settings.find((own,), "config") if isinstance(value, Constant) else None
+        if known is not None and known[0] == (own,):
+            frame.names[own] = setting(*known)
 
 
 def _call_instance(

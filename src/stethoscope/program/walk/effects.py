@@ -157,13 +157,15 @@ def handed_names(node: ast.AST) -> Iterator[str]:
 
 
 def _calls_back(function: Function, bound: set[str]) -> bool:
-    """Whether something is called for its effect that has no name here: `getattr(hook, name)(self)`, or
-    `for callback in self.callbacks: callback(state)`. What it does shows only when it is followed.
+    """Whether something is called that has no name here, for its effect or for what it makes:
+    `getattr(hook, name)(self)`, `for callback in self.callbacks: callback(state)` or
+    `return MODELS[kind](**options)`. What it does, or makes, shows only when it is followed.
     """
-    statements = (node.value for node in own_nodes(function.node, ast.Expr))
-    dropped = [value.func for value in statements if isinstance(value, ast.Call)]
-    if any(isinstance(func, ast.Subscript | ast.Call) for func in dropped):
+    statements = [*own_nodes(function.node, ast.Expr), *own_nodes(function.node, ast.Return)]
+    called_here = [(one, one.value.func) for one in statements if isinstance(one.value, ast.Call)]
+    if any(isinstance(func, ast.Subscript | ast.Call) for _, func in called_here):
         return True
+    dropped = [func for statement, func in called_here if isinstance(statement, ast.Expr)]
     called = {func.id for func in dropped if isinstance(func, ast.Name)}
     return bool(called & (bound | set(function.parameters)))
 
