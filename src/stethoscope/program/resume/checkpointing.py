@@ -166,9 +166,15 @@ def _goes_on(walk: Walk, load: Call) -> bool:
 
 
 def first_backward(walk: Walk) -> int:
-    """The place in the walk at which training begins."""
-    backwards = (walk.place(move.event) for move in walk.moves if move.kind is Kind.BACKWARD)
-    return min(backwards, default=-1)
+    """The place in the walk at which training begins: no backward pass before it, to see what fits into memory."""
+    backwards = [move.event for move in walk.moves if move.kind is Kind.BACKWARD]
+    updates = {id(scope) for move in walk.moves if move.updates for scope in _loops_around(move.event)}
+    training = [one for one in backwards if any(id(scope) in updates for scope in _loops_around(one))]
+    return min(map(walk.place, training or backwards), default=-1)
+
+
+def _loops_around(event: Event) -> Iterator[Scope]:
+    return (scope for scope in event.scopes() if scope.kind == "loop")
 
 
 def _loads(walk: Walk) -> Iterator[Call]:
