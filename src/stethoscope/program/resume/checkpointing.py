@@ -42,6 +42,7 @@ OTHER_PURPOSES = frozenset({
     "pretrained", "pretrain", "finetune", "finetuning", "transfer", "initial", "initialize", "backbone",
     "teacher", "best", "test", "eval", "evaluate", "ema", "inference", "export", "warm", "average", "swa",
 })
+STARTS = frozenset({"pretrained", "pretrain", "finetune", "finetuning", "transfer"})
 LOADING = frozenset({"load", "load_file", "load_checkpoint", "restore", "safe_load", "load_torch_file"})
 NO_CHECKPOINT = ("json.", "yaml.", "numpy.", "np.", "toml", "pickle.load_config", "importlib", "spacy.")
 FINDING = frozenset({"max", "sorted", "glob", "iglob", "rglob", "listdir", "iterdir", "min", "Path"})
@@ -79,6 +80,17 @@ class Resumption:
         """Whether something of this part is restored, or may be."""
         return any(_may_be(self.walk, call, role) for call in self.loads) or self._is_read(role)
 
+    @cached_property
+    def only_starts(self) -> bool:
+        """Whether the weights are where another training begins: they are called so, or some are left out."""
+        if self.counter is not None:
+            named = _context_words(self.walk, self.weights)
+            return bool(named & STARTS) and not named & RESUME_WORDS
+        given = self.weights.argument(0, "state_dict")
+        strict = self.weights.argument(1, "strict")
+        is_lax = isinstance(strict, Constant) and strict.value is False
+        return is_lax or any(map(_leaves_some_out, ancestry(self.walk.trace.run, given, is_loaded)))
+
     def _is_read(self, role: Role) -> bool:
         """Whether a piece of the checkpoint with such a name is taken out, or other code gets to load it."""
         for event in self.walk.trace.events:
@@ -114,6 +126,11 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
         if counter is not None or is_named:
             yield Resumption(walk, call, counter, is_named)
             return
+
+
+def _leaves_some_out(value: Value) -> bool:
+    node = value.site.node if isinstance(value, Applied) else None
+    return isinstance(node, ast.DictComp) and any(part.ifs for part in node.generators)
 
 
 def without_weights(walk: Walk) -> Call | None:
