@@ -92,7 +92,12 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             )
     for resumption in resumes.resumptions:
         stepped = optimizers(resumption.walk)
-        if resumption.only_starts or not stepped or resumption.restores(Role.OPTIMIZER) or resumption.weights.site.node in seen:
+        if (
+            resumption.only_starts
+            or not stepped
+            or resumption.restores(Role.OPTIMIZER)
+            or resumption.weights.site.node in seen
+        ):
             continue
         seen.add(resumption.weights.site.node)
         name = made_by(stepped[0].subject)

@@ -118,6 +118,8 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
     for call in (*_loads(walk), *_weights_by_engine(walk), *_weights_by_function(walk)):
         if call.name == "load_state_dict" and loaded_role(walk, call) is not Role.MODEL:
             continue
+        if _is_from_memory(walk, call):
+            continue
         counter = _counter(walk) or _counter_of_path(walk, call)
         named = _context_words(walk, call)
         is_named = bool(named & RESUME_WORDS) and not named & OTHER_PURPOSES
@@ -131,6 +133,13 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
 def _leaves_some_out(value: Value) -> bool:
     node = value.site.node if isinstance(value, Applied) else None
     return isinstance(node, ast.DictComp) and any(part.ifs for part in node.generators)
+
+
+def _is_from_memory(walk: Walk, load: Call) -> bool:
+    """Whether weights come from a state that the same process kept: the best so far, at an early end."""
+    made = [one for value in load.args[:1] for one in ancestry(walk.trace.run, value)]
+    is_kept = any(isinstance(one, Applied) and one.callee == ".state_dict" for one in made)
+    return is_kept and not any(map(is_loaded, made))
 
 
 def without_weights(walk: Walk) -> Call | None:
