@@ -132,11 +132,11 @@ def _steps_of(walk: Walk, forward: Move) -> list[Move]:
     """The updates in the rounds of a run; all there are where those have none."""
     steps = [move for move in walk.moves if move.updates]
     around = innermost_round(forward.event)
-    return [step for step in steps if around in step.event.scopes()] or steps
+    return [step for step in steps if any(one is around for one in step.event.scopes())] or steps
 
 
 def _is_partly_frozen(walk: Walk, forward: Move, switch: Move) -> bool:
-    """Whether training, behind a switch in its own function, is of those weights alone that are not frozen."""
+    """Whether training, behind a switch in its own function, is of the weights alone that are not frozen."""
     within = forward.event.within[-1:]
     if not within or switch.event.within[-1:] != within:
         return False

@@ -434,7 +434,7 @@ def _widens(event: Call, loop: TrainingLoop) -> bool:
 
 
 def _is_told_to_widen(loop: TrainingLoop) -> bool:
-    """Whether an object is told another type, `net.dtype = torch.float32`, as a property that casts takes it."""
+    """Whether an object is told a type that a property casts it to: `net.dtype = torch.float32`."""
     return any(
         isinstance(event, Assignment)
         and isinstance(event.target, ast.Attribute)

@@ -14,9 +14,9 @@ With a resume every few hours the run never leaves this state.
 
 ## When it is harmless
 Loading weights to fine-tune, to evaluate or to initialise is no resume, whatever the option is called: a load
-that leaves some weights out, or that is said to be of pretrained ones, is taken for a start. SGD without momentum has no state.
-Engines that restore everything (accelerate, deepspeed, Lightning, the Hugging Face Trainer) are left alone,
-and so is a load that could not be followed.
+that leaves some weights out, or that is said to be of pretrained ones, is taken for a start. SGD without
+momentum has no state. Engines that restore everything (accelerate, deepspeed, Lightning, the Hugging Face
+Trainer) are left alone, and so is a load that could not be followed.
 
 ## References
 - The checkpoint of a deblurring training held only the network: each resume was followed by a crash.

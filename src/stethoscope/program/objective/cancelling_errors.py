@@ -143,7 +143,7 @@ NOTHING = "nothing"
 
 
 def _picks_by(one: Minimised, formula: Formula) -> bool:
-    """Whether one of the two sides says which of the other is taken: `scores[rows, label]` compares nothing."""
+    """Whether a side says which of the other are taken: `scores[rows, label]` compares nothing."""
     sides = {id(side) for side in formula.compared}
     for value in applied_in(one.run, formula.value):
         if value.callee.rpartition(".")[2] not in PICKING:

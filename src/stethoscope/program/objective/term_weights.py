@@ -98,7 +98,7 @@ def weighed(one: Minimised, numbers: KnownNumbers, addends: Sequence[Addend]) ->
 
 
 def _is_of_divided(run: Execution, numbers: KnownNumbers, value: Value) -> bool:
-    """Whether a loss compares what was divided by sizes, as Gram matrices are: a large weight makes up for it."""
+    """Whether a loss compares what was divided by sizes, as Gram matrices are: its weight makes up for it."""
     losses = (one for one in applied_in(run, value) if one.callee.rpartition(".")[2] in MEANS - {"mean"})
     divided = (one for loss in losses for side in loss.args for one in applied_in(run, side))
     return any(one.callee == "/" and numbers.of(one.args[1]) is None for one in divided)

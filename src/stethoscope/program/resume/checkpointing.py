@@ -192,7 +192,7 @@ def _goes_on(walk: Walk, load: Call) -> bool:
 
 
 def first_backward(walk: Walk) -> int:
-    """The place in the walk at which training begins: no backward pass before it, to see what fits into memory."""
+    """The place in the walk at which training begins; a backward pass that measures the memory is none."""
     backwards = [move.event for move in walk.moves if move.kind is Kind.BACKWARD]
     updates = {id(scope) for move in walk.moves if move.updates for scope in _loops_around(move.event)}
     training = [one for one in backwards if any(id(scope) in updates for scope in _loops_around(one))]
