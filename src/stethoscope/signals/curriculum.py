@@ -16,7 +16,8 @@ WORDS = ("curriculum", "difficulty", "preschool", "progressive_resiz", "seqlen_w
 # What a task is made harder by, where it is logged and only ever goes up.
 HARDER = frozenset({
     "sigma", "noise", "noiselevel", "noisestd", "severity", "magnitude", "distortion", "degradation",
-    "maskratio", "maskingratio", "seqlen", "resolution",
+    "maskratio", "maskingratio", "seqlen", "resolution", "length", "seqlength", "sequencelength", "maxlength",
+    "contextlength", "imagesize", "digits", "horizon",
 })  # fmt: skip
 LEAST_LEVELS = 5  # of a ramp; two or three levels may be anything
 LEAST_RISE = 1.5  # times its first level

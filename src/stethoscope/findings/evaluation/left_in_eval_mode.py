@@ -69,7 +69,9 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             switch = _still_in_force(walk, forward, network)
             if switch is None or switch.event.site.node in seen:
                 continue
-            if not has_two_modes(walk.trace.run, network) or not _is_trained(walk, network):
+            if not has_two_modes(walk.trace.run, network) or not _is_trained(walk, forward, network):
+                continue
+            if _is_partly_frozen(walk, forward, switch):
                 continue
             seen.add(switch.event.site.node)
             yield Finding(
@@ -133,9 +135,30 @@ def _training_runs(walk: Walk) -> Iterator[Move]:
             yield move
 
 
-def _is_trained(walk: Walk, network: Value | None) -> bool:
-    """Whether an optimizer holds its parameters; where none was seen being made, whether it is alone."""
+def _steps_of(walk: Walk, forward: Move) -> list[Move]:
+    """The updates in the rounds of a run; all there are where those have none."""
     steps = [move for move in walk.moves if move.updates]
+    around = innermost_round(forward.event)
+    return [step for step in steps if any(one is around for one in step.event.scopes())] or steps
+
+
+def _is_partly_frozen(walk: Walk, forward: Move, switch: Move) -> bool:
+    """Whether training, behind a switch in its own function, is of the weights alone that are not frozen."""
+    within = forward.event.within[-1:]
+    if not within or switch.event.within[-1:] != within:
+        return False
+    made = [one for step in _steps_of(walk, forward) for one in holder_of(walk.trace, step.subject)]
+    return bool(made) and all(_picks_unfrozen(one.call.site.node) for one in made)
+
+
+def _picks_unfrozen(made: ast.AST) -> bool:
+    """`Adam(filter(lambda p: p.requires_grad, net.parameters()))`."""
+    return any(isinstance(node, ast.Attribute) and node.attr == "requires_grad" for node in all_nodes(made))
+
+
+def _is_trained(walk: Walk, forward: Move, network: Value | None) -> bool:
+    """Whether an optimizer holds its parameters; where none was seen being made, whether it is alone."""
+    steps = _steps_of(walk, forward)
     answers = [trained_by(walk.trace.run, move.subject, network) for move in steps]
     if any(answers) or False in answers:
         return any(answers)

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from stethoscope.detectors.repetition import Repetition, repetition
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
@@ -84,7 +86,19 @@ def _periods_by_design(rates: LearningRate | None, curriculum: Curriculum | None
         designed.append(curriculum.difficulty)
     finite = [one.finite() for one in designed]
     found = [(one, repetition(one.values)) for one in finite if len(one) >= LEAST_POINTS]
-    return [_steps(seen, one) for one, seen in found if seen is not None]
+    periods = [_steps(seen, one) for one, seen in found if seen is not None]
+    return [*periods, *_stages(curriculum)]
+
+
+def _stages(curriculum: Curriculum | None) -> list[float]:
+    """How long each level of a difficulty lasts, where it rises in steps of one length."""
+    difficulty = curriculum.difficulty if curriculum is not None else None
+    if difficulty is None:
+        return []
+    rises = difficulty.steps[1:][np.diff(difficulty.values) > 0]
+    lengths = np.diff(rises)
+    is_even = len(lengths) > 0 and bool(np.all(np.abs(lengths - lengths[0]) <= SAME * lengths[0]))
+    return [float(np.median(lengths))] if is_even else []
 
 
 def _same(period: float, other: float) -> bool:

@@ -88,7 +88,7 @@ def examine(loops: TrainingLoops | None, half: HalfPrecision) -> Iterator[Findin
         for holder in configured_optimizers(loop.trace) if loop.hook is not None else ():
             yield from _parts_made_half(loop, holder.call, reported)
         updates = [move for move in loop.moves if move.updates and not move.by_engine]
-        if not updates or _keeps_copies(loop):
+        if not updates or _keeps_copies(loop) or _is_told_to_widen(loop):
             continue
         for made in _optimizers(loop):
             if not any(same_object(move.subject, _result(loop, made)) for move in updates):
@@ -431,6 +431,17 @@ def _is_cast_back(loop: TrainingLoop, value: Value) -> bool:
 def _widens(event: Call, loop: TrainingLoop) -> bool:
     """`net.float()`, `net.to(torch.float32)`."""
     return event.name in {"float", "double"} or may_stay_single(event, loop.run)
+
+
+def _is_told_to_widen(loop: TrainingLoop) -> bool:
+    """Whether an object is told a type that a property casts it to: `net.dtype = torch.float32`."""
+    return any(
+        isinstance(event, Assignment)
+        and isinstance(event.target, ast.Attribute)
+        and event.target.attr == "dtype"
+        and named_dtype(event.value) is DType.FLOAT32
+        for event in loop.trace.events
+    )
 
 
 def _keeps_copies(loop: TrainingLoop) -> bool:

@@ -28,7 +28,7 @@ from stethoscope.program.data.training_data import TrainingLoader
 from stethoscope.program.loop.moves import receiver_role
 from stethoscope.program.loop.roles import Role
 from stethoscope.program.ranks.decisions import Ranks
-from stethoscope.program.ranks.shares import has_rank, may_be_own
+from stethoscope.program.ranks.shares import SHARDING, has_rank, may_be_own
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Call
@@ -38,6 +38,7 @@ from stethoscope.signals.training_data import TrainingLoaders
 
 RULE = Rule(code="RNK141", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
+NAMES_BEHIND = 3  # from a loader back to what it loads
 ENGINES = frozenset({"prepare", "prepare_data_loader", "setup_dataloaders", "setup", "initialize"})
 SEEDING = frozenset({"manual_seed", "seed", "set_seed", "seed_everything", "manual_seed_all", "fix_seed"})
 PROCESSES = frozenset({"DistributedDataParallel", "DDP", "init_process_group"})
@@ -105,6 +106,8 @@ def _no_share(ranks: Ranks, loader: TrainingLoader) -> str:
     dataset = quietly(run, loader.dataset) if loader.dataset is not None else None
     if not isinstance(dataset, Applied | Instance) or may_be_own(run, dataset):
         return ""
+    if _is_picked_by_rank(loader):
+        return ""
     if _is_stream(loader, dataset) or has_rank(run, options.get("generator")):
         return ""
     if _is_seeded_by_rank(ranks) and not _is_order_fixed(loader):
@@ -133,6 +136,22 @@ def _is_chosen(loader: TrainingLoader) -> bool:
         if names & set(map(ast.unparse, one.targets))
     )
     return any("Sampler(" in ast.unparse(one) for one in (*asked, *assigned))
+
+
+def _is_picked_by_rank(loader: TrainingLoader) -> bool:
+    """Whether a condition of a comprehension deals the samples: `[i for i in all if i % world == rank]`."""
+    given: dict[str, list[ast.expr]] = {}
+    for one in all_nodes(loader.site.source.tree, ast.Assign):
+        for target in one.targets:
+            given.setdefault(ast.unparse(target), []).append(one.value)
+    waiting: list[ast.AST] = [loader.site.node]
+    for _ in range(NAMES_BEHIND):
+        parts = [one for node in waiting for one in all_nodes(node, ast.comprehension)]
+        if any(SHARDING.search(ast.unparse(asked)) for part in parts for asked in part.ifs):
+            return True
+        names = {ast.unparse(one) for node in waiting for one in all_nodes(node, ast.Name)}
+        waiting = [value for name in names for value in given.get(name, [])]
+    return False
 
 
 def _is_stream(loader: TrainingLoader, dataset: Applied | Instance) -> bool:

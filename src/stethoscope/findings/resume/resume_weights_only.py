@@ -13,9 +13,10 @@ weights that are far from their start. The loss jumps, and in half precision the
 With a resume every few hours the run never leaves this state.
 
 ## When it is harmless
-Loading weights to fine-tune, to evaluate or to initialise is no resume. SGD without momentum has no state.
-Engines that restore everything (accelerate, deepspeed, Lightning, the Hugging Face Trainer) are left alone,
-and so is a load that could not be followed.
+Loading weights to fine-tune, to evaluate or to initialise is no resume, whatever the option is called: a load
+that leaves some weights out, or that is said to be of pretrained ones, is taken for a start. SGD without
+momentum has no state. Engines that restore everything (accelerate, deepspeed, Lightning, the Hugging Face
+Trainer) are left alone, and so is a load that could not be followed.
 
 ## References
 - The checkpoint of a deblurring training held only the network: each resume was followed by a crash.
@@ -91,7 +92,12 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             )
     for resumption in resumes.resumptions:
         stepped = optimizers(resumption.walk)
-        if not stepped or resumption.restores(Role.OPTIMIZER) or resumption.weights.site.node in seen:
+        if (
+            resumption.only_starts
+            or not stepped
+            or resumption.restores(Role.OPTIMIZER)
+            or resumption.weights.site.node in seen
+        ):
             continue
         seen.add(resumption.weights.site.node)
         name = made_by(stepped[0].subject)

@@ -22,6 +22,7 @@ from stethoscope.program.walk.values import Site
 EMPTY = frozenset({"zeros", "zeros_like", "empty", "empty_like", "ones", "full"})
 # Who hears of it, or counts it, may look at it.
 TOLD = frozenset({"print", "warn", "warning", "error", "exception", "info", "debug", "log", "append", "add"})
+LEARNING = frozenset({"grad", "backward", "enable_grad", "vjp", "jacrev"})
 # What tells the training which samples, or which parts of them, are there.
 MARKS = frozenset({"mask", "valid", "ok", "weight", "present", "missing", "available", "modality"})
 
@@ -38,6 +39,10 @@ def _in_function(function: Function) -> Iterator[Site]:
         return
     for block in own_nodes(function.node, ast.Try):
         read = _stored(block.body)
+        if LEARNING.intersection(
+            bare_name(call) for part in block.body for call in all_nodes(part, ast.Call)
+        ):
+            continue  # what fails is a computation with gradients, and no file
         if filled := _filled_before(function, block, read):
             yield Site(function.source, filled)
         for handler in block.handlers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -153,7 +153,14 @@ def _drawn_in_loop(loop: TrainingLoop) -> set[int]:
         if isinstance(event, Call) and event.name == "next" and event.args
         if any(id(scope) in around for scope in event.scopes())
     )
-    return {id(one) for stream in streams for one in ingredients(loop.run, stream) if _is_loader(one)}
+
+    def before_loaders(value: Value) -> Iterable[Value]:
+        """What a stream is made of; what a loader loads may have been made of another, long before."""
+        is_made_here = isinstance(value, Delayed) and _is_loader(quietly(loop.run, value))
+        return () if is_made_here or _is_loader(value) else inputs(value)
+
+    drawn = (one for stream in streams for one in ingredients(loop.run, stream, leading=before_loaders))
+    return {id(one) for one in drawn if _is_loader(one)}
 
 
 def _loaders_behind(run: Execution, waiting: list[Value]) -> Iterator[Applied]:

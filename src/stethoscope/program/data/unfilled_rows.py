@@ -18,6 +18,7 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 EMPTY = frozenset({"zeros", "empty", "full"})
+ELSE = frozenset({"device", "dtype", "requires_grad", "generator", "out", "pin_memory"})
 DRAWING = frozenset(
     {"randint", "integers", "choice", "sample", "randperm", "randrange", "permutation", "choices"}
 )
@@ -48,7 +49,7 @@ def _of_class(index: Index, cls: Class) -> Iterator[UnfilledRows]:
         if method.name == "__init__" or _asks_for_fill(method, counts):
             continue
         for call in own_nodes(method.node, ast.Call):
-            said = _attributes(_drawn_from(call))
+            said = {one for part in _drawn_from(call) for one in _attributes(part)}
             if bare_name(call) in DRAWING and said & bounds and not said & counts:
                 bound = sorted(said & bounds)[0]
                 if not _is_bounded_elsewhere(index, cls, counts):
@@ -68,8 +69,12 @@ def _bounds(init: Function) -> set[str]:
     for call in own_nodes(init.node, ast.Call):
         if bare_name(call) in EMPTY:
             said = [
-                *(one.id for one in all_nodes(call, ast.Name)),
-                *(f"self.{one}" for one in _attributes(call)),
+                text
+                for part in _sizes(call)
+                for text in (
+                    *(one.id for one in all_nodes(part, ast.Name)),
+                    *(f"self.{one}" for one in _attributes(part)),
+                )
             ]
             sized |= {kept.get(one, "") for one in said} | {
                 one.removeprefix("self.") for one in said if "self." in one
@@ -115,11 +120,16 @@ def _attributes(node: ast.AST) -> set[str]:
     }
 
 
-def _drawn_from(call: ast.Call) -> ast.AST:
+def _sizes(call: ast.Call) -> list[ast.expr]:
+    """What a call is told of how much there is: no device and no type."""
+    return [*call.args, *(word.value for word in call.keywords if word.arg not in ELSE)]
+
+
+def _drawn_from(call: ast.Call) -> list[ast.expr]:
     """What a call draws from: of `choice([True, False], p=[self.share, ...])` no rows of anything."""
     first = call.args[0] if call.args else None
     is_written_out = isinstance(first, ast.List | ast.Tuple) and not any(map(_attributes, first.elts))
-    return first if first is not None and is_written_out else call
+    return [first] if first is not None and is_written_out else [call.func, *_sizes(call)]
 
 
 def _asks_for_fill(method: Function, counts: set[str]) -> bool:

@@ -205,4 +205,10 @@ def _takes_out(walk: Walk, event: Call) -> bool:
 
 
 def _is_held(event: Call) -> bool:
-    return any(scope.kind == "with" and scope.node is event.site.node for scope in event.scopes())
+    """Whether an average is in the network only inside a `with`."""
+    if any(scope.kind == "with" and scope.node is event.site.node for scope in event.scopes()):
+        return True
+    nodes = list(own_nodes(event.within[-1].node)) if event.within else []
+    loads = [node.lineno for node in nodes if isinstance(node, ast.Call) and bare_name(node) == event.name]
+    given = (node.lineno for node in nodes if isinstance(node, ast.Yield))
+    return any(min(loads) < line < max(loads) for line in given if loads)  # a context manager puts back

@@ -99,7 +99,8 @@ class _Function:
                 is_of_samples = summed is not Unit.ROUNDS
                 if counted is Unit.FULL_BATCHES and is_of_samples and not self._keeps_last(growth.loop):
                     continue
-                if _differ(summed, counted):
+                is_whole = counted is Unit.TARGETS and self._counts_all_compared(growth)
+                if _differ(summed, counted) and not is_whole:
                     here = Site(self.function.source, growth.node)
                     yield UnitMismatch(growth.name, here, divided, summed, counted)
 
@@ -182,6 +183,20 @@ class _Function:
             ):
                 return True
         return False
+
+    def _counts_all_compared(self, hits: _Growth) -> bool:
+        """Whether what is counted beside hits is all that was compared: `(guess == y).sum()`, `y.numel()`."""
+        compared = {
+            ast.unparse(side)
+            for node in all_nodes(self._followed(hits.value), ast.Compare)
+            for side in (node.left, *node.comparators)
+        }
+        beside = (one.value for one in self.growths if one.loop is hits.loop and one is not hits)
+        return any(
+            bare_name(call) == "numel" and ast.unparse(getattr(call.func, "value", call)) in compared
+            for value in beside
+            for call in all_nodes(value, ast.Call)
+        )
 
     # --- what a number counts
 

@@ -23,6 +23,7 @@ from stethoscope.run import Source
 # fmt: off
 EPOCHS = frozenset({"epoch", "epochs", "ep"})
 DATASETS = frozenset({"dataset", "datasets", "data", "set", "ds", "samples", "trainset", "valset", "testset"})
+WINDOWS = frozenset({"window", "window_size", "maxlen", "windows"})
 FED = frozenset({"update", "add", "append_value"})
 # What gives a meter back: `Accuracy(task="binary").to(device)`.
 MOVED = frozenset({"to", "cuda", "cpu", "double", "float"})
@@ -283,6 +284,8 @@ def _is_meter(index: Index, module: Module, made: ast.expr) -> bool:
         made = made.func.value
     if not isinstance(made, ast.Call):
         return False
+    if any(word.arg in WINDOWS for word in made.keywords):
+        return False  # it forgets by itself
     target = index.resolve(module, dotted(made.func) or "")
     if isinstance(target, External):
         return target.name.startswith("torchmetrics.")

@@ -349,24 +349,28 @@ def networks_onto_themselves(index: Index) -> Iterator[Alias]:
             continue
         for body in bodies(module.source.tree):
             own = (part for part in body if not isinstance(part, FunctionNode | ast.ClassDef))
-            yield from _onto_itself(module.source, [one for part in own for one in own_below(part)])
+            yield from _onto_itself(module.source, [[one for part in own for one in own_below(part)]])
     for cls in index.classes:
         if not is_test(cls.source):
             methods = cls.methods.values()
-            yield from _onto_itself(cls.source, [one for each in methods for one in own_nodes(each.node)])
+            yield from _onto_itself(cls.source, [[*own_nodes(each.node)] for each in methods])
 
 
-def _onto_itself(source: Source, nodes: Sequence[ast.AST]) -> Iterator[Alias]:
-    given: dict[str, list[ast.Assign]] = {}
-    for node in nodes:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]):
-            given.setdefault(ast.unparse(node.targets[0]), []).append(node)
-    for used in nodes:
-        for one, other in _taken_for_two(used):
-            made = given.get(one, [])
-            is_other = len(made) == 1 and ast.unparse(made[0].value) == other
-            if is_other and len(given.get(other, [])) < 2:
-                yield Alias(source, made[0], used, one)
+def _onto_itself(source: Source, parts: Sequence[Sequence[ast.AST]]) -> Iterator[Alias]:
+    """The same in the methods of a class, each with variables of its own, or in one body alone."""
+    given: dict[str, list[tuple[int, ast.Assign]]] = {}
+    for place, nodes in enumerate(parts):
+        for node in nodes:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]):
+                given.setdefault(ast.unparse(node.targets[0]), []).append((place, node))
+    for here, nodes in enumerate(parts):
+        for used in nodes:
+            for one, other in _taken_for_two(used):
+                made = [(place, node) for place, node in given.get(one, []) if "." in one or place == here]
+                is_other = len(made) == 1 and ast.unparse(made[0][1].value) == other
+                is_seen_here = is_other and ("." in other or made[0][0] == here)
+                if is_seen_here and len(given.get(other, [])) < 2:
+                    yield Alias(source, made[0][1], used, one)
 
 
 def _taken_for_two(node: ast.AST) -> Iterator[tuple[str, str]]:

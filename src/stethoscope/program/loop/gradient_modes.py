@@ -11,15 +11,25 @@ from stethoscope.program.walk.values import Applied, Constant, Value
 
 OFF = frozenset({"no_grad", "inference_mode"})
 ON = frozenset({"enable_grad"})
+SWITCHED_OFF, SWITCHED_ON = ast.Name("no_grad"), ast.Name("enable_grad")  # contexts that no line enters
 
 
 def without_gradients(event: Event) -> bool:
     """Whether an event is surely inside no_grad or inference_mode, by a `with` or a decorator."""
-    for scope in event.scopes():
-        mode = _mode(scope)
-        if mode is not None:
-            return mode is False
-    return False
+    return _is_off(event.scope)
+
+
+def recorded_as(other: Scope | None, here: Scope | None) -> Scope | None:
+    """The scope `here`, with gradients recorded or not as they are in another."""
+    off = _is_off(other)
+    if here is None or off == _is_off(here):
+        return here
+    return Scope("with", SWITCHED_OFF if off else SWITCHED_ON, here.source, here)
+
+
+def _is_off(scope: Scope | None) -> bool:
+    modes = (_mode(one) for one in scope.outwards()) if scope is not None else iter(())
+    return next((mode for mode in modes if mode is not None), True) is False
 
 
 def is_switched_off(function: Function) -> bool:

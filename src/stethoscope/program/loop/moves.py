@@ -157,6 +157,8 @@ def _of_call(run: Execution, met: Call) -> Iterator[Move]:
         yield _backward(run, call, role)
     elif name == "zero_grad":
         yield Move(Kind.ZERO_GRAD, call, call.receiver, by_engine=role is Role.ENGINE)
+    elif name == "zero" and not call.args and _is_made(call.receiver):
+        yield Move(Kind.ZERO_GRAD, call)  # a tape that gradients were recorded on
     elif name == "zero_" and _is_of_gradient(call) and not _is_of_bad_gradients(call):
         yield Move(Kind.ZERO_GRAD, call)
     elif name in CLIPPING:

@@ -40,6 +40,7 @@ PARAMETERS = frozenset({"Parameter", "tensor", "zeros", "ones", "randn", "rand",
 PLAIN_TENSORS = PARAMETERS - {"Parameter"} | {
     *("requires_grad_", "detach", "clone", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like"),
 }
+COMPUTED = frozenset({"-", "*", "/", "**", "@"})  # not "+", which joins two lists of parameters
 DEPTH = 5  # objects inside objects that are looked through
 
 
@@ -148,6 +149,8 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
                 callee.startswith("torch.") and callee.rpartition(".")[2] in PARAMETERS
             ):
                 owners.append(value)  # a parameter of its own: `[model.logit_scale]`
+            case Applied(callee=callee) if callee in COMPUTED:
+                owners.append(value)  # `nn.Parameter(torch.ones(1) / start)`: what made it is not learned
             case Applied(callee=callee, args=args) if not callee.startswith("torch.nn."):
                 passed = [a for a in args if not isinstance(a, LambdaValue | FunctionValue | Constant)]
                 waiting.extend(passed)

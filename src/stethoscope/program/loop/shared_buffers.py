@@ -258,17 +258,30 @@ def _filled(nodes: Iterable[ast.AST], name: str, line: int) -> ast.AST | None:
     """Where one place of the list is written to as if it were its own."""
     listed = list(nodes)
     items = {item for node in listed for item in _items_of(node, name)}
+    own = _given_own(listed, name)
     for node in listed:
         match node:
             case ast.Call(func=ast.Attribute(value=place, attr=method)):
                 changes = method in FILLING or (method.endswith("_") and method not in NOT_IN_PLACE)
-                if changes and _is_place(place, name, items):
+                is_own = own.get(ast.unparse(place), node.lineno) < node.lineno
+                if changes and _is_place(place, name, items) and not is_own:
                     return node
             case ast.Subscript(value=place, ctx=ast.Store()) if _is_place(place, name, items):
                 return node
             case ast.AugAssign(target=ast.Subscript(value=inner)) if ast.unparse(inner) == name:
                 return node
     return None
+
+
+def _given_own(nodes: Iterable[ast.AST], name: str) -> dict[str, int]:
+    """The places of the list that are given an object of their own, and in which line first."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=of) as place], value=value):
+                if ast.unparse(of) == name and _is_changeable(value):
+                    found[ast.unparse(place)] = min(node.lineno, found.get(ast.unparse(place), node.lineno))
+    return found
 
 
 def _is_place(node: ast.expr, name: str, items: set[str]) -> bool:

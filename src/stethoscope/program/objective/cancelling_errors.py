@@ -16,6 +16,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.index import Function, Index
 from stethoscope.program.objective.addends import DEPTH, Addend, addends_of, applied_in, made_at
 from stethoscope.program.objective.probe import score
@@ -45,6 +46,7 @@ EXACT = 1e-9  # of the size of a term: what is equal but for rounding
 ERROR = 0.1
 CLASSES = ((0.0, 1.0), (-1.0, 1.0))  # how people write down which of two
 MOST_TERMS = 12
+PICKING = frozenset({"[]", "gather", "take_along_dim", "take_along_axis", "index_select"})
 # What compares sets rather than pairs, on purpose.
 OF_SETS = frozenset({
     "sort", "argsort", "topk", "cdist", "pdist", "histc", "histogram", "bincount", "kthvalue", "quantile",
@@ -129,7 +131,7 @@ def _tried(
     for formula in formulas(one.run, index, settings, addend.value, shared):
         # A number that only weighs the term is no side of a comparison, and neither is a network's input.
         has_prediction = any(comes_from_model(one.run, side) for side in formula.compared)
-        if has_prediction and not formula.is_of_features:
+        if has_prediction and not formula.is_of_features and not _picks_by(one, formula):
             over = _over_all(index, formula, _needs_pictures(one, addend))
             found |= {over} if over is not None else set()
     # Each way to see the term as a comparison must say the same: none knows the shapes of the data.
@@ -138,6 +140,18 @@ def _tried(
 
 
 NOTHING = "nothing"
+
+
+def _picks_by(one: Minimised, formula: Formula) -> bool:
+    """Whether a side says which of the other are taken: `scores[rows, label]` compares nothing."""
+    sides = {id(side) for side in formula.compared}
+    for value in applied_in(one.run, formula.value):
+        if value.callee.rpartition(".")[2] not in PICKING:
+            continue
+        keys = (*value.args[1:], *value.keywords.values())
+        if any(id(inner) in sides for key in keys for inner in ingredients(one.run, key)):
+            return True
+    return False
 
 
 def _over_all(index: Index, formula: Formula, is_of_pictures: bool) -> str | None:
@@ -186,6 +200,8 @@ def _over_amounts(index: Index, formula: Formula, shape: tuple[int, ...], wanted
     size = max(abs(more), abs(less), abs(others), 1e-12)
     if abs(more - alike) <= EXACT * size or abs(moved - alike) <= EXACT * size:
         return ""  # the prediction has no say in it, or the target has none
+    if _only_scales(index, formula, target, wanted):
+        return ""
     is_difference = abs(alike) <= EXACT * size
     if abs(others - alike) <= EXACT * size:
         if abs(more + less - 2 * alike) > EXACT * size:
@@ -197,6 +213,19 @@ def _over_amounts(index: Index, formula: Formula, shape: tuple[int, ...], wanted
     if shape[1:] not in {(), (1,)} and abs(balanced - alike) <= EXACT * size:
         return Cancels.PLACES
     return NOTHING
+
+
+def _only_scales(index: Index, formula: Formula, target: Array, wanted: tuple[int, ...]) -> bool:
+    """Whether a side is a factor or a divisor of all the rest: a count of samples, an advantage."""
+    rng = np.random.default_rng(target.size)
+    factors: list[float] = []
+    for _ in range(2):
+        shown = rng.uniform(0.2, 0.8, target.shape)
+        one, two = (_computed(index, formula, shown, (n * target).reshape(wanted)) for n in (1, 2))
+        if one is None or two is None or abs(one) < EXACT:
+            return False
+        factors.append(two / one)
+    return abs(factors[0] - factors[1]) <= EXACT * abs(factors[0])
 
 
 def _counts_for_classes(

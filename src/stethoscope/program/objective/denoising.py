@@ -484,7 +484,13 @@ def _is_progress(run: Execution, factor: Value) -> bool:
     """Whether a factor moves with training and is not itself the noise."""
     if isinstance(factor, Constant) or _is_noisy(run, factor):
         return False
-    return has(run, factor, _speaks_of_progress)
+
+    def of_progress(value: Value) -> Iterable[Value]:
+        """What batches are is data: how far a run had come says which of them were skipped."""
+        is_batch = isinstance(value, Part) and value.key == "*" and has(run, value.base, is_loader)
+        return () if is_batch else inputs(value)
+
+    return any(map(_speaks_of_progress, ingredients(run, factor, leading=of_progress)))
 
 
 def _speaks_of_progress(value: Value) -> bool:

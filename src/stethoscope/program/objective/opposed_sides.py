@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.objective.probe import operands_of, score
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -42,6 +43,7 @@ from stethoscope.program.walk.values import (
 
 DEPTH = 24
 MOST_TERMS = 24
+LOSS_WORDS = frozenset({"loss", "losses", "criterion", "objective", "cost"})
 MOST_REACHED = 400
 SIDES = 2
 # Between the labels that people use, so that squared distances to them are on their slopes as well.
@@ -225,6 +227,8 @@ def _role(run: Execution, value: Value) -> tuple[Hashable, Sample] | None:
         return None
     network = _network(judging)
     judged = share[1] if share is not None else _judged_by(judging)
+    if _is_called_a_loss(judging):
+        return None  # an unknown loss is asked what a network gave, and judges no sample
     if network is None or judged is None or id(value) in run.unrecorded or id(judging) in run.unrecorded:
         return None  # a judgement without gradients is a target, and pushes nobody
     if not comes_from_model(run, judged):
@@ -240,6 +244,12 @@ def _network(value: Applied | Delayed) -> Hashable:
     if value.callee == "()":
         return _path(value.args[0])
     return id(value.maker) if value.maker is not None else None
+
+
+def _is_called_a_loss(value: Applied | Delayed) -> bool:
+    called = value.args[0] if isinstance(value, Applied) and value.callee == "()" and value.args else None
+    name = called.key if isinstance(called, Part) else called.name if isinstance(called, Leaf) else ""
+    return bool(LOSS_WORDS.intersection(words(str(name))))
 
 
 def _path(value: Value) -> Hashable:

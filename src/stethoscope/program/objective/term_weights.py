@@ -78,7 +78,11 @@ def weighed(one: Minimised, numbers: KnownNumbers, addends: Sequence[Addend]) ->
         if isinstance(addend.value, Applied | Delayed)
         and (mean := _weight_of_mean(one.run, numbers, addend.value, addend.factor, DEPTH)) is not None
     ]
-    plain = [own_weight(numbers, addend.value, abs(addend.factor)) for addend in addends]
+    plain = [
+        own_weight(numbers, addend.value, abs(addend.factor))
+        for addend in addends
+        if not _is_of_divided(one.run, numbers, addend.value)
+    ]
     for mean, value in known:
         others = [other.weight for other, another in known if another.site is not value.site]
         if others or len(addends) > 1:
@@ -88,9 +92,16 @@ def weighed(one: Minimised, numbers: KnownNumbers, addends: Sequence[Addend]) ->
                 max(others, default=0.0),
                 one.sink.site,
                 mean.is_bounded,
-                max(plain),
+                max(plain, default=0.0),
                 made_at(one.run, value),
             )
+
+
+def _is_of_divided(run: Execution, numbers: KnownNumbers, value: Value) -> bool:
+    """Whether a loss compares what was divided by sizes, as Gram matrices are: its weight makes up for it."""
+    losses = (one for one in applied_in(run, value) if one.callee.rpartition(".")[2] in MEANS - {"mean"})
+    divided = (one for loss in losses for side in loss.args for one in applied_in(run, side))
+    return any(one.callee == "/" and numbers.of(one.args[1]) is None for one in divided)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

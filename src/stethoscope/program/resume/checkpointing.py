@@ -42,6 +42,7 @@ OTHER_PURPOSES = frozenset({
     "pretrained", "pretrain", "finetune", "finetuning", "transfer", "initial", "initialize", "backbone",
     "teacher", "best", "test", "eval", "evaluate", "ema", "inference", "export", "warm", "average", "swa",
 })
+STARTS = frozenset({"pretrained", "pretrain", "finetune", "finetuning", "transfer"})
 LOADING = frozenset({"load", "load_file", "load_checkpoint", "restore", "safe_load", "load_torch_file"})
 NO_CHECKPOINT = ("json.", "yaml.", "numpy.", "np.", "toml", "pickle.load_config", "importlib", "spacy.")
 FINDING = frozenset({"max", "sorted", "glob", "iglob", "rglob", "listdir", "iterdir", "min", "Path"})
@@ -79,6 +80,17 @@ class Resumption:
         """Whether something of this part is restored, or may be."""
         return any(_may_be(self.walk, call, role) for call in self.loads) or self._is_read(role)
 
+    @cached_property
+    def only_starts(self) -> bool:
+        """Whether the weights are where another training begins: they are called so, or some are left out."""
+        if self.counter is not None:
+            named = _context_words(self.walk, self.weights)
+            return bool(named & STARTS) and not named & RESUME_WORDS
+        given = self.weights.argument(0, "state_dict")
+        strict = self.weights.argument(1, "strict")
+        is_lax = isinstance(strict, Constant) and strict.value is False
+        return is_lax or any(map(_leaves_some_out, ancestry(self.walk.trace.run, given, is_loaded)))
+
     def _is_read(self, role: Role) -> bool:
         """Whether a piece of the checkpoint with such a name is taken out, or other code gets to load it."""
         for event in self.walk.trace.events:
@@ -106,6 +118,8 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
     for call in (*_loads(walk), *_weights_by_engine(walk), *_weights_by_function(walk)):
         if call.name == "load_state_dict" and loaded_role(walk, call) is not Role.MODEL:
             continue
+        if _is_from_memory(walk, call):
+            continue
         counter = _counter(walk) or _counter_of_path(walk, call)
         named = _context_words(walk, call)
         is_named = bool(named & RESUME_WORDS) and not named & OTHER_PURPOSES
@@ -114,6 +128,18 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
         if counter is not None or is_named:
             yield Resumption(walk, call, counter, is_named)
             return
+
+
+def _leaves_some_out(value: Value) -> bool:
+    node = value.site.node if isinstance(value, Applied) else None
+    return isinstance(node, ast.DictComp) and any(part.ifs for part in node.generators)
+
+
+def _is_from_memory(walk: Walk, load: Call) -> bool:
+    """Whether weights come from a state that the same process kept: the best so far, at an early end."""
+    made = [one for value in load.args[:1] for one in ancestry(walk.trace.run, value)]
+    is_kept = any(isinstance(one, Applied) and one.callee == ".state_dict" for one in made)
+    return is_kept and not any(map(is_loaded, made))
 
 
 def without_weights(walk: Walk) -> Call | None:
@@ -166,9 +192,15 @@ def _goes_on(walk: Walk, load: Call) -> bool:
 
 
 def first_backward(walk: Walk) -> int:
-    """The place in the walk at which training begins."""
-    backwards = (walk.place(move.event) for move in walk.moves if move.kind is Kind.BACKWARD)
-    return min(backwards, default=-1)
+    """The place in the walk at which training begins; a backward pass that measures the memory is none."""
+    backwards = [move.event for move in walk.moves if move.kind is Kind.BACKWARD]
+    updates = {id(scope) for move in walk.moves if move.updates for scope in _loops_around(move.event)}
+    training = [one for one in backwards if any(id(scope) in updates for scope in _loops_around(one))]
+    return min(map(walk.place, training or backwards), default=-1)
+
+
+def _loops_around(event: Event) -> Iterator[Scope]:
+    return (scope for scope in event.scopes() if scope.kind == "loop")
 
 
 def _loads(walk: Walk) -> Iterator[Call]:

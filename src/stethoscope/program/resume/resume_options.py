@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.evaluation.evaluations import Walk, names_in
-from stethoscope.program.index import index
+from stethoscope.program.index import Function, index
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import full_name
 from stethoscope.program.resume.checkpointing import COUNTER_WORDS, RESUME_WORDS, first_backward, is_loaded
-from stethoscope.program.resume.uncalled_functions import is_out_of_reach
+from stethoscope.program.resume.uncalled_functions import is_out_of_reach, is_uncalled
 from stethoscope.program.settings.declared_options import declared_options
 from stethoscope.program.settings.mentions import Spot, taken_by_name
 from stethoscope.program.settings.option import Option
@@ -81,7 +81,7 @@ def idle_options(program: Program, settings: Sequence[Setting] = ()) -> Iterator
         usage = uses.of(option.name, option.sections) if is_line else uses.of_option(option)
         if usage.use is Use.UNUSED:
             yield IdleOption(option, usage.mentions)
-        elif usage.use is Use.USED and (away := _out_of_reach(option.name, uses)):
+        elif usage.use is Use.USED and (away := _out_of_reach(option, uses)):
             yield IdleOption(option, away, True)
         elif usage.use is Use.USED and _says_so(option.name) and not _loads_anything(program):
             yield IdleOption(option, (usage.where,) if usage.where is not None else ())
@@ -103,12 +103,20 @@ def _line(setting: Setting) -> Option:
     return Option(setting.leaf, setting.where, "line", setting.value, sections)
 
 
-def _out_of_reach(name: str, uses: SettingUses) -> tuple[Where, ...]:
+def _out_of_reach(option: Option, uses: SettingUses) -> tuple[Where, ...]:
     """The places that read an option, where all of them are in functions that nothing calls."""
-    spots = [spot for spot in taken_by_name(name, uses.code) if not isinstance(_context(spot), ast.Store)]
-    if not spots or not all(is_out_of_reach(spot, uses.code) for spot in spots):
+    code = uses.code
+    spots = [spot for spot in taken_by_name(option.name, code) if not isinstance(_context(spot), ast.Store)]
+    if not spots or not all(is_out_of_reach(spot, code) for spot in spots):
         return ()
+    if any(is_uncalled(one, code.index) for one in code.index.functions if _is_declared_in(option, one)):
+        return ()  # who calls the function that asks for it is not here to be seen
     return tuple(spot.where for spot in spots)
+
+
+def _is_declared_in(option: Option, function: Function) -> bool:
+    line, last = option.where.line or 0, function.node.end_lineno or 0
+    return option.where.file == function.source.file and function.node.lineno <= line <= last
 
 
 def _context(spot: Spot) -> object:

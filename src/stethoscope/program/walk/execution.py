@@ -13,11 +13,12 @@ import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from stethoscope.program.index import Class, External, Function, Index, Module, Variable
+from stethoscope.program.loop.gradient_modes import recorded_as
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk import calls
 from stethoscope.program.walk.arithmetic import fold_unary
@@ -177,6 +178,7 @@ class Execution:
         self._parts: dict[tuple[int, str | int], Part] = {}
         self._stored: dict[object, Value] = {}
         self._expanded: dict[Delayed, Value] = {}
+        self._met_in: dict[Delayed, Scope | None] = {}
         self._globals: dict[tuple[str, str], Value] = {}
         self._wrapped: dict[Function, Value] = {}
         self._registries: dict[Value, str] = {}
@@ -329,16 +331,24 @@ class Execution:
         """Follow a delayed call."""
         if delayed not in self._expanded:
             self._expanded[delayed] = Leaf("recursion")
-            if isinstance(delayed.callee, LambdaValue):
-                result = self.follow_lambda(delayed.callee, delayed.args, delayed.keywords)
-            else:
-                result = self.follow(delayed.callee, delayed.args, delayed.keywords)
+            here = self.scope
+            if delayed in self._met_in:  # gradients are recorded as where the call is, whoever asks for it
+                self.scope = recorded_as(self._met_in[delayed], here)
+            try:
+                if isinstance(delayed.callee, LambdaValue):
+                    result = self.follow_lambda(delayed.callee, delayed.args, delayed.keywords)
+                else:
+                    result = self.follow(delayed.callee, delayed.args, delayed.keywords)
+            finally:
+                self.scope = here
             self._expanded[delayed] = result
         return self._expanded[delayed]
 
     def note(self, value: Applied | Delayed) -> Value:
         """Remember a call that was met."""
         self.records.append(Record(value, tuple(self.stack)))
+        if self.tracing and isinstance(value, Delayed):
+            self._met_in[value] = self.scope
         return value
 
     def sink(self, value: Value, site: Site) -> None:
@@ -616,7 +626,7 @@ class Execution:
 
     def item(self, base: Value, key: Value, site: Site | None = None) -> Value:
         """`base[key]`."""
-        base = self.force(base)
+        base = _before_others_were_set(self.force(base), key)
         registry = self.registry_of(base)
         if registry and not (isinstance(base, Table) and base.entries):
             return registered(self, registry, key)
@@ -669,6 +679,20 @@ class Execution:
         self.steps -= 1
         if self.steps < 0:
             raise Exhausted
+
+
+def _before_others_were_set(base: Value, key: Value) -> Value:
+    """What had `options["rate"]` before `options["size"]` was set: the one is not made of the other."""
+    while isinstance(base, Applied) and base.callee == "[]=" and _is_name(key):
+        container, other, _ = base.args
+        if not _is_name(other) or other.value == key.value:
+            break
+        base = container
+    return base
+
+
+def _is_name(key: Value) -> TypeGuard[Constant]:
+    return isinstance(key, Constant) and isinstance(key.value, str)
 
 
 def _fields(cls: Class) -> list[str]:
