@@ -6,8 +6,9 @@ never set back inside it, while it is divided by the batches of one epoch; a sum
 its divisor: the means of batches divided by samples, means times the size of their batch divided by batches
 or by the targets that are not padding, means of batches divided by their targets, and means over targets
 made to sums and divided by samples, where they go by the name of the loss that training minimises; a sum
-that an evaluation keeps for its next call, in a default or in a name of the file; a sum over one loader that is divided by the length of another; a sum
-that the loop over batches sets back to zero, or whose loop is left behind its first batch.
+that an evaluation keeps for its next call, in a default or in a name of the file; a sum over one loader that
+is divided by the length of another; a sum that the loop over batches sets back to zero, or whose loop is left
+behind its first batch.
 
 ## Why it matters
 A sum that is never set back grows with every epoch, and a meter that is never reset averages over the whole

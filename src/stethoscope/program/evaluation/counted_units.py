@@ -159,7 +159,7 @@ class _Function:
         return bool(taken) and all(self._gives_mean_at(*one) for one in taken)
 
     def _gives_mean_at(self, call: ast.Call, place: int) -> bool:
-        """Whether a call gives a mean loss as one of several: a function, or a network that knows the answers."""
+        """Whether a call gives a mean loss at a place: a function, or a network that is told answers."""
         target = self._resolved(call.func)
         if isinstance(target, Function):
             return _returns_mean_at(self.index, target, place) is True
@@ -306,7 +306,7 @@ class _Function:
         return bool({"mask", "masks", "lengths", "lens"}.intersection(words(spoken.strip("'\""))))
 
     def _is_no_loss(self, growth: _Growth, divided: Site, summed: Unit, counted: Unit) -> bool:
-        """Whether a sum over targets is divided by samples, and stands beside the mean that training minimises.
+        """Whether a sum over targets is divided by samples, beside the mean that training minimises.
 
         A score of whole samples goes by another name.
         """

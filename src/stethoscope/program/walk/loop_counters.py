@@ -6,9 +6,10 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.frames import Frame
 from stethoscope.program.walk.values import Constant, Instance, Items, Leaf, Value
+from stethoscope.run import Source
 
 if TYPE_CHECKING:
     from stethoscope.program.walk.execution import Execution
@@ -79,6 +80,21 @@ def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
             read = {n.id for n in all_nodes(node.value) if isinstance(n, ast.Name)}
             found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
     return frozenset(found | (asked & stored))
+
+
+@lru_cache(maxsize=256)
+def counted_globals(source: Source) -> frozenset[str]:
+    """The names of a file that its functions count up: `global next_row`, `next_row += size`.
+
+    What such a name is in a call depends on the calls before.
+    """
+    found: set[str] = set()
+    for function in all_nodes(source.tree, ast.FunctionDef, ast.AsyncFunctionDef):
+        shared = {name for one in own_nodes(function, ast.Global) for name in one.names}
+        if shared:
+            grown = (one.target for one in own_nodes(function, ast.AugAssign))
+            found.update(shared & {one.id for one in grown if isinstance(one, ast.Name)})
+    return frozenset(found)
 
 
 def _is_about_none(node: ast.Compare) -> bool:
