@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.frames import Frame
-from stethoscope.program.walk.values import Constant, Instance, Items, Leaf, Value
+from stethoscope.program.walk.values import Choice, Constant, Instance, Items, Leaf, Value
 from stethoscope.run import Source
 
 if TYPE_CHECKING:
@@ -21,17 +21,25 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
         return
     for target in _counted(node):
         match target:
-            case ast.Name(id=name) if isinstance(frame.names.get(name), Constant):
+            case ast.Name(id=name) if _is_number(frame.names.get(name)):
                 frame.names[name] = Leaf(name)
                 note_counter(run, node, frame.names[name])
             case ast.Attribute(value=ast.Name(id=base), attr=name):
                 holder = frame.names.get(base)
                 if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
-                    run.store(holder, name, Leaf(name))
+                    leaf = Leaf(name)
+                    run.store(holder, name, leaf)
+                    note_counter(run, node, leaf)
     for name in _begun(node):
         value = frame.names.get(name)
         if isinstance(value, Constant) and value.value is None:
             frame.names[name] = Leaf(name)
+
+
+def _is_number(value: Value | None) -> bool:
+    """Whether a value is known, or one of several of which one is: a count that a resume may have set."""
+    options = value.options if isinstance(value, Choice) else (value,)
+    return any(isinstance(one, Constant) for one in options)
 
 
 def note_counter(run: Execution, loop: ast.For | ast.AsyncFor | ast.While, value: Value) -> None:
