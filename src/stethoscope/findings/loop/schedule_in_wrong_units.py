@@ -67,8 +67,8 @@ def examine(loops: TrainingLoops, courses: RateCourses | None) -> Iterator[Findi
         rounds, few = f"{end.course.rounds:,}", f"{1 / end.course.pace:g}"
         yield Finding(
             end.course.site.where,
-            f"{end.course.name} is laid out over the {rounds} rounds of the loop and is moved in one of {few} or "
-            f"more: in the last of them it gives {end.last:.0%} of its highest rate",
+            f"{end.course.name} is laid out over the {rounds} rounds of the loop and is moved in 1 of {few} "
+            f"or more: in the last of them it gives {end.last:.0%} of its highest rate",
             evidence={"rounds": end.course.rounds, "pace": end.course.pace, "last": round(end.last, 4)},
         )
     for loop in loops:
