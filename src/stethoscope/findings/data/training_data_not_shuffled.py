@@ -14,7 +14,8 @@ of the data, the loss swings with a period of one epoch, and the network forgets
 ## When it is harmless
 An iterable or streamed data set shuffles by itself or not at all; a data set that shuffles its own index,
 or makes items up whatever the index, needs no help; a sampler decides the order. Loaders for validation
-should not shuffle. A window of a text or a series is one sample, and is drawn as one. Where an option came from what could not be resolved, nothing is said.
+should not shuffle. A window of a text or a series is one sample, and is drawn as one. Where an option came
+from what could not be resolved, nothing is said.
 
 ## References
 - torch.utils.data.DataLoader

@@ -8,7 +8,7 @@ from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.training_loop import condition
 from stethoscope.program.walk.events import Call, Event, Jump
 from stethoscope.program.walk.networks import COPYING, holds, networks
-from stethoscope.program.walk.values import Applied, Constant, Instance, Value
+from stethoscope.program.walk.values import Applied, Constant, Instance, Part, Value
 
 
 def mode_moves(walk: Walk, network: Value | None, is_exact: bool = False) -> tuple[Move, ...]:
@@ -30,6 +30,16 @@ def is_open_mode(move: Move) -> bool:
         return True
     mode = call.argument(0, "mode") if isinstance(call, Call) else None
     return mode is not None and not isinstance(mode, Constant)
+
+
+def turns_mode(move: Move) -> bool:
+    """`net.train(not net.training)`: the other mode than the one before, whichever that was."""
+    call = move.event
+    mode = call.argument(0, "mode") if isinstance(call, Call) else None
+    if not isinstance(mode, Applied) or mode.callee != "not" or is_in_generator(call):
+        return False
+    asked = mode.args[0]
+    return isinstance(asked, Part) and asked.key == "training" and holds(move.subject, asked.base)
 
 
 def guards(event: Event, besides: Event) -> frozenset[tuple[str, bool]]:
