@@ -274,6 +274,8 @@ class _Function:
         name = ast.unparse(of)
         if name == growth.name and growth.is_list:
             return Unit.ROUNDS
+        if name in _split_up(growth.loop):
+            return Unit.SAMPLES
         if name == ast.unparse(_gone_over(growth.loop)):
             return Unit.ROUNDS if self._has_batches() else None
         spoken = set(words((dotted(of) or "").rpartition(".")[2]))
@@ -472,6 +474,18 @@ def _gone_over(loop: ast.For) -> ast.expr:
     while isinstance(over, ast.Call) and bare_name(over) in PASSING_ON and over.args:
         over = over.args[0]
     return over
+
+
+def _split_up(loop: ast.For) -> set[str]:
+    """What a loop goes through in parts of several: `zip(x.split(size), y.split(size))`."""
+    over = _gone_over(loop)
+    parts = over.args if isinstance(over, ast.Call) and bare_name(over) == "zip" else [over]
+    return {
+        ast.unparse(one.func.value)
+        for one in parts
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "split"
+        if len(one.args) == 1 and not (isinstance(one.args[0], ast.Constant) and one.args[0].value == 1)
+    }
 
 
 def _number_of_round(loop: ast.For) -> str:

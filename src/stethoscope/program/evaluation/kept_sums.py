@@ -6,7 +6,8 @@ def validate(net, loader, sums={}):          seen = right = 0
         total += ...                             for x, y in loader:
     sums["val"] = total, count                       right += ...
 
-The default on the left is made once, with the function, and the names on the right belong to the file.
+The default on the left is made once, with the function, and the names on the right belong to the file. So do
+the attributes of an object that only its making sets to zero.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ def kept_sums(index: Index) -> Iterator[KeptSum]:
             for one in grown:
                 if ast.unparse(one.target) == name:
                     yield from _divided(function, name, one, f"`{name}` of the file")
+        for one in grown:
+            if _is_set_once(index, function, one.target):
+                yield from _divided(function, ast.unparse(one.target), one, "the object, which is made once")
 
 
 def _grown(loop: ast.For) -> Iterator[ast.AugAssign]:
@@ -148,6 +152,35 @@ def _shared_names(index: Index, function: Function) -> Iterator[str]:
         set_at = [one for one in stored if one.id == name and id(one) not in growing]
         if len(set_at) == 1 and id(set_at[0]) in top:
             yield name
+
+
+def _is_set_once(index: Index, function: Function, target: ast.expr) -> bool:
+    """Whether an attribute of the object is set to a number where it is made, and by nothing else anywhere.
+
+    What other methods read may be a score over all that was ever measured, and is left alone.
+    """
+    owner = function.owner
+    if owner is None or not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self":
+        return False
+    spoken = [
+        (method, node)
+        for cls in index.lineage(owner)
+        for method in cls.methods.values()
+        for node in own_nodes(method.node, ast.Attribute)
+        if node.attr == target.attr
+    ]
+    homes = {method.name for method, _ in spoken}
+    elsewhere = any(
+        isinstance(node.ctx, ast.Store) and node.attr == target.attr and ast.unparse(node.value) != "self"
+        for module in index.modules.values()
+        for node in all_nodes(module.source.tree, ast.Attribute)
+    )
+    return homes == {"__init__", function.name} and not elsewhere and not _is_stored_anew(function, target)
+
+
+def _is_stored_anew(function: Function, target: ast.Attribute) -> bool:
+    given = (one for node in own_nodes(function.node, ast.Assign) for one in node.targets)
+    return any(ast.unparse(part) == ast.unparse(target) for one in given for part in all_nodes(one))
 
 
 def _targets(statement: ast.stmt) -> Iterator[ast.AST]:

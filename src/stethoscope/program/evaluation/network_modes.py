@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from stethoscope.program.evaluation.doubtful_modes import is_in_generator
 from stethoscope.program.evaluation.evaluations import Walk
 from stethoscope.program.loop.moves import Kind, Move
@@ -39,7 +41,19 @@ def turns_mode(move: Move) -> bool:
     if not isinstance(mode, Applied) or mode.callee != "not" or is_in_generator(call):
         return False
     asked = mode.args[0]
-    return isinstance(asked, Part) and asked.key == "training" and holds(move.subject, asked.base)
+    is_of_mode = isinstance(asked, Part) and asked.key == "training"
+    return is_of_mode and (holds(move.subject, asked.base) or _is_of_itself(call))
+
+
+def _is_of_itself(call: Call) -> bool:
+    """`build().train(not ...)` under one name: what is asked and what is switched are written alike."""
+    node = call.site.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = [*node.args, *(word.value for word in node.keywords)]
+    asked = [one.operand for one in given if isinstance(one, ast.UnaryOp)]
+    own = ast.unparse(node.func.value)
+    return any(isinstance(one, ast.Attribute) and ast.unparse(one.value) == own for one in asked)
 
 
 def guards(event: Event, besides: Event) -> frozenset[tuple[str, bool]]:

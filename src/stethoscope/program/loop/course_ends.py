@@ -62,9 +62,7 @@ def course_end(course: Course) -> CourseEnd | None:
     inside = _tried(course, sorted({round(i * (course.rounds - 1) / INSIDE) for i in range(INSIDE + 1)}))
     if len(inside) < FEWEST or inside[-1][0] != course.rounds - 1 or max(value for _, value in inside) <= 0:
         return None
-    found = (
-        _counts_too_fast(course, inside) or _counts_too_slowly(course, inside) or _peaks_late(course, inside)
-    )
+    found = _counts_too_fast(course) or _counts_too_slowly(course, inside) or _peaks_late(course, inside)
     if found is not None:
         return found
     outside = _tried(course, _behind(course.rounds))
@@ -147,12 +145,12 @@ def _peaks_late(course: Course, inside: Tried) -> CourseEnd | None:
     return CourseEnd(Misfit.PEAKS_LATE, course, inside[-1][1] / top, top_at, 1.0)
 
 
-def _counts_too_fast(course: Course, inside: Tried) -> CourseEnd | None:
+def _counts_too_fast(course: Course) -> CourseEnd | None:
     """A course laid out over the rounds of the run, whose count goes up by more than one in each of them."""
     end = course.rounds / course.pace  # the round in which the count is at the number of rounds
     if course.pace < TWO or end < 1:
         return None
-    top = max(value for _, value in inside)
+    _, top = _top_of_count(course)
     at_end = _laid_out_up_to(course, end, top)
     if at_end is None:
         return None

@@ -17,13 +17,13 @@ from stethoscope.program.evaluation.ramps import SPEAKING
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind
-from stethoscope.program.loop.parameter_owners import holder_of
+from stethoscope.program.loop.parameter_owners import Holder, holder_of
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.walk.ancestry import ancestry
 from stethoscope.program.walk.events import Assignment
-from stethoscope.program.walk.values import Applied, Delayed, Leaf, Part, Site, Value
+from stethoscope.program.walk.values import Applied, Constant, Delayed, Leaf, Part, Site, Value
 from stethoscope.run import Source
 
 RATES = frozenset({"lr", "lrs"})
@@ -57,7 +57,9 @@ def unset_rates(loop: TrainingLoop) -> Iterator[UnsetRate]:
         if not isinstance(event, Assignment) or event.operator or not isinstance(event.target, ast.Name):
             continue
         name = event.target.id
-        if name in seen or not _is_rate(name) or not _is_computed(loop, event.value):
+        if name in seen or not _is_computed(loop, event.value):
+            continue
+        if not _is_rate(name) and not ("rate" in words(name) and _has_part(loop, made, event.value)):
             continue
         seen.add(name)
         around = event.within[-1].node if event.within else event.site.source.tree
@@ -68,6 +70,16 @@ def unset_rates(loop: TrainingLoop) -> Iterator[UnsetRate]:
 def _is_rate(name: str) -> bool:
     spoken = set(words(name))
     return bool(spoken & RATES) or spoken >= LEARNING
+
+
+def _has_part(loop: TrainingLoop, made: list[Holder], value: Value) -> bool:
+    """Whether the rate that an optimizer was made with has a part in a value."""
+    given = [one for holder in made if (one := holder.call.argument(1, "lr")) is not None]
+    numbers = [one.value for one in given if isinstance(one, Constant)]
+    return any(
+        any(one is rate for rate in given) or (isinstance(one, Constant) and one.value in numbers)
+        for one in ancestry(loop.run, value)
+    )
 
 
 def _is_computed(loop: TrainingLoop, value: Value) -> bool:
@@ -154,9 +166,24 @@ def _is_told(node: ast.AST, parents: dict[int, ast.AST], source: Source) -> bool
                 return True
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=table), slice=ast.Constant())]):
                 return _is_table(source, table)
+            case ast.Assign(targets=[ast.Attribute(attr=kept)]):
+                return _is_attribute_told(kept, source)
             case ast.Assign(targets=[ast.Name()], value=ast.Dict() as table):
                 keys = {str(getattr(key, "value", "")) for key in table.keys}
                 return bool({"loss", "step", "iter", "epoch"} & {word for key in keys for word in words(key)})
             case _:
                 return False
         node = outer
+
+
+def _is_attribute_told(name: str, source: Source) -> bool:
+    """Whether every place of the file that reads an attribute writes it down for people."""
+    reads = [
+        one
+        for one in all_nodes(source.tree, ast.Attribute)
+        if one.attr == name and isinstance(one.ctx, ast.Load)
+    ]
+    parents = {id(inner): outer for outer in all_nodes(source.tree) for inner in ast.iter_child_nodes(outer)}
+    kept = (parents.get(id(one)) for one in reads)
+    is_kept_on = any(isinstance(one, ast.Assign) for one in kept)
+    return bool(reads) and not is_kept_on and all(_is_told(one, parents, source) for one in reads)

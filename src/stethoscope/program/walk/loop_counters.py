@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from stethoscope.program.index import Class
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.frames import Frame
 from stethoscope.program.walk.values import Choice, Constant, Instance, Items, Leaf, Value
@@ -30,10 +32,45 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
                     leaf = Leaf(name)
                     run.store(holder, name, leaf)
                     note_counter(run, node, leaf)
+    for holder in _objects(frame):
+        for name in counted_attributes(holder.cls):
+            if isinstance(holder.attributes.get(name), Constant):
+                leaf = Leaf(name)
+                run.store(holder, name, leaf)
+                note_counter(run, node, leaf)
     for name in _begun(node):
         value = frame.names.get(name)
         if isinstance(value, Constant) and value.value is None:
             frame.names[name] = Leaf(name)
+
+
+def _objects(frame: Frame) -> Iterator[Instance]:
+    """The objects that the rounds of a loop may count in: those with a name here, and what they hold."""
+    named = [value for value in frame.names.values() if isinstance(value, Instance)]
+    held = [value for one in named for value in one.attributes.values() if isinstance(value, Instance)]
+    yield from {id(one): one for one in (*named, *held)}.values()
+
+
+@lru_cache(maxsize=1024)
+def counted_attributes(cls: Class) -> frozenset[str]:
+    """The numbers of an object that its methods move on: `self.at = (self.at + size) % count`."""
+    found: set[str] = set()
+    for name, method in cls.methods.items():
+        if name in {"__init__", "__post_init__", "forward"}:
+            continue
+        for node in own_nodes(method.node, ast.AugAssign, ast.Assign):
+            targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
+            for target in targets:
+                if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self":
+                    continue
+                if isinstance(node, ast.AugAssign) or _reads_itself(node.value, target.attr):
+                    found.add(target.attr)
+    return frozenset(found)
+
+
+def _reads_itself(value: ast.expr, name: str) -> bool:
+    read = (one for one in all_nodes(value, ast.Attribute) if one.attr == name)
+    return any(ast.unparse(one.value) == "self" for one in read)
 
 
 def _is_number(value: Value | None) -> bool:
