@@ -53,7 +53,7 @@ def examine(sources: Sources, loops: TrainingLoops | None) -> Iterator[Finding]:
     for misnamed in misnamed_states(known):
         yield Finding(
             misnamed.source.where(misnamed.load),
-            f"every name begins with {misnamed.prefix!r}, which {misnamed.cls.name} does not have: with "
+            f"every name begins with {misnamed.prefix!r}, which {misnamed.network} does not have: with "
             "strict=False no weight is loaded",
             evidence={
                 "kind": "misnamed",

@@ -30,8 +30,10 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
                 holder = frame.names.get(base)
                 if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
                     leaf = Leaf(name)
+                    is_switch = isinstance(getattr(holder.attributes[name], "value", None), bool)
                     run.store(holder, name, leaf)
-                    note_counter(run, node, leaf)
+                    if not is_switch:
+                        note_counter(run, node, leaf)
     for holder in _objects(frame):
         for name in counted_attributes(holder.cls):
             if isinstance(holder.attributes.get(name), Constant):
