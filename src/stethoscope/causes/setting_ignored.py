@@ -29,6 +29,7 @@ CAUSE = Cause(
         Evidence("never-due-in-run", DECISIVE, "the run is over before it is due"),
         Evidence("text-taken-for-truth", DECISIVE, "a no is taken for a yes"),
         Evidence("rate-written-over", DECISIVE, "every round replaces the rate by a number of the code"),
+        Evidence("computed-rate-goes-nowhere", DECISIVE, "the schedule is drawn in the log and never set"),
         Evidence("setting-only-switches", DECISIVE, "the source takes another number for it"),
         Evidence("decay-left-out", DECISIVE, "the optimizer in use is made without it"),
         Evidence(

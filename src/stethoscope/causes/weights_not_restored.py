@@ -36,6 +36,12 @@ CAUSE = Cause(
         Evidence("weights-left-at-random", STRONG, "a load left more than a head at random"),
         Evidence("checkpoint-missing", STRONG, "the checkpoint that the settings ask for does not exist"),
         Evidence("weights-passed-over", DECISIVE, "the load fits no name of the network, and is lenient"),
+        Evidence(
+            "weights-read-and-dropped",
+            DECISIVE,
+            "the weights to go on from never reach the network",
+            when=says("trained"),
+        ),
         Evidence("resume-without-weights", DECISIVE, "the resume restores the optimizer and not the weights"),
         Evidence(
             "loss-back-at-its-start", STRONG, "the loss is that of an untrained network behind a restart"

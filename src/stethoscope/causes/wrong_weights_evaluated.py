@@ -54,7 +54,12 @@ CAUSE = Cause(
             "no answer ever changes while training learns",
             when=says("learns"),
         ),
-        Evidence("weights-read-and-dropped", DECISIVE, "the weights to measure never reach the network"),
+        Evidence(
+            "weights-read-and-dropped",
+            DECISIVE,
+            "the weights to measure never reach the network",
+            when=says("trained", False),
+        ),
         Evidence("earlier-weights-evaluated", DECISIVE, "the evaluation reads weights of an earlier step"),
         Evidence("frozen-copy-evaluated", DECISIVE, "the evaluation runs a copy from before training"),
         Evidence("raw-weights-instead-of-ema", STRONG, "training keeps an average that no evaluation runs"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stethoscope.program.evaluation.curricula_over_data import curricula_over_data
+from stethoscope.program.evaluation.growing_inputs import growing_inputs
 from stethoscope.program.evaluation.measured_ramps import measured_ramps
 from stethoscope.program.evaluation.moving_difficulty import moving_difficulties
 from stethoscope.program.evaluation.ramps_in_evaluation import ramps_in_evaluation
@@ -34,6 +35,7 @@ def measure(run: Run) -> Yardstick | Missing:
         *ramps_in_evaluation(names),
         *curricula_over_data(names),
         *measured_ramps(names, settings_tree(run.recipe)),
+        *growing_inputs(names, settings_tree(run.recipe)),
     )
     more = tuple({f.where: f for f in reversed(walked) if f.where not in known}.values())
     path = replace(path, followings=(*path.followings, *more))

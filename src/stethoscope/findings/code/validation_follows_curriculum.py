@@ -2,7 +2,8 @@
 
 ## What it checks
 Every function that evaluates is followed to the losses and metrics it computes. A curriculum, ramp or
-difficulty among what they are computed from is reported when it depends on the training step or epoch.
+difficulty among what they are computed from is reported when it depends on the training step or epoch, and so
+is a cut of held-out inputs whose length goes by what the training loop counts.
 
 ## Why it matters
 A validation loss at growing difficulty rises while the model improves. The first checkpoint looks best, early
@@ -10,7 +11,8 @@ stopping stops too early, and two runs with different ramps cannot be compared.
 
 ## When it is harmless
 A step that is only logged or used to name files has no part in the score. A validation that fixes the
-difficulty (the final one) is the cure and is not reported.
+difficulty (the final one) is the cure and is not reported. A part of fixed length that moves on through the
+data is the next one to foretell, and a cut that training makes as well belongs to the network.
 
 ## References
 - Bengio et al., Curriculum Learning, 2009

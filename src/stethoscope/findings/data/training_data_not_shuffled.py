@@ -4,8 +4,8 @@
 The DataLoader that a training loop, or a `train_dataloader` hook, draws from: whether it shuffles, has a
 sampler or a batch sampler. The data set must be known to be one whose order the loader decides. A flag that
 the script of the run leaves off counts as off. Samplers of the program are followed as they are made.
-Batches that the code cuts out of arrays by itself are read too: inputs and labels, at the same places in
-every epoch.
+Batches that the code cuts out of arrays by itself are read too: inputs and labels at the same places, or both
+out of the same rows, one after the other, or as many neighbours as a batch has from wherever it begins.
 
 ## Why it matters
 Stored order is rarely random: classes, scenes or documents stand together. Each batch then shows one side
@@ -14,7 +14,8 @@ of the data, the loss swings with a period of one epoch, and the network forgets
 ## When it is harmless
 An iterable or streamed data set shuffles by itself or not at all; a data set that shuffles its own index,
 or makes items up whatever the index, needs no help; a sampler decides the order. Loaders for validation
-should not shuffle. Where an option came from what could not be resolved, nothing is said.
+should not shuffle. A window of a text or a series is one sample, and is drawn as one. Where an option came
+from what could not be resolved, nothing is said.
 
 ## References
 - torch.utils.data.DataLoader

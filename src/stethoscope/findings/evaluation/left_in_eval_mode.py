@@ -4,7 +4,7 @@
 For each network that an optimizer trains: whether a `model.eval()` before the training loop, or in an
 evaluation inside it, is still in force when the next batch is trained. Switches back are followed through
 functions, context managers, `finally` and `model.train(was_training)`, on the way through and past each early
-`return`.
+`return`. `model.train(not model.training)` counts as the other mode than the one before it.
 
 ## Why it matters
 In evaluation mode dropout does nothing and batch norm uses the running statistics of the moment of the
@@ -34,7 +34,13 @@ from stethoscope.program.evaluation.cut_short import ShortCut
 from stethoscope.program.evaluation.doubtful_modes import may_switch
 from stethoscope.program.evaluation.evaluations import Walk, called_network
 from stethoscope.program.evaluation.modes_between_steps import left_between_steps
-from stethoscope.program.evaluation.network_modes import guards, is_open_mode, leads_out, mode_moves
+from stethoscope.program.evaluation.network_modes import (
+    guards,
+    is_open_mode,
+    leads_out,
+    mode_moves,
+    turns_mode,
+)
 from stethoscope.program.evaluation.spent_gradients import runs_only_looked_at
 from stethoscope.program.evaluation.trained_runs import innermost_round
 from stethoscope.program.index import dotted
@@ -172,7 +178,7 @@ def _is_trained(walk: Walk, forward: Move, network: Value | None) -> bool:
 def _still_in_force(walk: Walk, forward: Move, network: Value | None) -> Move | None:
     """The switch to evaluation that a run in training follows, in the first round or in a later one."""
     switches = tuple(_switches(walk, network))
-    if not any(_is_sure(switch, Kind.EVAL_MODE) for switch in switches):
+    if not any(_is_sure(switch, Kind.EVAL_MODE) or _is_turn(switch) for switch in switches):
         return None
     found = _on_one_way(walk, switches, forward.event)
     for way in _shorter_ways(walk, switches, forward.event) if found is None else ():
@@ -206,6 +212,10 @@ def _by_parts(walk: Walk, network: Value | None) -> set[int]:
 
 def _is_sure(switch: Switch, kind: Kind) -> bool:
     return switch.move is not None and switch.move.kind is kind and not is_open_mode(switch.move)
+
+
+def _is_turn(switch: Switch) -> bool:
+    return switch.move is not None and turns_mode(switch.move)
 
 
 def _shorter_ways(walk: Walk, switches: Sequence[Switch], forward: Event) -> Iterator[ShortCut]:
@@ -296,6 +306,8 @@ def _pending(
         if move is not None and _is_sure(switch, Kind.EVAL_MODE):
             is_lost = walk.place(move.event) < walk.place(forward) and leads_out(walk, move.event, forward)
             pending = pending if is_lost else move
+        elif move is not None and turns_mode(move):
+            pending = move if pending is None else None
         elif pending is not None:
             around = guards(pending.event, forward) | taken
             is_sure = _is_sure(switch, Kind.TRAIN_MODE) and not _puts_back(switch.event)

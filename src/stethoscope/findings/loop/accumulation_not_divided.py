@@ -2,9 +2,9 @@
 
 ## What it checks
 Training loops that gather gradients on purpose: an update every N batches (`if (i + 1) % N == 0`), or a loop
-over N micro-batches inside a step. Whether the loss, or the gradients afterwards, are divided by anything.
-The `compute_loss` of a Trainer of transformers with a causal model, which is handed `num_items_in_batch`,
-takes a mean and does not ask for it.
+over N micro-batches inside a step. Whether the loss, or the gradients afterwards, are divided by anything,
+and the loss is not multiplied by N in its place. The `compute_loss` of a Trainer of transformers with a
+causal model, which is handed `num_items_in_batch`, takes a mean and does not ask for it.
 
 ## Why it matters
 N losses that are each a mean add up to N times the mean. SGD then steps N times too far; with Adam the size
@@ -30,7 +30,7 @@ from stethoscope.program.index import index
 from stethoscope.program.loop.accumulation import Accumulation, accumulation
 from stethoscope.program.loop.meeting_places import places_of
 from stethoscope.program.loop.undivided_by_trainers import undivided_by_trainers
-from stethoscope.program.loop.window_average import is_divided
+from stethoscope.program.loop.window_average import is_divided, multiplied_by
 from stethoscope.program.walk.trainers_made import trainers_made
 from stethoscope.program.walk.values import span_of
 from stethoscope.run import Fix, Level, Splice
@@ -59,10 +59,14 @@ def examine(loops: TrainingLoops | None, sources: Sources, settings: Settings | 
             continue
         site = window.backward.event.site
         count = ast.unparse(window.count) if window.count is not None else "several"
-        splices = _fix(window)
+        multiplied = multiplied_by(loop, window)
+        splices = _fix(window) if multiplied is None else ()
+        so = f"nothing divides the loss by {count}"
+        if multiplied is not None:
+            so = f"the loss is multiplied by {count} where it should be divided: `{multiplied.text}`"
         yield Finding(
             where=places_of(loop.trace, window.backward.event, window.update.event),
-            message=f"the gradients of {count} batches are added up, and nothing divides the loss by {count}",
+            message=f"the gradients of {count} batches are added up, and {so}",
             evidence={"backward": site.text, "step": window.update.event.site.text},
             fix=Fix("divide the loss by the number of batches", Level.UNSAFE, splices) if splices else None,
         )

@@ -7,9 +7,10 @@ below the number of epochs stepped with every batch inside a loop over epochs; a
 of `len(loader)` or named steps and iterations, stepped once an epoch; and a whole training
 (`num_training_steps`) that is as long as one of several epochs. A `SequentialLR` or
 `ChainedScheduler` counts as its members do, a `LambdaLR` as its function divides. A rate that the loop sets
-by hand must not divide a count of steps by a number of epochs, nor the reverse. In Lightning the `interval`
-that `configure_optimizers` hands over, "epoch" where it says nothing, is held against the lengths in the same
-way, by their names and by their numbers: nobody trains for 20,000 epochs.
+by hand must not divide a count of steps by a number of epochs, nor the reverse. A schedule whose course can
+be computed, laid out over the rounds of the loop, must not be moved in every n-th of them only. In Lightning
+the `interval` that `configure_optimizers` hands over, "epoch" where it says nothing, is held against the
+lengths in the same way, by their names and by their numbers: nobody trains for 20,000 epochs.
 
 ## Why it matters
 Too fast, the rate is spent within the first epoch: it vanishes, or with a cosine it swings up and down
@@ -37,6 +38,7 @@ from stethoscope.program.loop.configured_schedules import (
     configured_schedules,
     planned,
 )
+from stethoscope.program.loop.course_ends import Misfit
 from stethoscope.program.loop.hand_made_rates import all_schedules, mixed_rates
 from stethoscope.program.loop.known_numbers import known_number
 from stethoscope.program.loop.schedule_steps import ScheduleStep, count_of, epoch_loop, schedule_steps
@@ -55,6 +57,7 @@ from stethoscope.program.walk.events import Call, Scope
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Constant
 from stethoscope.run import Fix, Level, Splice
+from stethoscope.signals.rate_courses import RateCourses
 from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP108", since="0.2", severity=Severity.CRITICAL, subject=Subject.SOURCE)
@@ -64,8 +67,16 @@ VANISHED = 1e-4  # of the first rate: what is left then trains nothing
 LAST_EPOCH = 300  # milestones beyond may be steps; an epoch has more batches than this only rarely
 
 
-def examine(loops: TrainingLoops) -> Iterator[Finding]:
+def examine(loops: TrainingLoops, courses: RateCourses | None) -> Iterator[Finding]:
     """Report each schedule that is stepped in other units than it is counted in."""
+    for end in courses.of(Misfit.COUNTS_TOO_SLOWLY) if courses is not None else ():
+        rounds, few = f"{end.course.rounds:,}", f"{1 / end.course.pace:g}"
+        yield Finding(
+            end.course.site.where,
+            f"{end.course.name} is laid out over the {rounds} rounds of the loop and is moved in 1 of {few} "
+            f"or more: in the last of them it gives {end.last:.0%} of its highest rate",
+            evidence={"rounds": end.course.rounds, "pace": end.course.pace, "last": round(end.last, 4)},
+        )
     for loop in loops:
         told: set[int] = set()
         for step in schedule_steps(loop):

@@ -3,7 +3,9 @@
 ## What it checks
 The training loaders of programs that run as several processes: whether a distributed sampler is told a fixed
 rank or a single replica, and whether a loader without such a sampler goes through data that no rank has for
-itself, in an order that no seed tells apart.
+itself, in an order that no seed tells apart. Where the program looks its samples up by itself, in what it has
+read, all that the inputs of the trained network were made from is followed: the rank must have a say in some
+of it, in the places, in the seed that they are drawn with, or in what is read.
 
 ## Why it matters
 The gradients that are averaged are of the same samples. The run costs as many machines as it has and learns
@@ -11,7 +13,8 @@ as one would; where the ranks shuffle alike, an epoch sees each sample once for 
 
 ## When it is harmless
 Data that each rank reads a part of, random batches with a seed of its own on every rank, streams that are
-split by node, and loaders that Accelerate, Fabric or Lightning prepare are each rank's own.
+split by node, and loaders that Accelerate, Fabric or Lightning prepare are each rank's own. Ranks that hold
+parts of one network take the same batch on purpose.
 
 ## References
 - torch.utils.data.distributed.DistributedSampler
@@ -22,12 +25,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
 from stethoscope.program.data.private_loaders import is_made_private
 from stethoscope.program.data.training_data import TrainingLoader
 from stethoscope.program.loop.moves import receiver_role
 from stethoscope.program.loop.roles import Role
 from stethoscope.program.ranks.decisions import Ranks
+from stethoscope.program.ranks.shared_lookups import shared_lookups
 from stethoscope.program.ranks.shares import SHARDING, has_rank, may_be_own
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import quietly
@@ -44,17 +48,29 @@ SEEDING = frozenset({"manual_seed", "seed", "set_seed", "seed_everything", "manu
 PROCESSES = frozenset({"DistributedDataParallel", "DDP", "init_process_group"})
 
 
-def examine(processes: Processes, loaders: TrainingLoaders) -> Iterator[Finding]:
-    """Report each training loader that gives all ranks the same."""
-    for ranks in processes.ranks:
-        if not _is_explicit(ranks) or _is_prepared(ranks):
-            continue
-        for loader in loaders:
+def examine(processes: Processes, loaders: TrainingLoaders | None) -> Iterator[Finding]:
+    """Report each training loader that gives all ranks the same, and what is looked up so."""
+    divided = [ranks for ranks in processes.ranks if _is_explicit(ranks) and not _is_prepared(ranks)]
+    if loaders is None and not divided:
+        raise InsufficientData("no DataLoader of the training data was found")
+    looked_up: dict[ast.AST, Finding] = {}
+    for ranks in divided:
+        for site in shared_lookups(ranks):
+            looked_up.setdefault(
+                site.node,
+                Finding(
+                    site.where,
+                    "no rank has a say in which samples it trains with: all look up the same",
+                    evidence={"looked_up": site.text},
+                ),
+            )
+        for loader in loaders or ():
             if loader.loop is None or loader.loop.trace is not ranks.walk.trace or is_made_private(loader):
                 continue
             why = _fixed_share(loader) or _no_share(ranks, loader)
             if why:
                 yield Finding(loader.site.where, why, evidence={"loader": loader.site.text})
+    yield from looked_up.values()
 
 
 def _is_explicit(ranks: Ranks) -> bool:

@@ -30,6 +30,11 @@ WRAPPING = frozenset({"float", "int", "item", "detach", "cpu", "abs", "tensor", 
 AVERAGING = frozenset({"mean", "fmean", "average", "nanmean"})
 PASSING_ON = frozenset({"enumerate", "tqdm", "track", "trange", "iter", "islice", "log_every"})
 DATASET_WORDS = frozenset({"dataset", "datasets", "ds", "trainset", "valset", "testset"})
+# What a score of a whole sample is called after.
+WHOLE_SAMPLES = frozenset({
+    "seq", "sequence", "sequences", "sentence", "sentences", "sample", "samples", "nll", "elbo", "document",
+    "image", "row", "rows", "line", "lines", "example", "examples", "item", "items", "bits", "likelihood",
+})  # fmt: skip
 # What graphs come in: a batch of them has no first axis of its own.
 BATCH_SIZES = frozenset({"batch_size", "num_graphs", "train_batch_size", "val_batch_size"})
 
@@ -84,9 +89,14 @@ class _Function:
         self.index = index
         self.function = function
         self.given: dict[str, list[ast.expr]] = {}
+        self.taken: dict[str, list[tuple[ast.Call, int]]] = {}  # out of what calls give, at which place
         for node in own_nodes(function.node, ast.Assign):
             for target in node.targets:
-                self.given.setdefault(ast.unparse(target), []).append(node.value)
+                if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+                    self.given.setdefault(ast.unparse(target), []).append(node.value)
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
+                    for place, one in enumerate(target.elts):
+                        self.taken.setdefault(ast.unparse(one), []).append((node.value, place))
         self.growths = list(self._grown())
 
     def mismatches(self) -> Iterator[UnitMismatch]:
@@ -100,7 +110,8 @@ class _Function:
                 if counted is Unit.FULL_BATCHES and is_of_samples and not self._keeps_last(growth.loop):
                     continue
                 is_whole = counted is Unit.TARGETS and self._counts_all_compared(growth)
-                if _differ(summed, counted) and not is_whole:
+                is_apart = _differ(summed, counted) or self._is_no_loss(growth, divided, summed, counted)
+                if is_apart and not is_whole:
                     here = Site(self.function.source, growth.node)
                     yield UnitMismatch(growth.name, here, divided, summed, counted)
 
@@ -139,6 +150,8 @@ class _Function:
         value = self._followed(value)
         if isinstance(value, ast.Attribute) and value.attr == "loss":
             return self._answers_labels(value.value)
+        if isinstance(value, ast.Name):
+            return self._is_taken_mean(value.id)
         if not isinstance(value, ast.Call) or _told(value) & {"dim", "axis"}:
             return False
         if bare_name(value) == "mean":
@@ -146,6 +159,21 @@ class _Function:
             is_of_library = dotted(getattr(value.func, "value", value.func)) in {"torch", "np", "numpy"}
             return not (given[1:] if is_of_library else given)
         return self._is_mean_loss(value)
+
+    def _is_taken_mean(self, name: str) -> bool:
+        """Whether a name is given a mean loss out of what calls give: `logits, loss = net(x, y)`."""
+        taken = self.taken.get(name, [])
+        return bool(taken) and all(self._gives_mean_at(*one) for one in taken)
+
+    def _gives_mean_at(self, call: ast.Call, place: int) -> bool:
+        """Whether a call gives a mean loss at a place: a function, or a network that is told answers."""
+        target = self._resolved(call.func)
+        if isinstance(target, Function):
+            return _returns_mean_at(self.index, target, place) is True
+        if isinstance(target, External) or bare_name(call) in {"next", "zip"}:
+            return False
+        told = {_returns_mean_at(self.index, forward, place) for forward in _forwards(self.index)}
+        return told - {None} == {True}
 
     def _answers_labels(self, output: ast.expr) -> bool:
         """Whether something is what a network of transformers gives back: `model(**batch)`."""
@@ -275,6 +303,8 @@ class _Function:
         name = ast.unparse(of)
         if name == growth.name and growth.is_list:
             return Unit.ROUNDS
+        if name in _split_up(growth.loop):
+            return Unit.SAMPLES
         if name == ast.unparse(_gone_over(growth.loop)):
             return Unit.ROUNDS if self._has_batches() else None
         spoken = set(words((dotted(of) or "").rpartition(".")[2]))
@@ -298,11 +328,30 @@ class _Function:
         """Whether something says which targets count: `y != pad`, `y.ne(pad)`, `attention_mask`."""
         made = self._followed(value)
         if isinstance(made, ast.Compare):
-            return isinstance(made.ops[0], ast.NotEq)
+            op, against = made.ops[0], made.comparators[0]
+            is_bound = isinstance(_number(against), int) and isinstance(op, ast.Gt | ast.GtE)
+            return isinstance(op, ast.NotEq) or is_bound
         if isinstance(made, ast.Call):
             return bare_name(made) == "ne"
         spoken = ast.unparse(made.slice) if isinstance(made, ast.Subscript) else dotted(made) or ""
         return bool({"mask", "masks", "lengths", "lens"}.intersection(words(spoken.strip("'\""))))
+
+    def _is_no_loss(self, growth: _Growth, divided: Site, summed: Unit, counted: Unit) -> bool:
+        """Whether a sum over targets is divided by samples, beside the mean that training minimises.
+
+        A score of whole samples goes by another name.
+        """
+        if (summed, counted) != (Unit.TARGETS, Unit.SAMPLES) or divided.source is not self.function.source:
+            return False
+        kept = [
+            ast.unparse(target)
+            for node in own_nodes(self.function.node, ast.Assign)
+            if any(one is divided.node for one in all_nodes(node.value))
+            for target in node.targets
+        ]
+        spoken = {word for name in (*kept, self.function.name) for word in words(name)}
+        is_loss = bool(spoken & {"loss", "losses"}) and not spoken & WHOLE_SAMPLES
+        return is_loss and minimises_means(self.index)
 
     # --- where a sum is divided
 
@@ -472,6 +521,18 @@ def _gone_over(loop: ast.For) -> ast.expr:
     return over
 
 
+def _split_up(loop: ast.For) -> set[str]:
+    """What a loop goes through in parts of several: `zip(x.split(size), y.split(size))`."""
+    over = _gone_over(loop)
+    parts = over.args if isinstance(over, ast.Call) and bare_name(over) == "zip" else [over]
+    return {
+        ast.unparse(one.func.value)
+        for one in parts
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "split"
+        if len(one.args) == 1 and not (isinstance(one.args[0], ast.Constant) and one.args[0].value == 1)
+    }
+
+
 def _number_of_round(loop: ast.For) -> str:
     """The name that counts the rounds: `for i, batch in enumerate(loader)`."""
     match loop:
@@ -526,6 +587,49 @@ def is_reduced_by_mean(call: ast.Call) -> bool:
     reduced = told.get("reduction")
     is_mean = reduced is None or (isinstance(reduced, ast.Constant) and reduced.value == "mean")
     return is_mean and not told.keys() & {"size_average", "reduce", None}
+
+
+def _number(node: ast.expr) -> object:
+    """The number that is written, -1 too."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+@remembered
+def minimises_means(index: Index) -> bool:
+    """Whether every loss that the repository goes back from is a mean, divided by a number at the most."""
+    found: list[bool] = []
+    for function in index.bodies:
+        for call in own_nodes(function.node, ast.Call):
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+                within = _Function(index, function)
+                loss = within._followed(call.args[0] if call.args else call.func.value)
+                if isinstance(loss, ast.BinOp) and isinstance(loss.op, ast.Div):
+                    loss = loss.left
+                name = loss.id if isinstance(loss, ast.Name) else ""
+                found.append(within._is_taken_mean(name) or within._is_mean(loss))
+    return bool(found) and all(found)
+
+
+@remembered
+def _forwards(index: Index) -> tuple[Function, ...]:
+    """What the networks of the repository do when they are called."""
+    found = []
+    for cls in index.classes:
+        forward = cls.methods.get("forward")
+        if forward is not None and any(base.endswith("Module") for base in index.outside_bases(cls)):
+            found.append(forward)
+    return tuple(found)
+
+
+def _returns_mean_at(index: Index, function: Function, place: int) -> bool | None:
+    """Whether what a function gives at a place is a mean loss; None where it gives nothing there."""
+    returned = [one.value for one in own_nodes(function.node, ast.Return)]
+    at = [one.elts[place] for one in returned if isinstance(one, ast.Tuple) and len(one.elts) > place]
+    at = [one for one in at if not (isinstance(one, ast.Constant) and one.value is None)]
+    within = _Function(index, function)
+    return all(within._is_mean(one) for one in at) if at else None
 
 
 @remembered

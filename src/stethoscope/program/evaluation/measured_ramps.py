@@ -142,14 +142,24 @@ def _progress(
         match one:
             case Leaf(name=name):
                 loop = run.counted_by.get(id(one))
-                if (loop is not None and id(loop[1]) in training) or (loop is None and name in counted):
-                    yield name if loop is None else _spoken(loop[1], name)
+                is_held = loop is None or not _is_target(loop[1], name)
+                if name in counted and is_held:
+                    yield name
+                elif loop is not None and id(loop[1]) in training:
+                    yield _spoken(loop[1], name)
             case Part(key=str() as key) if PROGRESS.match(key):
                 yield key
             case Applied(callee=callee, args=args) if callee in ARITHMETIC:
                 waiting.extend(args)  # but not into another share, which speaks for itself
             case Choice(options=options):
                 waiting.extend(options)
+
+
+def _is_target(loop: ast.AST, name: str) -> bool:
+    """Whether a loop gives the name itself, so that no object counts under it."""
+    target = getattr(loop, "target", None)
+    is_plain = isinstance(loop, ast.For) and not (isinstance(target, ast.Name) and target.id != name)
+    return is_plain or name == "index"
 
 
 def _spoken(loop: ast.AST, name: str) -> str:

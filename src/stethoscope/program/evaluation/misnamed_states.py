@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Class, Function, Index, dotted
+from stethoscope.program.index import Class, External, Function, Index, Target, dotted
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -19,12 +19,12 @@ from stethoscope.run import Source
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Misnamed:
-    """A lenient load of names that all begin with a part that the network's class does not have."""
+    """A lenient load of names that all begin with a part that the network does not have."""
 
     source: Source
     load: ast.Call
     prefix: str
-    cls: Class
+    network: str
 
 
 def misnamed_states(index: Index) -> Iterator[Misnamed]:
@@ -37,9 +37,12 @@ def misnamed_states(index: Index) -> Iterator[Misnamed]:
             if network is None or not call.args:
                 continue
             prefix = _prefix(function, call.args[0])
-            cls = _class_of(index, function, network)
-            if prefix and cls is not None and not _may_have(index, cls, prefix):
-                yield Misnamed(function.source, call, prefix, cls)
+            made = _made_by(index, function, network) if prefix else None
+            target = made[1] if made is not None else None
+            if isinstance(target, Class) and not _may_have(index, target, prefix):
+                yield Misnamed(function.source, call, prefix, target.name)
+            elif made is not None and _is_numbered(made[0], target) and not prefix.isdigit():
+                yield Misnamed(function.source, call, prefix, "a Sequential")
 
 
 def _leniently_loaded(call: ast.Call) -> ast.expr | None:
@@ -77,8 +80,8 @@ def _assigned(function: Function) -> Iterator[tuple[str, ast.expr]]:
                 yield name, node.value
 
 
-def _class_of(index: Index, function: Function, network: ast.expr) -> Class | None:
-    """The class of a network that one call of it makes, here or in the object that keeps it."""
+def _made_by(index: Index, function: Function, network: ast.expr) -> tuple[ast.Call, Target | None] | None:
+    """The call that makes a network, and what it calls: here, in the object that keeps it, or one on."""
     name = dotted(network)
     if name is None:
         return None
@@ -95,7 +98,22 @@ def _class_of(index: Index, function: Function, network: ast.expr) -> Class | No
     if not isinstance(call, ast.Call):
         return None
     target = index.resolve(index.module_of(function.source), dotted(call.func) or "")
-    return target if isinstance(target, Class) else None
+    if isinstance(target, Function):
+        returned = [one.value for one in own_nodes(target.node, ast.Return)]
+        if len(returned) != 1 or not isinstance(returned[0], ast.Call):
+            return None
+        call = returned[0]
+        target = index.resolve(index.module_of(target.source), dotted(call.func) or "")
+    return call, target
+
+
+def _is_numbered(made: ast.Call, target: Target | None) -> bool:
+    """Whether a network is a Sequential of layers without names, whose weights begin with numbers."""
+    is_sequential = isinstance(target, External) and target.name.endswith("nn.Sequential")
+    return is_sequential and not any(
+        isinstance(one, ast.Dict) or getattr(getattr(one, "func", None), "id", "") == "OrderedDict"
+        for one in made.args
+    )
 
 
 def _may_have(index: Index, cls: Class, part: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+
 from stethoscope.program.evaluation.doubtful_modes import is_in_generator
 from stethoscope.program.evaluation.evaluations import Walk
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.training_loop import condition
 from stethoscope.program.walk.events import Call, Event, Jump
 from stethoscope.program.walk.networks import COPYING, holds, networks
-from stethoscope.program.walk.values import Applied, Constant, Instance, Value
+from stethoscope.program.walk.values import Applied, Constant, Instance, Part, Value
 
 
 def mode_moves(walk: Walk, network: Value | None, is_exact: bool = False) -> tuple[Move, ...]:
@@ -30,6 +32,28 @@ def is_open_mode(move: Move) -> bool:
         return True
     mode = call.argument(0, "mode") if isinstance(call, Call) else None
     return mode is not None and not isinstance(mode, Constant)
+
+
+def turns_mode(move: Move) -> bool:
+    """`net.train(not net.training)`: the other mode than the one before, whichever that was."""
+    call = move.event
+    mode = call.argument(0, "mode") if isinstance(call, Call) else None
+    if not isinstance(mode, Applied) or mode.callee != "not" or is_in_generator(call):
+        return False
+    asked = mode.args[0]
+    is_of_mode = isinstance(asked, Part) and asked.key == "training"
+    return is_of_mode and (holds(move.subject, asked.base) or _is_of_itself(call))
+
+
+def _is_of_itself(call: Call) -> bool:
+    """`build().train(not ...)` under one name: what is asked and what is switched are written alike."""
+    node = call.site.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = [*node.args, *(word.value for word in node.keywords)]
+    asked = [one.operand for one in given if isinstance(one, ast.UnaryOp)]
+    own = ast.unparse(node.func.value)
+    return any(isinstance(one, ast.Attribute) and ast.unparse(one.value) == own for one in asked)
 
 
 def guards(event: Event, besides: Event) -> frozenset[tuple[str, bool]]:

@@ -144,11 +144,22 @@ def _inner_loop(loop: TrainingLoop) -> Accumulation | None:
         isinstance(event, Call) and event.name in DRAWING and micro in event.scopes() for event in loop.events
     )
     is_meant = bool(ACCUMULATION_WORDS & spoken_of_micro_batches(loop, micro)) or (
-        draws and count is not None
+        count is not None and (draws or _is_scaled_by(loop, inside[0], count))
     )
     if not (is_meant or is_window_of_batches(loop, micro)) or (value is not None and _is_one(value)):
         return None
     return Accumulation(inside[0], update, count, value, tuple(inside[1:]))
+
+
+def _is_scaled_by(loop: TrainingLoop, backward: Move, count: ast.expr) -> bool:
+    """Whether the whole loss is multiplied or divided by the number of rounds, as it is written."""
+    for value, is_whole in scaling(loop, backward.subject) if backward.subject is not None else ():
+        node = value.site.node if isinstance(value, Applied) and value.callee in {"*", "/"} else None
+        if is_whole and isinstance(node, ast.BinOp):
+            written = {ast.unparse(one) for one in (node.left, node.right)}
+            if ast.unparse(count) in written:
+                return True
+    return False
 
 
 def _is_in_round(move: Move, micro: Scope) -> bool:

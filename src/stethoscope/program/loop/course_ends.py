@@ -35,6 +35,7 @@ class Misfit(StrEnum):
     OVER_EARLY = "over early"
     PEAKS_LATE = "peaks late"
     COUNTS_TOO_FAST = "counts too fast"
+    COUNTS_TOO_SLOWLY = "counts too slowly"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _end(course: Course) -> CourseEnd | None:
     inside = _tried(course, sorted({round(i * (course.rounds - 1) / INSIDE) for i in range(INSIDE + 1)}))
     if len(inside) < FEWEST or inside[-1][0] != course.rounds - 1 or max(value for _, value in inside) <= 0:
         return None
-    found = _counts_too_fast(course, inside) or _peaks_late(course, inside)
+    found = _counts_too_fast(course) or _counts_too_slowly(course, inside) or _peaks_late(course, inside)
     if found is not None:
         return found
     outside = _tried(course, _behind(course.rounds))
@@ -150,25 +151,53 @@ def _peaks_late(course: Course, inside: Tried) -> CourseEnd | None:
     return CourseEnd(Misfit.PEAKS_LATE, course, inside[-1][1] / top, top_at, 1.0)
 
 
-def _counts_too_fast(course: Course, inside: Tried) -> CourseEnd | None:
+def _counts_too_fast(course: Course) -> CourseEnd | None:
     """A course laid out over the rounds of the run, whose count goes up by more than one in each of them."""
-    if course.pace < TWO:
-        return None
     end = course.rounds / course.pace  # the round in which the count is at the number of rounds
-    if end < 1:
+    if course.pace < TWO or end < 1:
         return None
+    _, top = _top_of_count(course)
+    at_end = _laid_out_up_to(course, end, top)
+    if at_end is None:
+        return None
+    return CourseEnd(Misfit.COUNTS_TOO_FAST, course, at_end / top, math.ceil(end), at_end / top)
+
+
+def _counts_too_slowly(course: Course, inside: Tried) -> CourseEnd | None:
+    """A course laid out over the rounds of the run that few of them move: it is not there at the end."""
+    if course.pace > 1 / TWO:
+        return None
+    end = course.rounds / course.pace
+    values = [value for _, value in inside]
+    top_at, top = _top_of_count(course)
+    at_end = _laid_out_up_to(course, end, top)
+    has_hardly_fallen = at_end is not None and values[-1] >= HIGH * max(values)
+    is_rising = all(later >= earlier for earlier, later in pairwise(values)) and values[-1] > values[0]
+    if not has_hardly_fallen and not (is_rising and TWICE * values[-1] <= top and top_at < end):
+        return None
+    return CourseEnd(
+        Misfit.COUNTS_TOO_SLOWLY, course, values[-1] / top, math.ceil(end), (at_end or 0.0) / top
+    )
+
+
+def _top_of_count(course: Course) -> tuple[float, float]:
+    """The highest value for counts up to the number of rounds, with the round that would have that count."""
+    counts = (course.rounds * place / INSIDE for place in range(INSIDE + 1))
+    tried = [(count / course.pace, value) for count in counts if (value := course.at(count / course.pace))]
+    return max(tried, key=lambda one: one[1], default=(0.0, 1.0))
+
+
+def _laid_out_up_to(course: Course, end: float, top: float) -> float | None:
+    """The low end of a course that comes down until just this round and stays; None for another course."""
     places = [end * share for share in (0.5, 0.75, 1 - CLOSE, 1.0, 1 + CLOSE)]
     values = [course.at(at) for at in places]
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
     *falling, at_end, behind = known
-    top = max(value for _, value in inside)
     falls = all(later < earlier for earlier, later in pairwise([*falling, at_end]))
     is_end = at_end <= LOW * top and (behind >= at_end or behind < 0 <= at_end + ALIKE * top)
-    if not falls or not is_end:
-        return None
-    return CourseEnd(Misfit.COUNTS_TOO_FAST, course, at_end / top, math.ceil(end), at_end / top)
+    return at_end if falls and is_end else None
 
 
 def _over_early(course: Course, inside: Tried, outside: Tried) -> CourseEnd | None:

@@ -9,7 +9,16 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.loop.schedules import Length, Schedule, counts_batches, schedules, unit_of_value
+from stethoscope.program.loop.schedules import (
+    Length,
+    Schedule,
+    counts_batches,
+    is_batch_size,
+    is_length_in_batches,
+    schedules,
+    unit_counted,
+    unit_of_value,
+)
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment
@@ -91,7 +100,8 @@ def mixed_rates(loop: TrainingLoop) -> Iterator[MixedRate]:
             is_long = laid_out == "step" and any(
                 counts_batches(loop.run, v) for v in ancestry(loop.run, below)
             )
-            if (counted, laid_out) == ("step", "epoch") or (counted == "epoch" and is_long):
+            is_of_samples = counted == "sample" and is_long and not _counts_samples(loop.run, below)
+            if (counted, laid_out) == ("step", "epoch") or (counted == "epoch" and is_long) or is_of_samples:
                 yield MixedRate(
                     event.site, _site_of_count(loop.run, above) or division.site, counted, laid_out
                 )
@@ -101,14 +111,29 @@ def mixed_rates(loop: TrainingLoop) -> Iterator[MixedRate]:
 def _count_unit(run: Execution, value: Value, depth: int = DEEPEST) -> str:
     """What a count is in; what it is multiplied by, other than the batches of an epoch, is a rate."""
     value = quietly(run, value)
+    if id(value) in run.counted_by:
+        # Rounds that are called steps may well be epochs; the reverse nobody says.
+        told = unit_counted(run.counted_by[id(value)][1])
+        return unit_of_value(run, value) or ("epoch" if told == "epoch" else "")
     if not isinstance(value, Applied) or depth == 0:
         return unit_of_value(run, value)
     if value.callee == "*" and any(counts_batches(run, arg) for arg in value.args):
         return "step"
+    if value.callee == "*" and any(is_batch_size(run, arg) for arg in value.args):
+        units = {_count_unit(run, arg, depth - 1) for arg in value.args if not is_batch_size(run, arg)}
+        return "sample" if units == {"step"} else ""
     if value.callee != "*" and value.callee not in _KEEPS_UNIT:
         return unit_of_value(run, value)
     units = {unit for arg in value.args if (unit := _count_unit(run, arg, depth - 1))}
     return "step" if "step" in units and value.callee == "+" else units.pop() if len(units) == 1 else ""
+
+
+def _counts_samples(run: Execution, value: Value) -> bool:
+    """Whether the size of a batch has a part in a length, so that it may count samples as well."""
+    return any(
+        isinstance(one, Applied) and one.callee == "*" and any(is_batch_size(run, arg) for arg in one.args)
+        for one in ancestry(run, value)
+    )
 
 
 def _site_of_count(run: Execution, value: Value) -> Site | None:
@@ -130,7 +155,8 @@ def _is_scaled(run: Execution, division: Applied) -> bool:
     above, below = division.args
     if counts_batches(run, below):
         return True
-    made = [value for value in ancestry(run, above) if isinstance(value, Applied)]
+    whole = ancestry(run, above, lambda value: is_length_in_batches(run, value))
+    made = [value for value in whole if isinstance(value, Applied) and not is_length_in_batches(run, value)]
     return any(value.callee in {"/", "//", "%"} for value in made)
 
 

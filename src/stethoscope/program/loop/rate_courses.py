@@ -21,6 +21,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.loop.known_numbers import is_parsed, known_number, option_defaults
 from stethoscope.program.loop.library_courses import library_course
 from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.paces import pace_of
 from stethoscope.program.loop.roles import Role, derived_role
 from stethoscope.program.loop.rounds_made import counted, innermost, is_one_more, rounds_made, whole
 from stethoscope.program.loop.schedule_steps import count_of
@@ -61,8 +62,8 @@ class Course:
     """What `at` gives of the rate in each round, and how many `rounds` the run makes at the most.
 
     `is_each` says that every one of them moves it. `pace` is by how much the count that the rate is computed
-    from goes up with each round: `rate(step * accumulation)`. Where the lengths are not known, some
-    were taken, `extent`, and `other` is the same course with others.
+    from goes up with each round, `rate(step * accumulation)`, or how often a round moves a scheduler. Where
+    the lengths are not known, some were taken, `extent`, and `other` is the same course with others.
     """
 
     site: Site
@@ -147,7 +148,9 @@ def _of_schedulers(loop: TrainingLoop) -> Iterator[Course]:
         if scope is None or rounds is None or function is None:
             continue  # one that several loops move goes on from one to the next
         site = made.site if isinstance(made, Applied) else moves[0].event.site
-        yield Course(site, _name_of(made), function, rounds, _is_in_each(loop, moves[0], scope))
+        pace = pace_of(loop, moves[0].event, scope)
+        is_each = _is_in_each(loop, moves[0], scope)
+        yield Course(site, _name_of(made), _paced(function, pace), rounds, is_each, pace)
 
 
 def _single(run: Execution, value: Value) -> Iterator[Value]:

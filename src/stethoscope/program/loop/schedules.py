@@ -217,8 +217,10 @@ def _unit(run: Execution, value: Value, depth: int) -> str:
 
 
 def counts_batches(run: Execution, value: Value) -> bool:
-    """`len(loader)`, `steps_per_epoch`."""
+    """`len(loader)`, `steps_per_epoch`, `len(rows) // batch_size`."""
     value = run.force(value)
+    if is_length_in_batches(run, value):
+        return True
     if isinstance(value, Applied) and value.callee == "len" and value.args:
         role = role_of(run, value.args[0])
         return role is Role.LOADER or (role is None and _is_called_loader(value.site.node))
@@ -226,6 +228,30 @@ def counts_batches(run: Execution, value: Value) -> bool:
         return any(counts_batches(run, arg) for arg in value.args)
     name = value.key if isinstance(value, Part) else getattr(value, "name", "")
     return "per_epoch" in str(name).lower()
+
+
+def is_length_in_batches(run: Execution, value: Value) -> bool:
+    """`len(rows) // batch_size`: how many batches an array is cut into."""
+    if not isinstance(value, Applied) or value.callee not in {"//", "/"}:
+        return False
+    counted = run.force(value.args[0])
+    return isinstance(counted, Applied) and counted.callee == "len" and is_batch_size(run, value.args[1])
+
+
+def unit_counted(loop: ast.AST) -> str:
+    """What the rounds of a loop are, by the name that it gives their number: `for epoch in range(n)`."""
+    target = loop.target if isinstance(loop, ast.For) else None
+    first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+    return _unit_of_name(first.id) if isinstance(first, ast.Name) else ""
+
+
+def is_batch_size(run: Execution, value: Value) -> bool:
+    """Whether a number is how many samples a batch has, by its name in settings or source."""
+    value = run.force(value)
+    setting = value.setting if isinstance(value, Constant) else ""
+    name = value.key if isinstance(value, Part) else getattr(value, "name", setting.rpartition(".")[2])
+    spoken = words(str(name))
+    return "bs" in spoken or {"batch", "size"} <= set(spoken) or str(name) == "batch"
 
 
 def _is_called_loader(node: ast.AST) -> bool:

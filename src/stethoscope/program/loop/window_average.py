@@ -64,12 +64,39 @@ def _divides(loop: TrainingLoop, value: Value, is_whole: bool, window: Accumulat
     if value.callee in {"/", ".div", ".div_", "torch.div", ".true_divide"}:
         return len(value.args) < 2 or _may_count(loop, value.args[1], window, DEEPEST)
     if value.callee in {"*", ".mul", ".mul_"}:
-        if is_whole and any(isinstance(arg, Constant) for arg in value.args):
+        if is_whole and any(isinstance(arg, Constant) and not _is_many(arg) for arg in value.args):
             return True  # 1 / n, computed
         # A weight that is a number scales one term; a name may well hold 1 / n.
-        factors = [arg for arg in value.args if not isinstance(arg, Constant)]
+        factors = [
+            arg for arg in value.args if not isinstance(arg, Constant) and not same_object(arg, window.value)
+        ]
         return len(factors) > 1 and any(_is_share(loop, arg, window) for arg in factors)
     return False
+
+
+def _is_many(factor: Constant) -> bool:
+    """Whether a factor makes a loss larger: the number of batches itself, in the place of one over it."""
+    return isinstance(factor.value, int | float) and factor.value > 1
+
+
+def multiplied_by(loop: TrainingLoop, window: Accumulation) -> Site | None:
+    """Where the loss is multiplied by the number of batches instead of being divided by it."""
+    for value, is_whole in (
+        scaling(loop, window.backward.subject) if window.backward.subject is not None else ()
+    ):
+        if not (is_whole and isinstance(value, Applied) and value.callee in {"*", ".mul", ".mul_"}):
+            continue
+        for arg in value.args[1:] if value.callee != "*" else value.args:
+            is_count = window.value is not None and (arg is window.value or _is_equal(arg, window.value))
+            if is_count or same_object(arg, window.value):
+                return value.site
+    return None
+
+
+def _is_equal(one: Value, other: Value) -> bool:
+    if not isinstance(one, Constant) or not isinstance(other, Constant):
+        return False
+    return _is_many(one) and one.value == other.value
 
 
 def _is_share(loop: TrainingLoop, value: Value, window: Accumulation) -> bool:

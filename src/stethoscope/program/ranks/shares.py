@@ -39,13 +39,13 @@ LOOKED_INTO = 3  # objects inside objects
 
 def has_rank(run: Execution, value: Value | None) -> bool:
     """Whether a value depends on which rank this is, as far as it was followed."""
-    return any(_is_rank(one) for one in _inside(run, value, LOOKED_INTO))
+    return any(is_rank(one) for one in _inside(run, value, LOOKED_INTO))
 
 
 def may_be_own(run: Execution, value: Value | None) -> bool:
     """Whether data may be another on each rank: they depend on the rank, or their class speaks of it."""
     for one in _inside(run, value, LOOKED_INTO):
-        if _is_rank(one) or world_power(run, one, 1):
+        if is_rank(one) or world_power(run, one, 1):
             return True
         if isinstance(one, Instance) and SHARDING.search(ast.unparse(one.cls.node)):
             return True
@@ -71,7 +71,8 @@ def _inside(run: Execution, value: Value | None, depth: int) -> Iterator[Value]:
                     yield from _inside(run, held, depth - 1)
 
 
-def _is_rank(value: Value) -> bool:
+def is_rank(value: Value) -> bool:
+    """Whether a value is the number of this rank, or is asked of what tells it."""
     match value:
         case Applied(callee=callee, args=args):
             if callee.rpartition(".")[2] in {"get_rank", "get_local_rank", "get_global_rank"}:

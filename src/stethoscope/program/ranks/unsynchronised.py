@@ -13,6 +13,7 @@ from enum import Enum, auto
 
 from stethoscope.program.evaluation.evaluations import Walk, called_network
 from stethoscope.program.index import Function, dotted
+from stethoscope.program.loop.answers_in_rounds import same_in_all_rounds
 from stethoscope.program.loop.loop_order import questions
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.roles import Role, role_by_name
@@ -70,13 +71,23 @@ def never_synchronised(ranks: Ranks) -> Iterator[tuple[Site, Scope]]:
 
     Every one is inside `no_sync()`, or inside what is `no_sync()` in the rounds that update weights.
     """
-    backward = [move.event for move in ranks.walk.moves if move.kind is Kind.BACKWARD]
+    backward = [
+        move.event
+        for move in ranks.walk.moves
+        if move.kind is Kind.BACKWARD and not _is_in_no_round(move.event)
+    ]
     held = [next((scope for scope in event.scopes() if _is_context(scope)), None) for event in backward]
     if not backward or None in held or _averages_by_hand(ranks):
         return
     around = [(event, scope) for event, scope in zip(backward, held, strict=True) if scope is not None]
     if all(_is_no_sync(scope) or _is_it_in_updates(ranks, event, scope) for event, scope in around):
         yield around[0][0].site, around[0][1]
+
+
+def _is_in_no_round(event: Event) -> bool:
+    """Whether a condition around an event is met in none of the rounds that it asks for."""
+    asked = [scope for scope in event.scopes() if scope.kind == "if"]
+    return any(_answer_in_all_rounds(scope) is (not scope.arm) for scope in asked)
 
 
 def _is_context(scope: Scope) -> bool:
@@ -102,7 +113,16 @@ def _is_it_in_updates(ranks: Ranks, event: Event, scope: Scope) -> bool:
         return False
     if all((question, answer) in questions(loop, update) for loop, update in updates):
         return True
+    if _answer_in_all_rounds(chosen) is chosen.arm:
+        return True
     return all(_is_the_same_in_all_rounds(loop, chosen.node) for loop in loops)
+
+
+def _answer_in_all_rounds(asked: Scope) -> bool | None:
+    """What is answered to a question about the number of a round, where it is the same in each of them."""
+    test = _written_as(asked)
+    loops = [scope.node for scope in asked.outwards() if scope.kind == "loop"]
+    return same_in_all_rounds(test, loops) if isinstance(test, ast.expr) else None
 
 
 def _chosen_context(scope: Scope) -> Scope | None:
@@ -120,7 +140,7 @@ def _chosen_context(scope: Scope) -> Scope | None:
 
 
 def _written_as(scope: Scope) -> ast.AST:
-    """What a `with` enters, a name by the one assignment to it in the function or file around."""
+    """What a scope asks or enters, a name by the one assignment to it in the function or file around."""
     if not isinstance(scope.node, ast.Name):
         return scope.node
     outer = next((one.node for one in scope.outwards() if isinstance(one.node, FunctionNode)), None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stethoscope.program.index import Function, Index
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.computed_names import called_by_computed_names
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
@@ -203,6 +203,7 @@ def _changes_something(function: Function) -> bool:
     if function.name == "__init__":
         return False
     parameters = set(function.parameters)
+    parameters |= set(_elements(function, parameters))
     for node in own_nodes(function.node, *_CHANGING):
         if isinstance(node, ast.Global | ast.Nonlocal):
             return True
@@ -212,6 +213,18 @@ def _changes_something(function: Function) -> bool:
         elif isinstance(node, ast.Call) and _is_changing_call(node.func, parameters):
             return True
     return False
+
+
+def _elements(function: Function, parameters: set[str]) -> Iterator[str]:
+    """What loops call the elements of what a parameter holds: `for group in optimizer.param_groups`."""
+    for loop in own_nodes(function.node, ast.For):
+        over = loop.iter
+        if (
+            isinstance(over, ast.Attribute)
+            and isinstance(over.value, ast.Name)
+            and over.value.id in parameters
+        ):
+            yield from (one.id for one in all_nodes(loop.target, ast.Name))
 
 
 def _is_changing_call(func: ast.expr, parameters: set[str]) -> bool:

@@ -37,6 +37,7 @@ from stethoscope.program.walk.frames import Around, Frame, class_around
 from stethoscope.program.walk.framework_bases import given_to_base, kept_argument
 from stethoscope.program.walk.instance_attributes import class_attribute, instance_attribute
 from stethoscope.program.walk.learning_classes import learns
+from stethoscope.program.walk.loop_counters import counted_globals
 from stethoscope.program.walk.network_passes import is_network_pass
 from stethoscope.program.walk.opened_outputs import opened_output
 from stethoscope.program.walk.operators import binary, boolean, compared, either, joined_text
@@ -517,9 +518,13 @@ class Execution:
 
     def global_name(self, name: str, module: Module) -> Value:
         """What a (dotted) name means at the top level of a module; in a script, what it means so far."""
-        if self._script is not None and module is self._script.module and name in self._script.names:
-            return self._script.names[name]
         key = (module.source.file, name)
+        if self._script is not None and module is self._script.module and name in self._script.names:
+            known = self._script.names[name]
+            is_counted = self.tracing and bool(self.stack) and isinstance(known, Constant)
+            if is_counted and name in counted_globals(module.source):
+                return self._globals.setdefault(key, Leaf(name))
+            return known
         if key not in self._globals:
             self._globals[key] = Leaf(name)  # while it is being looked up
             self._globals[key] = self._global(name, module)

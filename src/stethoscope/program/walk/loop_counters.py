@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from stethoscope.program.syntax import FunctionNode, all_nodes
+from stethoscope.program.index import Class
+from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.frames import Frame
-from stethoscope.program.walk.values import Constant, Instance, Items, Leaf, Value
+from stethoscope.program.walk.values import Choice, Constant, Instance, Items, Leaf, Value
+from stethoscope.run import Source
 
 if TYPE_CHECKING:
     from stethoscope.program.walk.execution import Execution
@@ -20,17 +23,62 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
         return
     for target in _counted(node):
         match target:
-            case ast.Name(id=name) if isinstance(frame.names.get(name), Constant):
+            case ast.Name(id=name) if _is_number(frame.names.get(name)):
                 frame.names[name] = Leaf(name)
                 note_counter(run, node, frame.names[name])
             case ast.Attribute(value=ast.Name(id=base), attr=name):
                 holder = frame.names.get(base)
                 if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
-                    run.store(holder, name, Leaf(name))
+                    leaf = Leaf(name)
+                    is_switch = isinstance(getattr(holder.attributes[name], "value", None), bool)
+                    run.store(holder, name, leaf)
+                    if not is_switch:
+                        note_counter(run, node, leaf)
+    for holder in _objects(frame):
+        for name in counted_attributes(holder.cls):
+            if isinstance(holder.attributes.get(name), Constant):
+                leaf = Leaf(name)
+                run.store(holder, name, leaf)
+                note_counter(run, node, leaf)
     for name in _begun(node):
         value = frame.names.get(name)
         if isinstance(value, Constant) and value.value is None:
             frame.names[name] = Leaf(name)
+
+
+def _objects(frame: Frame) -> Iterator[Instance]:
+    """The objects that the rounds of a loop may count in: those with a name here, and what they hold."""
+    named = [value for value in frame.names.values() if isinstance(value, Instance)]
+    held = [value for one in named for value in one.attributes.values() if isinstance(value, Instance)]
+    yield from {id(one): one for one in (*named, *held)}.values()
+
+
+@lru_cache(maxsize=1024)
+def counted_attributes(cls: Class) -> frozenset[str]:
+    """The numbers of an object that its methods move on: `self.at = (self.at + size) % count`."""
+    found: set[str] = set()
+    for name, method in cls.methods.items():
+        if name in {"__init__", "__post_init__", "forward"}:
+            continue
+        for node in own_nodes(method.node, ast.AugAssign, ast.Assign):
+            targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
+            for target in targets:
+                if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self":
+                    continue
+                if isinstance(node, ast.AugAssign) or _reads_itself(node.value, target.attr):
+                    found.add(target.attr)
+    return frozenset(found)
+
+
+def _reads_itself(value: ast.expr, name: str) -> bool:
+    read = (one for one in all_nodes(value, ast.Attribute) if one.attr == name)
+    return any(ast.unparse(one.value) == "self" for one in read)
+
+
+def _is_number(value: Value | None) -> bool:
+    """Whether a value is known, or one of several of which one is: a count that a resume may have set."""
+    options = value.options if isinstance(value, Choice) else (value,)
+    return any(isinstance(one, Constant) for one in options)
 
 
 def note_counter(run: Execution, loop: ast.For | ast.AsyncFor | ast.While, value: Value) -> None:
@@ -79,6 +127,21 @@ def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
             read = {n.id for n in all_nodes(node.value) if isinstance(n, ast.Name)}
             found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
     return frozenset(found | (asked & stored))
+
+
+@lru_cache(maxsize=256)
+def counted_globals(source: Source) -> frozenset[str]:
+    """The names of a file that its functions count up: `global next_row`, `next_row += size`.
+
+    What such a name is in a call depends on the calls before.
+    """
+    found: set[str] = set()
+    for function in all_nodes(source.tree, ast.FunctionDef, ast.AsyncFunctionDef):
+        shared = {name for one in own_nodes(function, ast.Global) for name in one.names}
+        if shared:
+            grown = (one.target for one in own_nodes(function, ast.AugAssign))
+            found.update(shared & {one.id for one in grown if isinstance(one, ast.Name)})
+    return frozenset(found)
 
 
 def _is_about_none(node: ast.Compare) -> bool:

@@ -1,0 +1,79 @@
+"""How often a round of a training loop moves a scheduler.
+
+for _ in range(batch):              if step % steps_per_epoch == 0:
+    scheduler.step()                    scheduler.step()
+
+A number that is not known counts as the least that it can be: one process, one part. Of the batches in an
+epoch that the data decide there are at least a few.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stethoscope.program.loop.known_numbers import known_number
+from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.walk.ancestry import ancestry, quietly
+from stethoscope.program.walk.events import Event, Scope
+from stethoscope.program.walk.execution import Execution
+from stethoscope.program.walk.values import Applied, Constant, Value
+
+AT_LEAST_ONE = frozenset({"get_world_size", "device_count", "len", "cpu_count", "get_num_processes"})
+FEWEST_BATCHES = 8.0  # of an epoch
+
+
+def pace_of(loop: TrainingLoop, moved: Event, round_: Scope) -> float:
+    """How many times each round moves what an event moves; a part of one, where few rounds do."""
+    pace = 1.0
+    shared = {id(one) for move in loop.moves if move.updates for one in move.event.scopes()}
+    for scope in moved.scopes():
+        if scope is round_:
+            break
+        if scope.kind == "loop" and id(scope) not in shared:
+            pace *= _rounds_at_least(loop.run, scope) or 1.0
+        elif scope.kind == "if" and scope.arm and id(scope) not in shared:
+            pace /= _nth(loop.run, scope) or 1.0
+    return pace
+
+
+def _rounds_at_least(run: Execution, scope: Scope) -> float | None:
+    """The rounds of `for _ in range(n)`, or the fewest there can be."""
+    over = scope.value
+    if not isinstance(scope.node, ast.For) or not isinstance(over, Applied) or over.callee != "range":
+        return None
+    return _at_least(run, over.args[0]) if len(over.args) == 1 else None
+
+
+def _at_least(run: Execution, value: Value) -> float | None:
+    value = quietly(run, value)
+    known = known_number(run, value)
+    if known is not None:
+        return known
+    if not isinstance(value, Applied):
+        return None
+    if value.callee.rpartition(".")[2] in AT_LEAST_ONE:
+        return 1.0
+    if value.callee != "*":
+        return None
+    factors = [_at_least(run, one) for one in value.args]
+    product = 1.0
+    for factor in factors:
+        if factor is None:
+            return None
+        product *= factor
+    return product
+
+
+def _nth(run: Execution, scope: Scope) -> float | None:
+    """The n of `if step % n == 0`; where the data decide it, the fewest batches that an epoch has."""
+    asked = quietly(run, scope.value) if scope.value is not None else None
+    if not isinstance(asked, Applied) or asked.callee != "==" or not isinstance(asked.args[1], Constant):
+        return None
+    rest = quietly(run, asked.args[0])
+    if not isinstance(rest, Applied) or rest.callee != "%" or len(rest.args) != 2:
+        return None
+    known = known_number(run, rest.args[1])
+    if known is not None:
+        return known if known >= 1 else None
+    made = (one for one in ancestry(run, rest.args[1]) if isinstance(one, Applied))
+    return FEWEST_BATCHES if any(one.callee == "len" for one in made) else None
