@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from stethoscope.program.spelling.arguments import settle_arguments
 from stethoscope.program.spelling.assignments import settle_assignments
+from stethoscope.program.spelling.executed_files import settle_executed_files
 from stethoscope.program.spelling.operators import settle_operators
 from stethoscope.program.spelling.passing_names import settle_passing_names
 from stethoscope.program.spelling.sums import settle_sums
@@ -25,6 +26,7 @@ _IN_ORDER: tuple[Callable[[ast.Module], None], ...] = (
     settle_operators,
     settle_sums,
     settle_passing_names,
+    settle_executed_files,
 )
 
 
