@@ -2,7 +2,8 @@
 
 ## What it checks
 Where the source writes attention out: what the products of queries and keys are multiplied with or divided
-by before the softmax. A root of the head's width belongs below the line.
+by before the softmax. A root of the head's width belongs below the line. Where the source does not tell,
+the network is computed as it begins, and its scores are held against the bare products.
 
 ## Why it matters
 A product over d numbers has a size of about the root of d. Divided by that, scores start near one and the
@@ -25,14 +26,45 @@ import ast
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.experiments.beginnings import beginnings
+from stethoscope.program.index import index
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.weights.attention_scales import Scale
 from stethoscope.signals.attention_scales import AttentionScales
+from stethoscope.signals.settings import Settings
+from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="COD132", since="0.3", severity=Severity.WARNING, subject=Subject.SOURCE)
 
+MULTIPLIED = 2.0  # a softmax that is sharpened a little is a choice
+NARROW = 4  # in fewer numbers queries and keys tell little of their spread
 
-def examine(attentions: AttentionScales) -> Iterator[Finding]:
+
+def examine(
+    attentions: AttentionScales, sources: Sources, settings: Settings | None
+) -> Iterator[Finding]:
     """Report scores that are scaled the wrong way, and note those that are not scaled."""
+    written = list(_written(attentions))
+    yield from written
+    if not written:
+        yield from _computed(sources, settings)
+
+
+def _computed(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
+    """Scores that turn out larger than the products that they come from."""
+    tree = settings_tree(settings.recipe if settings is not None else None)
+    for beginning in beginnings(index(sources.program), tree):
+        for one in beginning.scores:
+            if one.times >= MULTIPLIED and one.width >= NARROW:
+                yield Finding(
+                    one.spot.source.where(one.spot.node),
+                    f"{beginning.trial.cls.name}: what goes into the softmax is {one.times:.3g} times as large as "
+                    "the products of queries and keys",
+                    evidence={"scale": "up", "times": one.times},
+                )
+
+
+def _written(attentions: AttentionScales) -> Iterator[Finding]:
     for one in attentions:
         if one.scale is Scale.UP and one.factor is not None:
             yield Finding(
