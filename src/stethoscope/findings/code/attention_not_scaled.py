@@ -23,10 +23,10 @@ bound the scores in another way.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.experiments.beginnings import beginnings
+from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.program.experiments.beginnings import Beginning, beginnings
 from stethoscope.program.index import index
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.weights.attention_scales import Scale
@@ -41,19 +41,21 @@ NARROW = 4  # in fewer numbers queries and keys tell little of their spread
 
 
 def examine(
-    attentions: AttentionScales, sources: Sources, settings: Settings | None
+    attentions: AttentionScales | None, sources: Sources, settings: Settings | None
 ) -> Iterator[Finding]:
     """Report scores that are scaled the wrong way, and note those that are not scaled."""
-    written = list(_written(attentions))
+    written = list(_written(attentions)) if attentions is not None else []
     yield from written
-    if not written:
-        yield from _computed(sources, settings)
-
-
-def _computed(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
-    """Scores that turn out larger than the products that they come from."""
     tree = settings_tree(settings.recipe if settings is not None else None)
-    for beginning in beginnings(index(sources.program), tree):
+    begun = beginnings(index(sources.program), tree) if not written else ()
+    if attentions is None and not any(beginning.trial.attends for beginning in begun):
+        raise InsufficientData("no attention is written out in the source")
+    yield from _computed(begun)
+
+
+def _computed(begun: Sequence[Beginning]) -> Iterator[Finding]:
+    """Scores that turn out larger than the products that they come from."""
+    for beginning in begun:
         for one in beginning.scores:
             if one.times >= MULTIPLIED and one.width >= NARROW:
                 yield Finding(

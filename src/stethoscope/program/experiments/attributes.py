@@ -42,7 +42,9 @@ def attribute(run: Interpreter, base: Any, name: str) -> Any:
                 return Method(of, "<chain>")
             return Method(base, name)
         case Layer():
-            if name in base.given and not (run.as_written and name in base.weights):
+            if name in {"weight", "bias"} and name in base.weights:
+                return base.weights[name]  # `bias=True` is what it was made with
+            if name in base.given:
                 return base.given[name]
             if name == "__class__":
                 return Foreign(base.kind)
