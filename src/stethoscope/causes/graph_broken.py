@@ -71,7 +71,7 @@ CAUSE = Cause(
             outcome=Outcome.CLEAR,
         ),
         Evidence(
-            "loss-settles-high", MODERATE, "what is behind the cut learns what it can", when=says("no_gap")
+            "loss-settles-high", WEAK, "what is behind the cut learns what it can", when=says("no_gap")
         ),
     ),
     confirm_by="after one backward pass, list the parameters whose .grad is None",
