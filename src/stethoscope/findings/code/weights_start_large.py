@@ -45,7 +45,9 @@ EVERYWHERE = 0.4  # with a dozen inputs each layer already makes everything larg
 ALONE = 1.0  # of one layer whose inputs are not known
 GAIN = 8.0  # of one layer with known inputs: a good one has about 1
 MOST = 3  # layers that are told of
-_FILLS = re.compile(r"\b(?:normal|uniform|xavier|kaiming|orthogonal|trunc|mul|constant|fill|copy)\w*_\(|\.data\s*[*=]")
+_FILLS = re.compile(
+    r"\b(?:normal|uniform|xavier|kaiming|orthogonal|trunc|mul|constant|fill|copy)\w*_\(|\.data\s*[*=]"
+)
 COORDINATES = 4  # a layer of so few inputs takes places or times, and spreads them on purpose
 _SCALED = re.compile(
     r"equal_?(?:i[sz]ed|lr|conv|linear)|lr_?mul|wscale|runtime_coef|weight_gain|spectral_norm|weight_norm|\bscaled_w",

@@ -174,9 +174,7 @@ def beginnings(index: Index, settings: SettingsTree) -> tuple[Beginning, ...]:
     return tuple(found)
 
 
-def _begun(
-    index: Index, cls: Class, keywords: dict[str, Any], trial: Trial, end: float
-) -> Beginning | None:
+def _begun(index: Index, cls: Class, keywords: dict[str, Any], trial: Trial, end: float) -> Beginning | None:
     run = Interpreter(index, as_written=True)
     run.deadline = end
     try:

@@ -110,7 +110,11 @@ def _xavier(chance: np.random.Generator, x: Array, gain: Any = 1.0) -> Array:
 
 
 def _kaiming(
-    chance: np.random.Generator, x: Array, a: Any = 0.0, mode: Any = "fan_in", nonlinearity: Any = "leaky_relu"
+    chance: np.random.Generator,
+    x: Array,
+    a: Any = 0.0,
+    mode: Any = "fan_in",
+    nonlinearity: Any = "leaky_relu",
 ) -> Array:
     fan = fan_in(x) if mode == "fan_in" else x.shape[0] * (x[0, 0].size if x.ndim > 2 else 1)
     gain = _gain(nonlinearity, a)

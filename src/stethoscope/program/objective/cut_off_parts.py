@@ -56,7 +56,9 @@ FOLLOWING = frozenset(
     {"teacher", "target", "momentum", "ema", "shadow", "average", "avg", "key", "slow", "old"}
 )
 # In the class of a part's owner: its weights come by another way than by gradients.
-MOVED_BY_HAND = re.compile(r"requires_grad|\.copy_\(|\.lerp_\(|\.mul_\(|(?<!\))\.data\b|\bload|deepcopy|_foreach_")
+MOVED_BY_HAND = re.compile(
+    r"requires_grad|\.copy_\(|\.lerp_\(|\.mul_\(|(?<!\))\.data\b|\bload|deepcopy|_foreach_"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
