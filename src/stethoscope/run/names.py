@@ -48,7 +48,7 @@ def held_out(label: str) -> bool:
 
 # `train_eval_loss` and `eval_train/acc` are measured on training data; `train/eval_loss` is not known to be.
 _EVALUATED_ON_TRAINING = re.compile(
-    r"(?:^|[\W_])train(?:ing)?[_. -]?eval(?:uation)?(?:[\W_]|$)|(?:^|[\W_])eval[_. -]train(?:ing)?(?:[\W_]|$)",
+    r"(?:^|[\W_])(?:train(?:ing)?[_. -]?eval(?:uation)?|eval[_. -]train(?:ing)?)(?:[\W_]|$)",
     re.IGNORECASE,
 )
 _FILE_WORDS = frozenset(

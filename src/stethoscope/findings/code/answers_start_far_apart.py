@@ -62,8 +62,8 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             continue
         yield Finding(
             beginning.trial.forward.where(),
-            f"{beginning.trial.cls.name} begins with scores that have a deviation of {float(scores.std()):.3g}: "
-            f"a random label costs {first:.3g}, where a guess among {classes} costs {guess:.3g}",
+            f"{beginning.trial.cls.name} begins with scores that have a deviation of "
+            f"{float(scores.std()):.3g}: a random label costs {first:.3g}, where a guess among {classes} costs {guess:.3g}",
             evidence={"first": first, "guess": guess, "classes": classes},
         )
 

@@ -60,8 +60,8 @@ def _computed(begun: Sequence[Beginning]) -> Iterator[Finding]:
             if one.times >= MULTIPLIED and one.width >= NARROW:
                 yield Finding(
                     one.spot.source.where(one.spot.node),
-                    f"{beginning.trial.cls.name}: what goes into the softmax is {one.times:.3g} times as large as "
-                    "the products of queries and keys",
+                    f"{beginning.trial.cls.name}: what goes into the softmax is {one.times:.3g} times as "
+                    "large as the products of queries and keys",
                     evidence={"scale": "up", "times": one.times},
                 )
 

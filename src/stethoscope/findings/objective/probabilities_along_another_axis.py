@@ -36,7 +36,7 @@ def examine(axes: ScoreAxes) -> Iterator[Finding]:
     for one in axes.found:
         yield Finding(
             (one.soft.where, one.picked.where),
-            f"`{one.soft.text}` sums to one along axis {one.along} of scores of shape {one.shape}, and the labels "
-            f"pick along axis {one.classes}",
+            f"`{one.soft.text}` sums to one along axis {one.along} of scores of shape {one.shape}, and the "
+            f"labels pick along axis {one.classes}",
             evidence={"along": one.along, "classes": one.classes, "shape": str(one.shape)},
         )

@@ -24,14 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.findings.settings._adams_rate import (
-    LEAST_POINTS,
-    highest_rate,
-    is_fitted,
-    is_of_adam,
-    is_poor,
-    reach,
-)
+from stethoscope.findings.settings._adams_rate import LEAST_POINTS, highest_rate, is_fitted, is_of_adam, is_poor, reach
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
 from stethoscope.signals.starting_point import StartingPoint

@@ -75,6 +75,7 @@ class Beginning:
     smaller: tuple[Array, ...]  # what comes out when every matrix is half as large
     starts: tuple[Start, ...]
     scores: tuple[Scores, ...]
+    in_series: bool  # more than one attention, one behind the other
     own: float | None  # how much more a place's own input changes its answer than another place's does
     flats: tuple[Flat, ...]
 
@@ -206,9 +207,22 @@ def _begun(index: Index, cls: Class, keywords: dict[str, Any], trial: Trial, end
         tuple(smaller),
         starts,
         tuple(seen.scores.values()),
+        _in_series(network, seen.scores),
         own,
         tuple(seen.flats.values()),
     )
+
+
+def _in_series(network: Object, scores: dict[ast.AST, Scores]) -> bool:
+    """Whether attention is made in more than one place of a network: its heads alone are one place."""
+    holders: set[str] = set()
+    for name, part in first_weights.parts(network):
+        is_written = isinstance(part, Object) and any(
+            node is one for node in ast.walk(part.cls.node) for one in scores
+        )
+        if is_written or (isinstance(part, Layer) and part.kind == "MultiheadAttention"):
+            holders.add(name.rpartition(".")[0] or name)
+    return len(holders) > 1
 
 
 def _own_influence(

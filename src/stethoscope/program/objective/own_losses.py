@@ -24,8 +24,9 @@ from stethoscope.program.walk.values import (
 
 DEPTH = 12
 # What makes one number of one number.
-KEEPING = frozenset({"exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "neg", "negative", "abs", "square",
-    "pow", "**", "sigmoid", "tanh", "softplus", "relu", "clamp", "clip", "add", "sub", "mul", "div",
+KEEPING = frozenset({
+    "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "neg", "negative", "abs", "square", "pow", "**",
+    "sigmoid", "tanh", "softplus", "relu", "clamp", "clip", "add", "sub", "mul", "div",
 })  # fmt: skip
 REDUCING = frozenset({"mean", "sum", "nanmean"})
 COMPARING = frozenset({

@@ -32,8 +32,8 @@ PICKING = frozenset({"nll_loss", "NLLLoss", "gather", "take_along_dim", "[]"})
 MOST_TRIED = 6
 # What gives another shape or type to the same numbers.
 SHAPING = frozenset({
-    "reshape", "view", "flatten", "transpose", "permute", "contiguous", "float", "double", "long", "to", "ravel",
-    "unsqueeze", "squeeze", "clamp", "movedim", "swapaxes", "int",
+    "reshape", "view", "flatten", "transpose", "permute", "contiguous", "float", "double", "long", "to",
+    "ravel", "unsqueeze", "squeeze", "clamp", "movedim", "swapaxes", "int",
 })  # fmt: skip
 DEPTH = 8
 SAME = 1e-6
