@@ -63,7 +63,8 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
         yield Finding(
             beginning.trial.forward.where(),
             f"{beginning.trial.cls.name} begins with scores that have a deviation of "
-            f"{float(scores.std()):.3g}: a random label costs {first:.3g}, where a guess among {classes} costs {guess:.3g}",
+            f"{float(scores.std()):.3g}: a random label costs {first:.3g}, where a guess among {classes} "
+            f"costs {guess:.3g}",
             evidence={"first": first, "guess": guess, "classes": classes},
         )
 

@@ -2,8 +2,8 @@
 
 ## What it checks
 The networks of the training are made and filled as the program does it, and asked for random inputs of the
-usual size. Counted is the share of the units of each activation whose gradient is zero, or next to it, for all
-samples and places: below zero for a ReLU, far out for a sigmoid or tanh.
+usual size. Counted is the share of the units of each activation whose gradient is zero, or next to it, for
+all samples and places: below zero for a ReLU, far out for a sigmoid or tanh.
 
 ## Why it matters
 No gradient passes a closed unit, so the weights that would have to open it do not change. A threshold that is
@@ -43,7 +43,7 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             if flat.share >= NEARLY_ALL:
                 yield Finding(
                     flat.spot.source.where(flat.spot.node),
-                    f"{beginning.trial.cls.name}: {flat.share:.0%} of the units of this {flat.name} are flat for "
-                    "all inputs before anything is learned",
+                    f"{beginning.trial.cls.name}: {flat.share:.0%} of the units of this {flat.name} are flat "
+                    "for all inputs before anything is learned",
                     evidence={"share": flat.share, "activation": flat.name},
                 )

@@ -28,8 +28,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.experiments.beginnings import beginnings
+from stethoscope.program.experiments.beginnings import Beginning, Start, beginnings
 from stethoscope.program.index import index
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.weights.initial_values import InitialValue
@@ -44,6 +46,9 @@ RULE = Rule(code="COD131", since="0.3", severity=Severity.WARNING, subject=Subje
 EVERYWHERE = 0.4  # with a dozen inputs each layer already makes everything larger
 ALONE = 1.0  # of one layer whose inputs are not known
 GAIN = 8.0  # of one layer with known inputs: a good one has about 1
+NOTABLE = 3.0  # of one layer: twice what any usual start has
+OUTPUT = 10.0  # the size of outputs, where inputs have one
+TOGETHER = 30.0  # times what layers of gain one make of the same inputs
 MOST = 3  # layers that are told of
 _FILLS = re.compile(
     r"\b(?:normal|uniform|xavier|kaiming|orthogonal|trunc|mul|constant|fill|copy)\w*_\(|\.data\s*[*=]"
@@ -91,12 +96,30 @@ def _made(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             if known is None or known[0] < start.gain:
                 kind = f"a {start.layer.kind} of {beginning.trial.cls.name}"
                 worst[spot.node] = (start.gain, kind, spot.source.where(spot.node))
+        large = max(beginning.starts, key=lambda start: start.gain, default=None)
+        if large is not None and not worst and _SCALED.search(beginning.trial.forward.source.text) is None:
+            yield from _together(beginning, large)
     for gain_of, what, where in sorted(worst.values(), key=lambda one: -one[0])[:MOST]:
         yield Finding(
             where,
             f"the weights of {what} start so large that it makes what comes in {gain_of:,.0f} times larger",
             evidence={"std": None, "gain": gain_of},
         )
+
+
+def _together(beginning: Beginning, large: Start) -> Iterator[Finding]:
+    """Layers that are each a little too large, and together make outputs that are far too large."""
+    size = float(np.sqrt(np.mean(np.square(beginning.outputs[0], dtype=np.float64))))
+    times = size / beginning.usual if beginning.usual > 0.0 else 0.0
+    spot = large.layer.made_at
+    if large.gain < NOTABLE or size < OUTPUT or times < TOGETHER or spot is None:
+        return
+    yield Finding(
+        (spot.source.where(spot.node), beginning.trial.forward.where()),
+        f"the layers of {beginning.trial.cls.name} start so large that its outputs begin {times:,.0f} times "
+        f"larger than what comes in makes them, the largest with a gain of {large.gain:.2g}",
+        evidence={"std": None, "gain": large.gain, "times": times},
+    )
 
 
 def _written(initial: InitialValues) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from stethoscope.program.experiments.inputs import Fitting, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.running import STEPS, WORK, Watch
-from stethoscope.program.experiments.subjects import subjects
+from stethoscope.program.experiments.subjects import Fill, Subject, subjects
 from stethoscope.program.experiments.things import Array, Object, Spot
 from stethoscope.program.experiments.trials import Trial, trials
-from stethoscope.program.index import Class, Index
+from stethoscope.program.index import Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.bounded_arrays import CannotCompute
@@ -73,6 +72,7 @@ class Beginning:
     trial: Trial
     outputs: tuple[Array, ...]
     smaller: tuple[Array, ...]  # what comes out when every matrix is half as large
+    usual: float  # the size of what comes out where each layer keeps the size of what comes in
     starts: tuple[Start, ...]
     scores: tuple[Scores, ...]
     in_series: bool  # more than one attention, one behind the other
@@ -82,7 +82,9 @@ class Beginning:
 
 @dataclass
 class _Seen(Watch):
-    products: list[tuple[Array, Array]] = field(default_factory=list)
+    products: list[tuple[Array, Array, Array]] = field(  # of two tensors, and the two
+        default_factory=list
+    )
     scores: dict[ast.AST, Scores] = field(default_factory=dict)
     flats: dict[ast.AST, Flat] = field(default_factory=dict)
 
@@ -90,16 +92,18 @@ class _Seen(Watch):
         if len(operands) == 2 and all(isinstance(o, np.ndarray) and o.ndim >= 3 for o in operands):
             left, right = operands
             if subscripts is None:
-                self.products.append((left, np.swapaxes(right, -1, -2)))
+                self.products.append((left @ right, left, np.swapaxes(right, -1, -2)))
+            elif left.shape[-1] == right.shape[-1]:
+                self.products.append((np.einsum(subscripts.replace(" ", ""), *operands), left, right))
 
     def softmax(self, result: Array, axis: int, spot: Spot) -> None:
         if result.ndim < 3 or axis % result.ndim != result.ndim - 1:
             return
-        for left, right in reversed(self.products):
-            if (*left.shape[:-1], right.shape[-2]) == result.shape and left.shape[-1] == right.shape[-1]:
+        for product, left, right in reversed(self.products):
+            if product.shape == result.shape:
                 if _is_normed(left) or _is_normed(right):
                     return
-                times = _times(result, left @ np.swapaxes(right, -1, -2))
+                times = _times(result, product)
                 if times is not None:
                     self.scores.setdefault(spot.node, Scores(spot, times, left.shape[-1]))
                 return
@@ -169,19 +173,20 @@ def beginnings(index: Index, settings: SettingsTree) -> tuple[Beginning, ...]:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            begun = _begun(index, subject.cls, subject.keywords, trial, end)
+            begun = _begun(index, subject, trial, end)
         if begun is not None:
             found.append(begun)
     return tuple(found)
 
 
-def _begun(index: Index, cls: Class, keywords: dict[str, Any], trial: Trial, end: float) -> Beginning | None:
+def _begun(index: Index, subject: Subject, trial: Trial, end: float) -> Beginning | None:
     run = Interpreter(index, as_written=True)
     run.deadline = end
     try:
-        network = run.make(cls, (), keywords)
+        network = run.make(subject.cls, (), subject.keywords)
         if not isinstance(network, Object):
             return None
+        _fill(run, network, subject.fills)
         given = _varied(trial.fitting, run.layers)
         seen = run.watch = _Seen()
         run.steps, run.work = STEPS, WORK
@@ -195,6 +200,7 @@ def _begun(index: Index, cls: Class, keywords: dict[str, Any], trial: Trial, end
             if weight.ndim > 1:
                 weight *= 0.5
         smaller = outputs(run, network, given)
+        usual = _usual(index, subject, given, end)
     except CannotCompute:
         return None
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
@@ -205,6 +211,7 @@ def _begun(index: Index, cls: Class, keywords: dict[str, Any], trial: Trial, end
         trial,
         tuple(base),
         tuple(smaller),
+        usual,
         starts,
         tuple(seen.scores.values()),
         _in_series(network, seen.scores),
@@ -243,6 +250,29 @@ def _own_influence(
         moved.append(_rms(answers[0][:, place] - base[:, place]))
     others = float(np.mean(moved[:place]))
     return moved[place] / others if others > 0.0 else None
+
+
+def _usual(index: Index, subject: Subject, given: tuple[Array, ...], end: float) -> float:
+    """The size of the first output with weights that keep sizes; nothing where there is none."""
+    run = Interpreter(index)
+    run.deadline = end
+    network = run.make(subject.cls, (), subject.keywords)
+    found = outputs(run, network, given) if isinstance(network, Object) else None
+    return _rms(found[0]) if found else 0.0
+
+
+def _fill(run: Interpreter, network: Object, fills: Sequence[Fill]) -> None:
+    """Let the functions that fill the network's weights from outside do so."""
+    run.making += 1
+    try:
+        for fill in fills:
+            routine = run.bound(fill.function, None)
+            if fill.is_applied:
+                first_weights.applied(run, network, routine)
+            else:
+                run.call(routine, (network, *fill.arguments), fill.keywords)
+    finally:
+        run.making -= 1
 
 
 def _varied(fitting: Fitting, layers: Sequence[Layer]) -> tuple[Array, ...]:
