@@ -45,7 +45,8 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
         spots = [one.spot.source.where(one.spot.node) for one in beginning.scores]
         yield Finding(
             (beginning.trial.forward.where(), *spots),
-            f"{beginning.trial.cls.name}: what stands at a place changes its answer {beginning.own:.2g} times "
+            f"{beginning.trial.cls.name}: what stands at a place changes its answer "
+            f"{beginning.own:.2g} times "
             "as much as what stands at another one, before anything is learned",
             evidence={"own": beginning.own},
         )

@@ -24,7 +24,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
-from stethoscope.program.walk.values import Applied, Delayed, Site, Value
+from stethoscope.program.walk.values import Applied, Constant, Delayed, Site, Value
 
 Array = npt.NDArray[np.float64]
 SOFT = frozenset({"log_softmax", "softmax", "LogSoftmax", "Softmax"})
@@ -66,6 +66,7 @@ class _Likelihood:
     soft: Applied
     scores: Value
     labels: Value
+    along: int | None = None  # the axis that is picked along, where that is said of these very axes
 
 
 @remembered
@@ -100,8 +101,20 @@ def _likelihoods(one: Minimised) -> Iterator[_Likelihood]:
             continue
         tried += 1
         scores, labels = _bare(soft.args[0], SHAPING), _bare(picking, SHAPING)
-        yield _Likelihood(value, soft, scores, labels)
-        yield _Likelihood(value, soft, _bare(scores, SHAPING | {"[]"}), _bare(labels, SHAPING | {"[]"}))
+        along = _picked_along(value) if one.run.force(value.args[0]) is soft else None
+        yield _Likelihood(value, soft, scores, labels, along)
+        scores, labels = (_bare(given, SHAPING | {"[]"}) for given in (scores, labels))
+        yield _Likelihood(value, soft, scores, labels, along)
+
+
+def _picked_along(value: Applied) -> int | None:
+    """The axis of `gather(axis, labels)`."""
+    if _last(value) != "gather":
+        return None
+    match value.keywords.get("dim", value.args[1]):
+        case Constant(value=int() as axis):
+            return axis
+    return None
 
 
 def _made_from(one: Minimised) -> Iterator[Value]:
@@ -139,7 +152,9 @@ def _tried(index: Index, settings: SettingsTree, likelihood: _Likelihood) -> Sco
     answers = [
         (shape, classes, along)
         for shape, classes in LAYOUTS
-        if len(shape) in known and (along := _axis(index, likelihood, shape, classes)) is not None
+        if len(shape) in known
+        and (likelihood.along is None or likelihood.along % len(shape) == classes)
+        and (along := _axis(index, likelihood, shape, classes)) is not None
     ]
     if not answers or any(classes == along for _, classes, along in answers):
         return None  # it cannot be computed, or can be read so that it is right
@@ -158,11 +173,11 @@ def _axis(index: Index, likelihood: _Likelihood, shape: Sequence[int], classes: 
         number = score(index, likelihood.value, operands, (given, told))
         return number if number is not None and np.isfinite(number) else None
 
+    # They may be known in a row only, or with an axis for what they pick.
     told = labels.astype(np.float64)
-    base = cost(scores, told)
-    if base is None:  # they may be known in a row only
-        told = told.reshape(-1)
-        base = cost(scores, told)
+    forms = (told, told.reshape(-1), np.expand_dims(told, classes))
+    tried = ((one, cost(scores, one)) for one in forms)
+    told, base = next(((one, number) for one, number in tried if number is not None), (told, None))
     if base is None:
         return None
     same: list[int] = []
