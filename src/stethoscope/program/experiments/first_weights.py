@@ -43,7 +43,7 @@ def as_made(layer: Layer, chance: np.random.Generator) -> None:
 def _made(layer: Layer, name: str, weight: Array, chance: np.random.Generator) -> Array:
     kind = layer.kind
     if kind == "Embedding":
-        made = chance.standard_normal(weight.shape)
+        made = np.asarray(chance.standard_normal(weight.shape))
         if isinstance(layer.given.get("padding_idx"), int):
             made[layer.given["padding_idx"] % len(made)] = 0.0
         return made
@@ -57,7 +57,7 @@ def _made(layer: Layer, name: str, weight: Array, chance: np.random.Generator) -
         limit = max(int(layer.given["hidden_size"]), 1) ** -0.5
     else:
         limit = max(fan_in(weight), 1) ** -0.5
-    return chance.uniform(-limit, limit, weight.shape)
+    return np.asarray(chance.uniform(-limit, limit, weight.shape))
 
 
 def fan_in(weight: Array) -> int:
@@ -90,23 +90,23 @@ def _gain(nonlinearity: Any, slope: Any = None) -> float:
 
 
 def _normal(chance: np.random.Generator, x: Array, mean: Any = 0.0, std: Any = 1.0, *_: Any) -> Array:
-    return chance.normal(_number(mean), abs(_number(std)), x.shape)
+    return np.asarray(chance.normal(_number(mean), abs(_number(std)), x.shape))
 
 
 def _truncated(
     chance: np.random.Generator, x: Array, mean: Any = 0.0, std: Any = 1.0, a: Any = -2.0, b: Any = 2.0
 ) -> Array:
     made = chance.normal(_number(mean), abs(_number(std)), x.shape)
-    return np.clip(made, _number(a), _number(b))
+    return np.asarray(np.clip(made, _number(a), _number(b)))
 
 
 def _uniform(chance: np.random.Generator, x: Array, a: Any = 0.0, b: Any = 1.0) -> Array:
-    return chance.uniform(_number(a), _number(b), x.shape)
+    return np.asarray(chance.uniform(_number(a), _number(b), x.shape))
 
 
 def _xavier(chance: np.random.Generator, x: Array, gain: Any = 1.0) -> Array:
     spread = x.shape[0] * (x[0, 0].size if x.ndim > 2 else 1) + fan_in(x)
-    return chance.normal(0.0, _number(gain) * math.sqrt(2.0 / spread), x.shape)
+    return np.asarray(chance.normal(0.0, _number(gain) * math.sqrt(2.0 / spread), x.shape))
 
 
 def _kaiming(
@@ -118,7 +118,7 @@ def _kaiming(
 ) -> Array:
     fan = fan_in(x) if mode == "fan_in" else x.shape[0] * (x[0, 0].size if x.ndim > 2 else 1)
     gain = _gain(nonlinearity, a)
-    return chance.normal(0.0, gain / math.sqrt(max(fan, 1)), x.shape)
+    return np.asarray(chance.normal(0.0, gain / math.sqrt(max(fan, 1)), x.shape))
 
 
 def _orthogonal(chance: np.random.Generator, x: Array, gain: Any = 1.0) -> Array:
@@ -141,11 +141,14 @@ _WAYS: dict[str, Callable[..., Array]] = {
 }  # fmt: skip
 
 
+_IN_PLACE = {"normal": "normal", "uniform": "uniform", "fill": "constant"}
+
+
 def drawn_in_place(run: Interpreter, name: str, target: Array, args: Sequence[Any], keywords: Any) -> bool:
     """`weight.normal_(0, std)` and the like; whether it is one of them."""
-    way = {"normal": _normal, "uniform": _uniform, "fill": _constant}.get(name)
-    if way is None:
+    if name not in _IN_PLACE:
         return False
+    way = _WAYS[_IN_PLACE[name]]
     target[...] = way(run.chance, target, *args, **{k: v for k, v in keywords.items() if k != "generator"})
     return True
 
