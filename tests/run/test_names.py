@@ -268,3 +268,19 @@ def test_a_metric_under_a_heading_that_is_logged_rarely_was_held_out() -> None:
 def test_a_metric_under_a_heading_keeps_its_name_where_others_say_their_role() -> None:
     assert assign({"loss": 70, "val_loss": 7, "bbox/mIoU": 7})["bbox/mIoU"] == "bbox/mIoU"
     assert assign({"loss": 70, "bbox/mIoU": 70})["bbox/mIoU"] == "bbox/mIoU"
+
+
+def test_what_is_evaluated_on_training_data_is_no_validation() -> None:
+    assert canonical("train_eval_loss") == "train/loss"
+    assert canonical("train_eval/acc") == "train/accuracy"
+    assert canonical("eval_train/loss") == "train/loss"
+    assert canonical("train/eval_loss") == "val/loss"
+    assert canonical("eval/loss") == "val/loss"
+
+
+def test_of_two_evaluations_the_one_that_says_training_is_of_training_data() -> None:
+    assert assign({"loss": 100, "train/eval_loss": 10, "val_loss": 10}) == {
+        "loss": "loss",
+        "train/eval_loss": "train/loss",
+        "val_loss": "val/loss",
+    }

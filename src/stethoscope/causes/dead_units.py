@@ -71,6 +71,7 @@ CAUSE = Cause(
             when=_one_answer,
         ),
         Evidence("units-start-alike", DECISIVE, "the first weights leave the units no way to differ"),
+        Evidence("units-closed-from-the-start", DECISIVE, "an activation lets next to nothing through"),
         Evidence("loss-never-falls", WEAK, "the loss stays where it began", when=_flat),
         Evidence("loss-plateau", WEAK, "the loss comes to rest early"),
         Evidence("units-start-alike", -STRONG, "the first weights are random", outcome=Outcome.CLEAR),

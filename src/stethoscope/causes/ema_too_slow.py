@@ -31,5 +31,13 @@ CAUSE = Cause(
         Evidence("average-slower-than-run", -STRONG, "its horizon fits the run", outcome=Outcome.CLEAR),
     ),
     confirm_by="evaluate the weights themselves beside their average at the last checkpoint",
-    shows=("validation-left-behind", "overfit-gap", "below-trivial-baseline"),
+    shows=(
+        "validation-left-behind",
+        "overfit-gap",
+        "below-trivial-baseline",
+        "learned-by-heart",
+        "held-out-parts-from-training",
+        "validation-never-follows",
+        "right-only-in-training",
+    ),
 )

@@ -14,7 +14,7 @@ noisy over time and exact in repetition.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The network is evaluated in training mode",
@@ -34,6 +34,9 @@ CAUSE = Cause(
         Evidence("validation-strays-at-the-end", WEAK, "evaluations jump while the weights hardly move"),
         Evidence("dropout-never-off", DECISIVE, "evaluation mode does not reach its dropout"),
         Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),
+        Evidence(
+            "no-eval-mode", -STRONG, "each evaluation that was found switches its mode", outcome=Outcome.CLEAR
+        ),
         Evidence("validation-never-follows", MODERATE, "validation does not follow training"),
     ),
     confirm_by="evaluate one checkpoint twice: the scores must be equal",

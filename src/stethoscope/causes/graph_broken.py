@@ -76,9 +76,7 @@ CAUSE = Cause(
             "every loss has a graph to go back through",
             outcome=Outcome.CLEAR,
         ),
-        Evidence(
-            "loss-settles-high", MODERATE, "what is behind the cut learns what it can", when=says("no_gap")
-        ),
+        Evidence("loss-settles-high", WEAK, "what is behind the cut learns what it can", when=says("no_gap")),
     ),
     confirm_by="after one backward pass, list the parameters whose .grad is None",
     shows=("loss-plateau", "below-trivial-baseline", "validation-left-behind"),

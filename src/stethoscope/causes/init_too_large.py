@@ -49,6 +49,7 @@ CAUSE = Cause(
         ),
         Evidence("parameter-from-empty-memory", DECISIVE, "a parameter begins as whatever memory held"),
         Evidence("weights-start-large", DECISIVE, "the source starts the weights far too large"),
+        Evidence("answers-start-far-apart", DECISIVE, "the first answers are far surer than a guess"),
         Evidence("first-loss-above-chance", STRONG, "the first loss is far above that of a guess"),
         Evidence("loss-spike", WEAK, "the loss is thrown about"),
         Evidence("non-finite-values", WEAK, "values overflow"),

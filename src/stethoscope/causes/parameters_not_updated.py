@@ -107,8 +107,10 @@ CAUSE = Cause(
             "while the others learn what they can",
             when=says("loss_rises", False),
         ),
-        Evidence("loss-settles-high", WEAK, "a part of the network learns what it can"),
-        Evidence("loss-settles-high", MODERATE, "and held-out data show the same level", when=says("no_gap")),
+        Evidence(
+            "loss-settles-high", WEAK, "a part of the network learns what it can", when=says("hardly", False)
+        ),
+        Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
         Evidence(
             "steps-and-what-they-gain", MODERATE, "the steps do not arrive at the weights", when=says("much")
         ),

@@ -71,6 +71,7 @@ CAUSE = Cause(
             "the source gives no softmax to its loss",
             outcome=Outcome.CLEAR,
         ),
+        Evidence("probabilities-along-another-axis", DECISIVE, "no class competes with another"),
         Evidence("logits-as-log-probabilities", DECISIVE, "the likelihood is taken of plain outputs"),
         Evidence("sigmoid-before-logit-loss", DECISIVE, "the loss on logits gets a sigmoid"),
         Evidence("errors-cancel-in-loss", DECISIVE, "errors cancel in the loss before they are counted"),

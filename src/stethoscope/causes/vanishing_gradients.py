@@ -44,6 +44,7 @@ CAUSE = Cause(
         Evidence(
             "gradient-fades-on-its-way", DECISIVE, "small factors one behind the other, and no way round"
         ),
+        Evidence("attention-without-shortcut", DECISIVE, "nothing leads past the attention"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence(
             "below-trivial-baseline",

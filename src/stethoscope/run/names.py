@@ -46,6 +46,11 @@ def held_out(label: str) -> bool:
     return bool(tokens & _VALIDATION) and tokens <= _VALIDATION | _FILE_WORDS
 
 
+# `train_eval_loss` and `eval_train/acc` are measured on training data; `train/eval_loss` is not known to be.
+_EVALUATED_ON_TRAINING = re.compile(
+    r"(?:^|[\W_])(?:train(?:ing)?[_. -]?eval(?:uation)?|eval[_. -]train(?:ing)?)(?:[\W_]|$)",
+    re.IGNORECASE,
+)
 _FILE_WORDS = frozenset(
     [
         *("log", "logs", "metrics", "metric", "loss", "losses", "history", "results", "stats"),
@@ -83,9 +88,7 @@ def assign(counts: Mapping[str, int]) -> dict[str, str]:
     Where two quantities claim one canonical name, the finest grained has it and the others keep the name
     they were logged under: two quantities are never merged.
     """
-    claims: dict[str, list[str]] = {}
-    for logged in counts:
-        claims.setdefault(canonical(logged), []).append(logged)
+    claims = _told_apart(counts)
     names = {}
     for claimed, claimants in claims.items():
         winner = max(claimants, key=lambda logged: _fineness(logged, counts[logged]))
@@ -96,6 +99,20 @@ def assign(counts: Mapping[str, int]) -> dict[str, str]:
     if groups and "lr" not in names.values():
         names[groups[0]] = "lr"  # one rate must speak for all groups; the first is the optimiser's own
     return names
+
+
+def _told_apart(counts: Iterable[str]) -> dict[str, list[str]]:
+    """The quantities that claim each name; `train_eval_loss` beside `val_loss` is of training data."""
+    claims: dict[str, list[str]] = {}
+    for logged in counts:
+        claims.setdefault(canonical(logged), []).append(logged)
+    for claimed in [name for name in claims if name.startswith("val/")]:
+        ours = [logged for logged in claims[claimed] if _TRAIN.intersection(_tokens(logged))]
+        others = [logged for logged in claims[claimed] if logged not in ours]
+        if ours and others:
+            claims[claimed] = others
+            claims.setdefault(f"train/{claimed.removeprefix('val/')}", []).extend(ours)
+    return claims
 
 
 RARELY = 3  # times as often the loss is logged as what is measured on held-out data, at least
@@ -274,7 +291,7 @@ def _named(logged: str) -> str | None:
     validated = bool(_VALIDATION.intersection(tokens))
     role = "val" if validated else "train" if _TRAIN.intersection(tokens) else ""
     rest = _without_roles(tokens)
-    return (
+    found = (
         _ABBREVIATIONS.get(logged)
         or _axis(rest)
         or _housekeeping(rest, validated)
@@ -284,6 +301,9 @@ def _named(logged: str) -> str | None:
             else _loss(rest, role) or _objective(rest, role) or _metric(rest, role, tokens)
         )
     )
+    if found and found.startswith("val/") and _EVALUATED_ON_TRAINING.search(logged):
+        return f"train/{found.removeprefix('val/')}"
+    return found
 
 
 # --- exact spellings --------------------------------------------------------------------------------

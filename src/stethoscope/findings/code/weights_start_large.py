@@ -2,7 +2,8 @@
 
 ## What it checks
 The deviation of the random numbers that the source writes into linear and convolutional layers: against the
-number of inputs of the layer where the source has it in numbers, else by itself.
+number of inputs of the layer where the source has it in numbers, else by itself. Where that says nothing,
+the networks of the training are made and filled as the program does it, and each layer is looked at.
 
 ## Why it matters
 A layer of n inputs multiplies the size of what comes in by the deviation times the root of n. With a
@@ -27,16 +28,31 @@ import ast
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
+from stethoscope.program.experiments.beginnings import Beginning, Start, beginnings
+from stethoscope.program.index import index
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.program.weights.initial_values import InitialValue
 from stethoscope.program.weights.layers import DENSE, gain
+from stethoscope.run import Where
 from stethoscope.signals.initial_values import InitialValues
+from stethoscope.signals.settings import Settings
+from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="COD131", since="0.3", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 EVERYWHERE = 0.4  # with a dozen inputs each layer already makes everything larger
 ALONE = 1.0  # of one layer whose inputs are not known
 GAIN = 8.0  # of one layer with known inputs: a good one has about 1
+NOTABLE = 3.0  # of one layer: twice what any usual start has
+OUTPUT = 10.0  # the size of outputs, where inputs have one
+TOGETHER = 30.0  # times what layers of gain one make of the same inputs
+MOST = 3  # layers that are told of
+_FILLS = re.compile(
+    r"\b(?:normal|uniform|xavier|kaiming|orthogonal|trunc|mul|constant|fill|copy)\w*_\(|\.data\s*[*=]"
+)
 COORDINATES = 4  # a layer of so few inputs takes places or times, and spreads them on purpose
 _SCALED = re.compile(
     r"equal_?(?:i[sz]ed|lr|conv|linear)|lr_?mul|wscale|runtime_coef|weight_gain|spectral_norm|weight_norm|\bscaled_w",
@@ -52,8 +68,61 @@ _NORMS = re.compile(r"\b(?:Sync)?(?:Batch|Instance|Group)Norm")
 _SHRUNK = r"\.weight(?:\.data)?(?:(?:\.\w+\(\))*\.(?:mul_|div_)\(|\s*[*/]=)"
 
 
-def examine(initial: InitialValues) -> Iterator[Finding]:
+def examine(initial: InitialValues, sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report each layer, or all of them, that starts far too large."""
+    written = list(_written(initial))
+    yield from written
+    if not written and len(initial.writes) + _fills(sources) > 0:
+        yield from _made(sources, settings)
+
+
+def _fills(sources: Sources) -> int:
+    """How many calls of the program fill or shrink tensors; torch's own weights are never large."""
+    return sum(len(_FILLS.findall(source.text)) for source in sources.program)
+
+
+def _made(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
+    """The layers that turn out to be large once a network is made and filled."""
+    tree = settings_tree(settings.recipe if settings is not None else None)
+    worst: dict[ast.AST, tuple[float, str, Where]] = {}
+    for beginning in beginnings(index(sources.program), tree):
+        for start in beginning.starts:
+            spot = start.layer.made_at
+            if spot is None or start.gain < GAIN or start.fan_in <= COORDINATES:
+                continue
+            if _SCALED.search(spot.source.text) or _FIXED.search(spot.source.text):
+                continue
+            known = worst.get(spot.node)
+            if known is None or known[0] < start.gain:
+                kind = f"a {start.layer.kind} of {beginning.trial.cls.name}"
+                worst[spot.node] = (start.gain, kind, spot.source.where(spot.node))
+        large = max(beginning.starts, key=lambda start: start.gain, default=None)
+        if large is not None and not worst and _SCALED.search(beginning.trial.forward.source.text) is None:
+            yield from _together(beginning, large)
+    for gain_of, what, where in sorted(worst.values(), key=lambda one: -one[0])[:MOST]:
+        yield Finding(
+            where,
+            f"the weights of {what} start so large that it makes what comes in {gain_of:,.0f} times larger",
+            evidence={"std": None, "gain": gain_of},
+        )
+
+
+def _together(beginning: Beginning, large: Start) -> Iterator[Finding]:
+    """Layers that are each a little too large, and together make outputs that are far too large."""
+    size = float(np.sqrt(np.mean(np.square(beginning.outputs[0], dtype=np.float64))))
+    times = size / beginning.usual if beginning.usual > 0.0 else 0.0
+    spot = large.layer.made_at
+    if large.gain < NOTABLE or size < OUTPUT or times < TOGETHER or spot is None:
+        return
+    yield Finding(
+        (spot.source.where(spot.node), beginning.trial.forward.where()),
+        f"the layers of {beginning.trial.cls.name} start so large that its outputs begin {times:,.0f} times "
+        f"larger than what comes in makes them, the largest with a gain of {large.gain:.2g}",
+        evidence={"std": None, "gain": large.gain, "times": times},
+    )
+
+
+def _written(initial: InitialValues) -> Iterator[Finding]:
     for write in initial:
         if write.part != "weight" or write.std is None or not write.kinds or not write.kinds & DENSE:
             continue

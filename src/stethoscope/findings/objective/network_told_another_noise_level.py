@@ -50,8 +50,13 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
     for foreign in objective.seen.foreign:
         yield Finding(
             where=(foreign.drawn.where, foreign.told.where, foreign.used.where),
-            message="the network is told a level that was drawn for it alone: the corruption uses "
-            f"{_text(foreign.used.text)}",
+            message="the network is told "
+            + (
+                "something else in the shape of the level"
+                if foreign.is_filled
+                else "a level that was drawn for it alone"
+            )
+            + f": the corruption uses {_text(foreign.used.text)}",
             evidence={"told": foreign.drawn.text, "used": foreign.used.text, "network": foreign.told.text},
         )
     known = {id(one.told.node) for one in (*objective.seen.scaled, *objective.seen.foreign)}

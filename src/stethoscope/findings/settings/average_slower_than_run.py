@@ -104,6 +104,7 @@ def _is_pretrained(settings: Settings | None) -> bool:
     return any(
         _PRETRAINED.search(setting.leaf.lower()) and setting.value not in (None, False, "", 0, "none", "~")
         for setting in settings
+        if isinstance(setting.value, bool | str)  # a number is how often or how many are saved
     )
 
 

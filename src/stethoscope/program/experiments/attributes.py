@@ -42,11 +42,19 @@ def attribute(run: Interpreter, base: Any, name: str) -> Any:
                 return Method(of, "<chain>")
             return Method(base, name)
         case Layer():
+            if name in {"weight", "bias"} and name in base.weights:
+                return base.weights[name]  # `bias=True` is what it was made with
             if name in base.given:
                 return base.given[name]
+            if name == "__class__":
+                return Foreign(base.kind)
+            if run.as_written and name in {"weight", "bias"} and name not in base.weights:
+                raise CannotCompute(name)
             if name in {"weight", "bias"}:
                 return base.weights.get(name)
             return Method(base, name)
+        case Foreign(name=full) if name == "__name__":
+            return full.rpartition(".")[2]
         case Foreign(name=full):
             if full == "math" and isinstance(getattr(math, name, None), float):
                 return getattr(math, name)
@@ -99,7 +107,7 @@ def _object_attribute(run: Interpreter, base: Object, name: str) -> Any:
         return False
     if name == "device":
         return "cpu"
-    if name in IDLE and run.is_module(base):
+    if name in IDLE and run.is_module(base) and not _is_own(run, base, name):
         return Method(base, name)
     try:
         return _class_attribute(run, base.cls, name, base)
@@ -107,6 +115,11 @@ def _object_attribute(run: Interpreter, base: Object, name: str) -> Any:
         if run.is_module(base):
             return Method(base, name)
         raise CannotCompute(name) from None
+
+
+def _is_own(run: Interpreter, base: Object, name: str) -> bool:
+    """Whether a method that fills weights is the program's own, and is to be followed."""
+    return run.as_written and run.index.method(base.cls, name) is not None
 
 
 def _class_attribute(run: Interpreter, cls: Class, name: str, to: Any) -> Any:

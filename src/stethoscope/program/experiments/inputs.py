@@ -123,6 +123,14 @@ def _firsts(layers: Sequence[Layer]) -> Iterator[tuple[str, Array]]:
     ):
         for width in _widths(layers, name, (kind,)):
             yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
+    for width in _narrow(layers):
+        yield "vector", rng.standard_normal((SAMPLES, width))
+
+
+def _narrow(layers: Sequence[Layer]) -> list[int]:
+    """What may be joined by something else inside: a network often gives back as much as it is given."""
+    known = _widths(layers, "in_features", ("Linear",))
+    return [width for width in _widths(layers, "out_features", ("Linear",)) if width not in known]
 
 
 def _widths(layers: Sequence[Layer], name: str, kinds: Sequence[str]) -> list[int]:

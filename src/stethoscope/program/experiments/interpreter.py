@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from stethoscope.program.experiments import layers
+from stethoscope.program.experiments import arithmetic, layers
 from stethoscope.program.experiments.attributes import attribute
 from stethoscope.program.experiments.consumption import Consumption
 from stethoscope.program.experiments.layers import Drawer, Layer
@@ -69,8 +69,12 @@ class _Continue(_Leave):
 class Interpreter:
     """One experiment: makes a network and calls it."""
 
-    def __init__(self, index: Index, watch: Watch | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, index: Index, watch: Watch | None = None, seed: int = 0, as_written: bool = False
+    ) -> None:
         self.index = index
+        self.as_written = as_written  # weights begin as torch and the program make them
+        self.followed: set[ast.AST] = set()  # functions that were entered
         self.watch = watch or Watch()
         self.consumption = Consumption()
         self.drawer = Drawer(seed)
@@ -169,9 +173,14 @@ class Interpreter:
         for weight in layer.weights.values():
             if isinstance(weight, np.ndarray) and weight.ndim > 1 and layer.kind != "Embedding":
                 self.spend(size / max(weight.shape[1], 1) * weight.size)
+        if self.as_written and layer.kind.startswith("BatchNorm") and args:
+            x = args[0]  # as in training, by what is in the batch
+            args = (arithmetic.standardised(x, (0, *range(2, x.ndim)), 1e-5), *args[1:])
         result = layers.called(layer, args, keywords)
         if isinstance(result, np.ndarray):
             self.check(result)
+            if layer.kind in layers.ACTIVATIONS and layer.made_at is not None and args:
+                self.watch.activated(layers.ACTIVATIONS[layer.kind], args[0], layer.made_at)
         if layer.kind == "Softmax" and isinstance(result, np.ndarray) and layer.made_at is not None:
             axis = layer.given["dim"]
             self.watch.softmax(result, -1 if axis is None else axis, layer.made_at)
@@ -185,6 +194,7 @@ class Interpreter:
         if self.depth > DEPTH:
             raise CannotCompute("calls too deep")
         frame = Frame(routine.module, self._bind(routine, args, keywords), routine.around, routine.owner)
+        self.followed.add(routine.node)
         try:
             if isinstance(routine.node, ast.Lambda):
                 return self.value(routine.node.body, frame)
@@ -389,6 +399,10 @@ class Interpreter:
             case Layer():
                 if name == "weight" and isinstance(value, np.ndarray) and "weight" in base.weights:
                     base.weights["weight"] = value
+                elif self.as_written and name in base.weights:
+                    base.weights[name] = value
+            case np.ndarray() if self.as_written and name == "data":
+                base[...] = value
             case np.ndarray():
                 if not (isinstance(base, Weight) and self.making):
                     raise CannotCompute("a tensor's attribute is set")
@@ -396,7 +410,7 @@ class Interpreter:
                 raise CannotCompute("an attribute is set")
 
     def _set_item(self, base: Any, key: Any, value: Any) -> None:
-        if isinstance(base, Weight) and self.making:
+        if isinstance(base, Weight) and self.making and not self.as_written:
             return
         if isinstance(base, np.ndarray):
             base[_as_key(key)] = value
@@ -548,6 +562,8 @@ class Interpreter:
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node, frame)
             is_identity = isinstance(op, ast.Is | ast.IsNot)
+            if self.as_written and isinstance(left, Foreign):
+                left, right = _kind_name(left), _kind_name(right)
             if isinstance(left, Foreign | Held) or isinstance(right, Foreign | Held):
                 raise CannotCompute("a comparison with something of a library")
             if (isinstance(left, Invented) or isinstance(right, Invented)) and not is_identity:
@@ -643,6 +659,13 @@ class Interpreter:
             if result.size > 2 * LARGEST or result.dtype == object:
                 raise CannotCompute("the array is too large")
         return result
+
+
+def _kind_name(kind: Any) -> Any:
+    """What a kind of layer, or each of several, is called."""
+    if isinstance(kind, list | tuple | set):
+        return tuple(_kind_name(one) for one in kind)
+    return kind.name.rpartition(".")[2] if isinstance(kind, Foreign) else kind
 
 
 def _as_key(key: Any) -> Any:

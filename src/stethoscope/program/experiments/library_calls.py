@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stethoscope.program.experiments import arithmetic, layers
+from stethoscope.program.experiments import arithmetic, first_weights, layers
 from stethoscope.program.experiments.attributes import attribute
 from stethoscope.program.experiments.einops import einops_call
 from stethoscope.program.experiments.layers import Layer, Packed
 from stethoscope.program.experiments.running import LONGEST, Unlisted
 from stethoscope.program.experiments.tensor_calls import computed
-from stethoscope.program.experiments.things import Finfo, Foreign, Invented, Object, Partial, Spot
+from stethoscope.program.experiments.things import Finfo, Foreign, Invented, Object, Partial, Spot, Weight
 from stethoscope.program.index import Class
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 
@@ -48,6 +48,10 @@ def call_library(
     last = name.rpartition(".")[2]
     if name in PLAIN:
         return _plain(run, name, args, keywords)
+    if run.as_written and (".init." in name or last == "trunc_normal_"):
+        return first_weights.filled(run, last, args, keywords)
+    if run.as_written and name == "type" and isinstance(args[0], Layer):
+        return Foreign(args[0].kind)
     if (
         name in {"print", "warnings.warn"}
         or ".init." in name
@@ -116,6 +120,8 @@ def _copied(run: Interpreter, value: Any, depth: int) -> Any:
         case Layer():
             fresh = Layer(value.kind, dict(value.given), value.made_at)
             layers.fill(fresh, run.drawer)
+            if run.as_written:
+                first_weights.copied(value, fresh)
             run.layers.append(fresh)
             return fresh
         case Object():
@@ -137,6 +143,8 @@ def _made_layer(
     if kind in _HOLDERS:
         return list(args[0]) if args else []
     layer = layers.made(kind, args, keywords, run.drawer, spot)
+    if run.as_written:
+        first_weights.as_made(layer, run.chance)
     run.spend(sum(w.size for w in layer.weights.values() if isinstance(w, np.ndarray)))
     run.layers.append(layer)
     return layer
@@ -146,6 +154,8 @@ def _parameter(run: Interpreter, args: list[Any], keywords: dict[str, Any]) -> A
     given = args[0] if args else keywords.get("data")
     if not isinstance(given, np.ndarray):
         raise CannotCompute("a parameter of an unknown shape")
+    if run.as_written:
+        return np.array(given).view(Weight)
     if np.iscomplexobj(given):
         return run.drawer.draw(*given.shape).astype(np.complex128) * 0.3
     # One number, or one for each channel, is around one; a table of vectors is drawn like an embedding.
@@ -168,6 +178,8 @@ def _plain(run: Interpreter, name: str, args: list[Any], keywords: dict[str, Any
 
 
 def _getattr(run: Interpreter, name: str, args: list[Any]) -> Any:
+    if run.as_written and name == "hasattr" and isinstance(args[0], Layer):
+        return args[1] in args[0].given or args[1] in args[0].weights
     try:
         found = attribute(run, args[0], args[1])
     except CannotCompute:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stethoscope.program.experiments import first_weights
 from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.tensor_calls import tensor_method
 from stethoscope.program.experiments.things import IDLE, Ancestors, Held, Object, Spot
@@ -18,7 +19,7 @@ _CONTAINER_METHODS = {
     list: {"append", "extend", "pop", "insert", "index", "count", "copy", "reverse"},
     dict: {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy"},
     tuple: {"index", "count"},
-    str: {"lower", "upper", "split", "startswith", "endswith", "strip", "replace", "join", "format"},
+    str: {"lower", "upper", "split", "startswith", "endswith", "strip", "replace", "join", "format", "find"},
     set: {"add", "union"},
     int: {"bit_length"},
     float: {"is_integer"},
@@ -37,6 +38,8 @@ def call_method(
     """`of.name(...)`."""
     if isinstance(of, np.ndarray):
         return tensor_method(run, of, name, args, keywords, spot)
+    if run.as_written and isinstance(of, Layer | Object | list | dict) and name in _WALKING:
+        return _walked(run, of, name, args)
     if isinstance(of, Layer | Object | list | dict) and (name in IDLE or name in _EMPTY):
         return [] if name in _EMPTY else of
     if isinstance(of, Object) and name == "<chain>":
@@ -60,6 +63,24 @@ def call_method(
     if isinstance(of, Held):
         return run.call(of.attribute(name), args, keywords, spot)
     raise CannotCompute(name)
+
+
+_WALKING = frozenset(
+    {"apply", "parameters", "named_parameters", "modules", "named_modules", "children", "named_children"}
+)
+
+
+def _walked(run: Interpreter, of: Any, name: str, args: list[Any]) -> Any:
+    """What goes through the parts of a network or through its weights."""
+    if name == "apply":
+        return first_weights.applied(run, of, args[0])
+    if name.endswith("parameters"):
+        found = first_weights.parameters(of)
+    elif name.endswith("children"):
+        found = [(str(place), child) for place, child in enumerate(first_weights.children_of(of))]
+    else:
+        found = list(first_weights.parts(of))
+    return found if name.startswith("named") else [value for _, value in found]
 
 
 def _module_method(run: Interpreter, of: Object, name: str, args: list[Any], keywords: dict[str, Any]) -> Any:

@@ -36,6 +36,9 @@ class Watch:
     def attended(self, keys: int) -> None:
         """A layer of attention was asked, over so many keys."""
 
+    def activated(self, name: str, before: Array, spot: Spot) -> None:
+        """An activation was applied."""
+
     def silenced(self) -> None:
         """Something was multiplied by a switch that stands at zero."""
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from stethoscope.program.experiments.things import Foreign, Held, Invented, Routine
-from stethoscope.program.index import Class, Index
+from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 from stethoscope.program.walk.calls import option_for
 from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.trace import traces
 from stethoscope.program.walk.values import (
+    Applied,
     Choice,
     ClassValue,
     Constant,
@@ -32,6 +36,9 @@ from stethoscope.program.walk.values import (
 INVENTED = 24  # in place of a size that is not known: many head counts divide it
 MOST = 6  # networks of one program
 DEPTH = 6
+# What gives a table of settings, whose items may be known by their names.
+READ = frozenset({"safe_load", "full_load", "load", "loads", "parse_args", "to_container"})
+FILLING = re.compile(r"\w_\(|\.data\b|\binit\.")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,6 +46,17 @@ class Subject:
     """A network and how it is made."""
 
     cls: Class
+    keywords: dict[str, Any]
+    fills: tuple[Fill, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fill:
+    """A function that is given a network, or applied to each of its parts, and writes into weights."""
+
+    function: Function
+    is_applied: bool
+    arguments: tuple[Any, ...]  # behind the network
     keywords: dict[str, Any]
 
 
@@ -52,7 +70,25 @@ def subjects(index: Index, settings: SettingsTree) -> Iterator[Subject]:
             if index.method(instance.cls, "forward") is None:
                 continue
             seen.add(instance.cls)
-            yield Subject(instance.cls, _arguments(trace.run, instance))
+            fills = tuple(_fills(trace.run, instance))
+            yield Subject(instance.cls, _arguments(trace.run, instance), fills)
+
+
+def _fills(run: Execution, network: Instance) -> Iterator[Fill]:
+    """What fills a network's weights from outside, in the order of the program."""
+    for event in run.events:
+        if not isinstance(event, Call):
+            continue
+        if event.name == "apply" and event.receiver is not None and run.force(event.receiver) is network:
+            applied = run.force(event.args[0]) if event.args else None
+            if isinstance(applied, FunctionValue) and applied.bound is None:
+                yield Fill(applied.function, True, (), {})
+        elif isinstance(event.callee, FunctionValue) and event.callee.bound is None and event.args:
+            function = event.callee.function
+            if run.force(event.args[0]) is network and FILLING.search(ast.unparse(function.node)):
+                others = tuple(_plain(run, one, DEPTH) for one in event.args[1:])
+                named = {key: _plain(run, one, DEPTH) for key, one in event.keywords.items()}
+                yield Fill(function, False, others, named)
 
 
 def _arguments(run: Execution, instance: Instance) -> dict[str, Any]:
@@ -87,6 +123,8 @@ def _plain(run: Execution, value: Value, depth: int) -> Any:
         case Table(entries=entries, rest=rest) if not rest:
             return {key: _plain(run, item, depth - 1) for key, item in entries.items()}
         case Settings() | Instance():
+            return _held(run, value, depth)
+        case Applied(callee=callee) if callee.rpartition(".")[2] in READ:
             return _held(run, value, depth)
         case ClassValue(cls=cls):
             return cls

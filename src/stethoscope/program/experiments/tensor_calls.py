@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stethoscope.program.experiments import arithmetic
+from stethoscope.program.experiments import arithmetic, first_weights
 from stethoscope.program.experiments.running import Unlisted
 from stethoscope.program.experiments.things import Array, Foreign, Spot, Weight
 from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute
@@ -27,6 +27,7 @@ _RANDOM = frozenset(
 )
 
 
+ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh", "gelu", "silu"})
 _ABOUT_STORAGE = frozenset(
     {"dtype", "device", "requires_grad", "generator", "out", "layout", "memory_format"}
 )
@@ -106,6 +107,8 @@ def computed(
         return _in_place(run, last, args, keywords)
     else:
         raise Unlisted(name)
+    if last.rstrip("_") in ACTIVATIONS and args and isinstance(args[0], np.ndarray) and spot is not None:
+        run.watch.activated(last.rstrip("_"), args[0], spot)
     if last == "scaled_dot_product_attention" and len(args) > 1:
         run.watch.attended(args[1].shape[-2])
     if last == "softmax" and spot is not None:
@@ -130,6 +133,8 @@ def _drawn(run: Interpreter, last: str, args: list[Any], keywords: dict[str, Any
     sizes = args[0] if args and isinstance(args[0], list | tuple) else keywords.get("size", args)
     if math.prod(sizes) > LARGEST:
         return run.drawer.draw(*sizes)
+    if run.as_written and last == "rand":
+        return run.chance.uniform(size=tuple(int(s) for s in sizes))
     return run.chance.standard_normal(tuple(int(s) for s in sizes))
 
 
@@ -158,9 +163,11 @@ def _cast(run: Interpreter, result: Any, kind: Any) -> Any:
 def _in_place(run: Interpreter, last: str, args: list[Any], keywords: dict[str, Any]) -> Any:
     """`x.mul_(y)`: the tensor itself changes; what fills weights is left out."""
     target = args[0]
-    if isinstance(target, Weight) and run.making:
-        return target
     plain = last[:-1]
+    if isinstance(target, Weight) and run.making and not run.as_written:
+        return target
+    if run.as_written and first_weights.drawn_in_place(run, plain, target, args[1:], keywords):
+        return target
     if plain == "zero":
         target[...] = 0
     elif plain in {"normal", "uniform"}:

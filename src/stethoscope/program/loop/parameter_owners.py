@@ -224,13 +224,14 @@ def _is_within(run: Execution, part: Value, whole: Value, depth: int) -> bool:
     for _ in range(depth):
         if id(part) in met:
             return True
-        inner = {id(value): value for one in level for value in _inner(run, one)}
+        inner = {id(value): value for one in level for value in parts_of(run, one)}
         level = [value for key, value in inner.items() if key not in met]
         met |= inner
     return id(part) in met
 
 
-def _inner(run: Execution, whole: Value) -> Iterable[Value]:
+def parts_of(run: Execution, whole: Value) -> Iterable[Value]:
+    """What an object has as attributes, elements or layers."""
     match whole:
         case Instance(attributes=attributes):
             _initialised(run, whole)

@@ -16,7 +16,14 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
 from stethoscope.program.loop.loop_holders import known_holders, losses_of
 from stethoscope.program.loop.moves import Kind
-from stethoscope.program.loop.parameter_owners import Holder, has_weights, holder_of, is_inside, unwrapped
+from stethoscope.program.loop.parameter_owners import (
+    Holder,
+    has_weights,
+    holder_of,
+    is_inside,
+    parts_of,
+    unwrapped,
+)
 from stethoscope.program.loop.random_start import has_random_weights
 from stethoscope.program.loop.said_of_parts import is_said_of
 from stethoscope.program.loop.training_loop import TrainingLoop
@@ -30,8 +37,10 @@ from stethoscope.program.walk.values import (
     Delayed,
     FunctionValue,
     Instance,
+    Items,
     Part,
     Site,
+    Table,
     Value,
     inputs,
 )
@@ -47,7 +56,9 @@ FOLLOWING = frozenset(
     {"teacher", "target", "momentum", "ema", "shadow", "average", "avg", "key", "slow", "old"}
 )
 # In the class of a part's owner: its weights come by another way than by gradients.
-MOVED_BY_HAND = re.compile(r"requires_grad|\.copy_\(|\.lerp_\(|\.mul_\(|\.data\b|\bload|deepcopy|_foreach_")
+MOVED_BY_HAND = re.compile(
+    r"requires_grad|\.copy_\(|\.lerp_\(|\.mul_\(|(?<!\))\.data\b|\bload|deepcopy|_foreach_"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +142,9 @@ class _Reach:
             return value.site
         if isinstance(value, Applied | Delayed) and not records(value.site):
             return value.site
+        match value:
+            case Part(base=Applied() | Delayed() as tensor, key="data"):
+                return tensor.site
         return None
 
     def _before(self, value: Value, cut: Site | None) -> Iterator[Value]:
@@ -196,17 +210,21 @@ def _networks(value: Value) -> Iterator[Value]:
 
 def _place_of(run: Execution, holder: Holder, part: Value) -> tuple[Instance, str] | None:
     """The network that has a part as an attribute, below what an optimizer was given, and its name there."""
-    waiting: deque[Value] = deque(holder.owners)
+    waiting: deque[tuple[Instance, str, Value]] = deque(
+        (one, "", one) for one in holder.owners if isinstance(one, Instance)
+    )
     seen: set[int] = set()
     while waiting:
-        one = waiting.popleft()
-        if not isinstance(one, Instance) or id(one) in seen:
+        owner, name, one = waiting.popleft()
+        if one is part and name:
+            return owner, name
+        if id(one) in seen or len(seen) >= MOST_VALUES:
             continue
         seen.add(id(one))
-        for name, value in one.attributes.items():
-            if value is part:
-                return one, name
-        waiting.extend(one.attributes.values())
+        if isinstance(one, Instance):
+            waiting.extend((one, key, value) for key, value in one.attributes.items())
+        elif isinstance(one, Items | Table | Applied):  # a list of blocks, a chain of layers
+            waiting.extend((owner, name, value) for value in parts_of(run, one))
     return None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from stethoscope.program.data.batches import is_loader
 from stethoscope.program.data.ingredients import has, ingredients, is_drawn, peeled, returned
+from stethoscope.program.data.input_scales import READING
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.flat_levels import FlatLevel, flat_levels
@@ -37,6 +39,7 @@ from stethoscope.program.walk.values import (
 REGRESSIONS = frozenset({
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
 })  # fmt: skip
+FILLED = frozenset({"full_like", "zeros_like", "ones_like"})
 PICKS = frozenset({"randint", "randperm", "permutation", "choice", "integers", "multinomial"})
 LEVELS = frozenset({"randint", "randint_like"})  # how steps are drawn; noise itself is not drawn so
 PROGRESS = re.compile(r"step|epoch|iter|progress|curricul|difficult|ramp|anneal|schedule", re.IGNORECASE)
@@ -95,6 +98,7 @@ class ForeignLevel:
     used: Site
     drawn: Site
     told: Site
+    is_filled: bool = False  # something else has the shape of the level, and nothing of it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -465,6 +469,7 @@ def _scaled_noise(run: Execution, call: Applied | Delayed) -> Iterator[ScaledNoi
 def _foreign_levels(run: Execution, call: Applied | Delayed) -> Iterator[ForeignLevel]:
     """A level drawn like that of the corruption, which has no part in it; nothing else tells of that one."""
     noisy, *told = _given(call)
+    yield from _drawn_twice(run, call, noisy, told)
     used = {id(one): one for one in ingredients(run, noisy, leading=_outside_loaders) if _is_level(one)}
     given = [one for value in told for one in ingredients(run, value) if _is_level(one)]
     if not used or any(id(one) in used for one in given):
@@ -474,6 +479,61 @@ def _foreign_levels(run: Execution, call: Applied | Delayed) -> Iterator[Foreign
             if isinstance(value, Applied) and isinstance(other, Applied) and value.callee == other.callee:
                 yield ForeignLevel(other.site, value.site, call.site)
                 return
+
+
+def _drawn_twice(
+    run: Execution, call: Applied | Delayed, noisy: Value, told: Sequence[Value]
+) -> Iterator[ForeignLevel]:
+    """A level that the same lines drew once for the corruption, and once more for the network."""
+    used = [one for one in ingredients(run, noisy, leading=_outside_loaders) if _has_place(one)]
+    drawn = {id(one) for one in used}
+    of_told = [(value, list(_bare_draws(run, value))) for value in told]
+    if any(id(one) in drawn for value, draws in of_told for one in draws if not _is_filled(value)):
+        return
+    for value, draws in of_told:
+        filled = peeled(value)
+        if _is_filled(value) and isinstance(filled, Applied):
+            of_fill = [one for arg in filled.args[1:] for one in _bare_draws(run, arg)]
+            used_ones = [one for one in draws if id(one) in drawn and one not in of_fill]
+            if used_ones:
+                yield ForeignLevel(used_ones[0].site, filled.site, call.site, is_filled=True)
+                return
+    for value, draws in of_told:
+        for one in draws:
+            for other in used:
+                if one.site.node is other.site.node:
+                    yield ForeignLevel(other.site, _site_of(peeled(value), one.site), call.site)
+                    return
+
+
+def _is_filled(value: Value) -> bool:
+    """`torch.full_like(level, x)`: of the level only its shape is told."""
+    value = peeled(value)
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in FILLED
+
+
+def _bare_draws(run: Execution, value: Value) -> Iterator[Applied]:
+    """The draws that a value is made of, where it is made of draws, numbers and settings alone."""
+    found = []
+    for one in ingredients(run, value, leading=_outside_draws):
+        if is_loader(one) or is_network_pass(run.index, one) or _is_read(one):
+            return
+        if _has_place(one):
+            found.append(one)
+    yield from found
+
+
+def _outside_draws(value: Value) -> Iterable[Value]:
+    """What a value is made of: of a draw, and of what a function is given, often only the size is used."""
+    return () if is_drawn(value) or isinstance(value, Delayed) else inputs(value)
+
+
+def _has_place(value: Value) -> TypeGuard[Applied]:
+    return isinstance(value, Applied) and is_drawn(value)
+
+
+def _is_read(value: Value) -> bool:
+    return isinstance(value, Applied) and value.callee.rpartition(".")[2] in READING
 
 
 def _is_level(value: Value) -> bool:

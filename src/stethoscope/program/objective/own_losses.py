@@ -23,6 +23,11 @@ from stethoscope.program.walk.values import (
 )
 
 DEPTH = 12
+# What makes one number of one number.
+KEEPING = frozenset({
+    "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "neg", "negative", "abs", "square", "pow", "**",
+    "sigmoid", "tanh", "softplus", "relu", "clamp", "clip", "add", "sub", "mul", "div",
+})  # fmt: skip
 REDUCING = frozenset({"mean", "sum", "nanmean"})
 COMPARING = frozenset({
     "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
@@ -69,6 +74,8 @@ def is_one_number(run: Execution, value: Value, depth: int = DEPTH) -> bool:
     match value:
         case Applied(callee="+" | "-" | "*" | "/" | "neg", args=args):
             return any(is_one_number(run, arg, depth - 1) for arg in args)
+        case Applied(callee=callee, args=(inner, *_)) if callee.rpartition(".")[2] in KEEPING:
+            return is_one_number(run, inner, depth - 1)
         case Applied(callee=callee):
             last = callee.removesuffix("()").rpartition(".")[2]
             is_loss = last in COMPARING or last.lower().endswith("loss")

@@ -24,7 +24,7 @@ from stethoscope.program.walk.values import Applied, Choice, Constant, Delayed, 
 
 DEPTH = 40
 MOST_VISITED = 400
-# What keeps a minus a minus: no hinge, no exponential, no constant that it is taken from.
+# What keeps a minus a minus: no hinge, no constant that it is taken from.
 LINEAR = LAYOUT | {
     "neg",
     "negative",
@@ -41,6 +41,8 @@ LINEAR = LAYOUT | {
     "sub",
     "nanmean",
 }
+# What rises with what it is given, without an end to the error that makes it small.
+RISING = frozenset({"exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sigmoid", "tanh", "softplus"})
 MADE = frozenset(
     {"zeros", "ones", "zeros_like", "ones_like", "full", "full_like", "eye", "new_zeros", "new_ones"}
 )
@@ -212,6 +214,6 @@ def _leads(run: Execution, outer: Value, wanted: Value, depth: int, seen: set[in
             return any(_leads(run, one, wanted, depth - 1, seen) for one in inner)
         case Applied(callee="-", args=[Constant(), _]):
             return False  # a margin
-        case Applied(callee=callee, args=args) if callee.rpartition(".")[2] in LINEAR:
+        case Applied(callee=callee, args=args) if callee.rpartition(".")[2] in LINEAR | RISING:
             return any(_leads(run, one, wanted, depth - 1, seen) for one in args)
     return False

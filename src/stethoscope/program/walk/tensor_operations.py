@@ -333,6 +333,7 @@ LAYERS: dict[str, str] = {
     "torch.nn.CosineSimilarity": "cosine_similarity",
     "torch.nn.Sigmoid": "sigmoid",
     "torch.nn.Softmax": "softmax",
+    "torch.nn.LogSoftmax": "log_softmax",
     "torch.nn.ReLU": "relu",
     "torch.nn.AvgPool2d": "avg_pool2d",
     "torch.nn.MaxPool2d": "max_pool2d",

@@ -297,16 +297,16 @@ class _Reading:
                 return self.size(left, depth - 1)  # the width by the heads is still a width
             case ast.BoolOp(op=ast.Or(), values=values):
                 return self.size(values[-1], depth - 1)
-            case ast.Call(func=func, args=[only]):
-                name = (dotted(func) or "").rpartition(".")[2]
-                if name in {"sqrt", "float", "tensor", "int"}:
-                    return self.size(only, depth - 1)
-                return _turned(self.size(only, depth - 1), True) if name == "rsqrt" else Scale.UNKNOWN
             case (
                 ast.Call(func=ast.Attribute(attr="size"), args=[*_])
                 | ast.Subscript(value=ast.Attribute(attr="shape"))
             ):
                 return Scale.UP
+            case ast.Call(func=func, args=[only]):
+                name = (dotted(func) or "").rpartition(".")[2]
+                if name in {"sqrt", "float", "tensor", "int"}:
+                    return self.size(only, depth - 1)
+                return _turned(self.size(only, depth - 1), True) if name == "rsqrt" else Scale.UNKNOWN
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.attributes:
                 sizes = {self._attribute(name, value, depth) for value in self.attributes[name]}
                 return sizes.pop() if len(sizes) == 1 else Scale.UNKNOWN
