@@ -30,20 +30,29 @@ def growing_inputs(index: Index, settings: SettingsTree) -> tuple[Following, ...
     """The cuts of what is measured that move with the count of a training loop."""
     found: dict[object, Following] = {}
     for walk in walks(index, settings):
-        trained = {id(cut.site.node) for run in _trained(walk) for cut, _ in _moving_cuts(walk, run)}
-        for forward, function in _measured(walk):
-            for cut, progress in _moving_cuts(walk, forward):
-                if id(cut.site.node) in trained:
-                    continue  # training itself has it so
-                following = Following(
-                    function.spoken if function is not None else "the evaluation",
-                    " ".join(cut.site.text.split())[:80],
-                    progress,
-                    cut.site.where,
-                    forward.site.where,
-                )
-                found.setdefault(following.where, following)
+        for cut, progress, forward, function in _cuts_of_evaluation(walk):
+            following = Following(
+                function.spoken if function is not None else "the evaluation",
+                " ".join(cut.site.text.split())[:80],
+                progress,
+                cut.site.where,
+                forward.site.where,
+            )
+            found.setdefault(following.where, following)
     return tuple(found.values())
+
+
+def _cuts_of_evaluation(walk: Walk) -> list[tuple[Applied, str, Call, Function | None]]:
+    """The moving cuts of what is measured; not those that training itself has."""
+    moving = [
+        (cut, progress, forward, function)
+        for forward, function in _measured(walk)
+        for cut, progress in _moving_cuts(walk, forward)
+    ]
+    if not moving:
+        return []
+    trained = {id(cut.site.node) for run in _trained(walk) for cut, _ in _moving_cuts(walk, run)}
+    return [one for one in moving if id(one[0].site.node) not in trained]
 
 
 def _trained(walk: Walk) -> Iterator[Call]:

@@ -170,8 +170,9 @@ def _pushes(one: Minimised) -> Iterator[Push]:
     found = [
         (value, sign, operand, _role(one.run, operand))
         for value, sign in terms
+        for cut in (_behind_cuts(value),)
         for operand in _unknowns(one.run.index, value)
-        if id(operand) not in _behind_cuts(value)
+        if id(operand) not in cut
     ]
     networks: dict[Hashable, set[Sample]] = {}
     for _, _, _, role in found:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.network_passes import detaches
-from stethoscope.program.walk.values import Applied, Part, Value, inputs
+from stethoscope.program.walk.values import Applied, Delayed, Part, Value, inputs
 
 MOST_VALUES = 3_000  # looked at from one value
 
@@ -27,9 +27,8 @@ def ancestry(
         if stops is not None and stops(current):
             continue
         waiting.extend(inputs(current))
-        forced = quietly(run, current)
-        if forced is not current:
-            waiting.append(forced)
+        if isinstance(current, Delayed):
+            waiting.append(quietly(run, current))
 
 
 def cuts_gradient(value: Value) -> bool:
