@@ -132,7 +132,10 @@ CAUSE = Cause(
         ),
         Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
         Evidence(
-            "loss-stands-above-its-start", DECISIVE, "the loss is above its start for long, and comes back"
+            "loss-stands-above-its-start",
+            DECISIVE,
+            "the loss is above its start for long, and comes back",
+            when=says("learned_before", False),
         ),
         Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
         Evidence("loss-starts-over", -DECISIVE, "the network began anew"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stethoscope.program.objective.undefined_levels import UndefinedLevel, undefined_levels
 from stethoscope.program.objective.unsafe_steps import UnsafeStep, unsafe_steps
 from stethoscope.run import Run
 from stethoscope.signals.minimised_objective import objective_of
@@ -15,6 +16,7 @@ class UnsafeSteps:
     """What was found in everything that is minimised."""
 
     found: tuple[UnsafeStep, ...]
+    levels: tuple[UndefinedLevel, ...]
 
 
 def measure(run: Run) -> UnsafeSteps | Missing:
@@ -22,4 +24,4 @@ def measure(run: Run) -> UnsafeSteps | Missing:
     objective = objective_of(run)
     if isinstance(objective, Missing):
         return objective
-    return UnsafeSteps(unsafe_steps(*objective))
+    return UnsafeSteps(unsafe_steps(*objective), undefined_levels(*objective))

@@ -52,6 +52,7 @@ STRAYS, MANY = 0.1, 60  # relative noise of single values, and how many make the
 RISES_IN_A_ROW = 8  # the first values of an average that begins at zero
 # Scores that cannot come down from nowhere: errors improve after any leap.
 SCORES = frozenset({"psnr", "ssim", "accuracy", "acc", "map", "bleu"})
+LEARNED = 0.5  # of the first value: a loss that was below for long had been trained well enough
 IMPROVES = 0.1  # of its first value: what a validation error gains while the loss is high
 
 
@@ -83,11 +84,18 @@ def examine(
         return
     top, last = float(level.max()), float(np.median(series.values[-max(1, len(series) // 10) :]))
     begin, end = int(series.steps[above[0]]), int(series.steps[above[-1]])
+    learned = bool(np.count_nonzero(level[: above[0]] < LEARNED * first) > LASTS * len(series))
     yield Finding(
         series.where(begin, end),
         f"{series.name} begins at {first:.4g} and stands above it at {len(above)} of {len(series)} logged "
         f"steps, between {begin:,} and {end:,}: {top:.4g} at its highest, {last:.4g} at the end",
-        {"first": first, "top": top, "last": last, "share": len(above) / len(series)},
+        {
+            "first": first,
+            "top": top,
+            "last": last,
+            "share": len(above) / len(series),
+            "learned_before": learned,
+        },
         strength=min(1.0, 0.7 + len(above) / len(series)),
         onset=begin,
         severity=None if start.seems_untrained or top >= CLEARLY * first else Severity.NOTE,

@@ -7,7 +7,7 @@ gave; a logarithm of pictures that were divided by 255, or a division by them; t
 mask makes zero; the root of a variance taken as a difference of means; a division, for each sample, by how
 many places a random mask took; a broken power of a raw output; the angle of a cosine that nothing keeps
 inside of one; and the root of the squared distances of all samples of a batch to each other, each to itself
-among them.
+among them. Weights that follow from a drawn time step alone are computed for every step that can be drawn.
 
 ## Why it matters
 The logarithm of zero and a division by zero are infinite, the root at zero has an infinite gradient, and
@@ -47,4 +47,11 @@ def examine(steps: UnsafeSteps) -> Iterator[Finding]:
             where=(step.site.where, step.sink.where),
             message=f"{what} {step.why.value}; nothing in the loss keeps it finite",
             evidence={"step": " ".join(step.site.text.split())[:120]},
+        )
+    for level in steps.levels:
+        yield Finding(
+            where=(level.site.where, level.sink.where),
+            message=f"at step {level.step:,} of the {level.steps:,} that are drawn this weight is not "
+            "finite, and the loss with it",
+            evidence={"step": " ".join(level.site.text.split())[:120]},
         )

@@ -205,19 +205,23 @@ def _sign(scores: list[float]) -> int:
 
 def score(index: Index, value: Value, operands: Sequence[Value], given: Sequence[object]) -> float | None:
     """The number that a value is with this in place of its operands; None where it cannot be computed."""
+    numbers = computed(index, value, operands, given)
+    mean = float(np.mean(numbers)) if numbers is not None else np.nan
+    return None if np.isnan(mean) else mean
+
+
+def computed(index: Index, value: Value, operands: Sequence[Value], given: Sequence[object]) -> Array | None:
+    """The numbers that a value is with this in place of its operands; None where it cannot be computed."""
     run = Execution(index, SettingsTree(), STEPS, eager=True)
     known: dict[int, Value] = {id(o): Constant(array) for o, array in zip(operands, given, strict=True)}
     try:
         result = _settle(run, value, known)
     except (Exhausted, CannotCompute, RecursionError, ArithmeticError, LookupError, TypeError, ValueError):
         return None  # a stranger's shapes and types may fit together in no way at all
-    number = result.value if isinstance(result, Constant) else None
-    if isinstance(number, bool) or not isinstance(number, int | float | np.ndarray):
+    found = result.value if isinstance(result, Constant) else None
+    if isinstance(found, bool) or not isinstance(found, int | float | np.ndarray):
         return None
-    if np.iscomplexobj(number) or np.size(number) == 0:
-        return None
-    mean = float(np.mean(number))
-    return None if np.isnan(mean) else mean
+    return None if np.iscomplexobj(found) or np.size(found) == 0 else np.asarray(found)
 
 
 def _settle(run: Execution, value: Value, known: dict[int, Value]) -> Value:
