@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute
+from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute, TooLarge
 
 Array = np.ndarray[Any, Any]
+
+LARGEST_MATRIX = 256  # of one that is taken apart
 
 
 def softmax(x: Array, dim: int | None = None, **_: Any) -> Array:
@@ -105,7 +107,7 @@ def convolved(
     holes = tuple(slice(None, None, d) for d in dilation)
     windows = windows[(slice(None), slice(None), *steps, *holes)]
     if windows.size * weight.shape[0] / groups > 400 * LARGEST:
-        raise CannotCompute("the convolution is too large")
+        raise TooLarge("the convolution is too large")
     if x.shape[1] != groups * weight.shape[1]:
         raise CannotCompute("the channels do not fit")
     parts = [
@@ -243,13 +245,13 @@ def in_order(x: Array, dim: int = -1, descending: Any = False, **_: Any) -> tupl
 
 def arange(*bounds: Any, **_: Any) -> Array:
     if any(abs(bound) > LARGEST for bound in bounds):
-        raise CannotCompute("the range is too long")
+        raise TooLarge("the range is too long")
     return np.arange(*bounds)
 
 
 def repeat_interleave(x: Array, repeats: Any, dim: int | None = None, **_: Any) -> Array:
     if np.size(repeats) == 1 and x.size * int(repeats) > LARGEST:
-        raise CannotCompute("the array is too large")
+        raise TooLarge("the array is too large")
     return np.repeat(x, np.asarray(repeats).astype(np.int64), dim)
 
 
@@ -273,7 +275,24 @@ def as_complex(x: Array) -> Array:
     return np.asarray(x[..., 0] + 1j * x[..., 1])
 
 
+def small(x: Array) -> Array:
+    """A matrix that is taken apart in no time."""
+    if x.shape[-1] > LARGEST_MATRIX:
+        raise TooLarge("the matrix is too large")
+    return x
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "acos": lambda x: np.arccos(np.clip(x, -1, 1)),
+    "asin": lambda x: np.arcsin(np.clip(x, -1, 1)),
+    "atan": np.arctan,
+    "qr": lambda x: tuple(np.linalg.qr(small(x))),
+    "inverse": lambda x: np.linalg.inv(small(x)),
+    "inv": lambda x: np.linalg.inv(small(x)),
+    "det": lambda x: np.linalg.det(small(x)),
+    "slogdet": lambda x: tuple(np.linalg.slogdet(small(x))),
+    "logdet": lambda x: np.linalg.slogdet(small(x))[1],
+    "cholesky": lambda x: np.linalg.cholesky(small(x)),
     "arange": arange,
     "softmax": softmax,
     "gelu": gelu,

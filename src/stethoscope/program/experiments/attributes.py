@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stethoscope.program.experiments.invented import invented
 from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.running import Frame
 from stethoscope.program.experiments.things import (
     IDLE,
+    OWN_LAYER,
     Ancestors,
     Array,
     Finfo,
     Foreign,
     Held,
+    Invented,
     Method,
     Object,
 )
@@ -25,6 +28,8 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 
 if TYPE_CHECKING:
     from stethoscope.program.experiments.interpreter import Interpreter
+
+LAYER_ATTRIBUTES = frozenset({"weight", "bias"})
 
 
 def attribute(run: Interpreter, base: Any, name: str) -> Any:
@@ -40,6 +45,8 @@ def attribute(run: Interpreter, base: Any, name: str) -> Any:
                     return run.bound(ancestor.methods[name], of)
             if name == "__init__" and run.is_chain(of):
                 return Method(of, "<chain>")
+            if name == "forward" and OWN_LAYER in of.attributes:
+                return of.attributes[OWN_LAYER]
             return Method(base, name)
         case Layer():
             if name in {"weight", "bias"} and name in base.weights:
@@ -66,7 +73,9 @@ def attribute(run: Interpreter, base: Any, name: str) -> Any:
         case Class():
             return _class_attribute(run, base, name, base)
         case Held():
-            return base.attribute(name)
+            return run.sized(base.attribute(name))
+        case Invented() if not hasattr(int, name):
+            return invented(name)  # settings that no walk could follow
         case Finfo() if name in {"min", "max", "eps", "tiny"}:
             return {"min": -1e30, "max": 1e30, "eps": 1e-7, "tiny": 1e-30}[name]
         case list() if name in {"in_features", "weight", "training"}:
@@ -103,6 +112,8 @@ def _tensor_attribute(run: Interpreter, x: Array, name: str) -> Any:
 def _object_attribute(run: Interpreter, base: Object, name: str) -> Any:
     if name in base.attributes:
         return base.attributes[name]
+    if OWN_LAYER in base.attributes and name in LAYER_ATTRIBUTES | base.attributes[OWN_LAYER].given.keys():
+        return attribute(run, base.attributes[OWN_LAYER], name)
     if name == "training":
         return False
     if name == "device":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stethoscope.program.experiments.things import Array, Foreign, Partial, Spot
-from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute
+from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute, TooLarge
 
 if TYPE_CHECKING:
     from stethoscope.program.experiments.interpreter import Interpreter
@@ -58,7 +58,7 @@ def _turned(x: Array, pattern: str, sizes: dict[str, int], reduction: str) -> Ar
         if name not in names:
             count = sizes.get(name, 1)
             if x.size * count > LARGEST:
-                raise CannotCompute("the array is too large")
+                raise TooLarge("the array is too large")
             x = np.broadcast_to(x[..., None], (*x.shape, count))
             names.append(name)
     x = np.transpose(x, [names.index(name) for name in wanted])

@@ -11,16 +11,19 @@ import numpy as np
 from stethoscope.program.experiments.consumption import Consumption
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
-from stethoscope.program.experiments.running import Unlisted
-from stethoscope.program.experiments.things import Array, Object
+from stethoscope.program.experiments.running import WORK_TO_FIT, Unlisted
+from stethoscope.program.experiments.things import Array, Object, Weight
 from stethoscope.program.index import Function
-from stethoscope.program.walk.bounded_arrays import CannotCompute
+from stethoscope.program.walk.bounded_arrays import CannotCompute, TooLarge
 
 # Sizes that no layer is likely to have, so that an axis is known by its length.
 SAMPLES = 5
 PLACES = 7
 OTHER_PLACES = 9  # of a second sequence
 PICTURES = (16, 32, 28, 64, 24, 48)
+SIGNALS = (32, 96, 256)
+CODES = (8, 8)
+LONGEST_TABLE = 64
 MOST_WIDTHS = 6
 MOST_TRIES = 120
 
@@ -40,11 +43,13 @@ def fitting(run: Interpreter, network: Object, forward: Function) -> Fitting | N
     if not names or len(names) > 4:
         return None
     tries = MOST_TRIES
-    for kind, first in _firsts(run.layers):
-        for kinds, others in _others(kind, first, len(names) - 1):
+    beside = _beside_embeddings(run.layers)
+    for kind, first in _firsts(network, run.layers):
+        for kinds, others in _others(kind, first, len(names) - 1, beside):
             tries -= 1
             if tries < 0:
                 return None
+            run.work = WORK_TO_FIT
             try:
                 given = outputs(run, network, (first, *others))
             except Unlisted:
@@ -73,6 +78,9 @@ def outputs(run: Interpreter, network: Object, arrays: Sequence[Array]) -> list[
             result = run.call(network, given, {})
     except Unlisted:
         raise
+    except TooLarge:
+        run.is_overworked = True
+        return None
     except CannotCompute:
         return None
     except Exception:  # a stranger's shapes and types: whatever Python and numpy say about them
@@ -99,7 +107,7 @@ def _tensors(value: Any) -> Iterator[Array]:
             yield from _tensors(value.attributes)
 
 
-def _firsts(layers: Sequence[Layer]) -> Iterator[tuple[str, Array]]:
+def _firsts(network: Object, layers: Sequence[Layer]) -> Iterator[tuple[str, Array]]:
     """What may be the first argument, by the kinds of layers there are."""
     rng = np.random.default_rng(1)
     kinds = {layer.kind for layer in layers}
@@ -109,22 +117,65 @@ def _firsts(layers: Sequence[Layer]) -> Iterator[tuple[str, Array]]:
         for size in PICTURES:
             yield "picture", rng.standard_normal((SAMPLES, channels, size, size))
     for channels in _widths(layers, "in_channels", ("Conv1d",)):
-        for length in (32, 96, 256):
+        for length in SIGNALS:
             yield "signal", rng.standard_normal((SAMPLES, channels, length))
     recurrent = ("LSTM", "GRU", "RNN")
     for width in _widths(layers, "input_size", recurrent):
         yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
     for width in _widths(layers, "in_features", ("Linear",)):
         yield "vector", rng.standard_normal((SAMPLES, width))
+    lengths = (PLACES, *_fixed_lengths(network))
     for name, kind in (
         ("in_features", "Linear"),
         ("d_model", "TransformerEncoderLayer"),
         ("embed_dim", "MultiheadAttention"),
+        ("in_channels", "Conv1d"),  # which is given its channels last, and turns them
     ):
         for width in _widths(layers, name, (kind,)):
-            yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
-    for width in _narrow(layers):
+            for length in lengths:
+                yield "sequence", rng.standard_normal((SAMPLES, length, width))
+    for length in lengths[1:] if "Embedding" in kinds else ():
+        yield "tokens", rng.integers(1, 12, (SAMPLES, length))
+    yield from _rarer_firsts(network, layers, rng)
+
+
+def _rarer_firsts(
+    network: Object, layers: Sequence[Layer], rng: np.random.Generator
+) -> Iterator[tuple[str, Array]]:
+    """What a network of the usual kind is not given."""
+    for channels in _widths(layers, "in_channels", ("ConvTranspose2d",)):
+        yield "vector", rng.standard_normal((SAMPLES, channels))
+        for size in (1, 4):
+            yield "picture", rng.standard_normal((SAMPLES, channels, size, size))
+    for width in (*_narrow(layers), *_tables(network), *_beside_embeddings(layers)):
         yield "vector", rng.standard_normal((SAMPLES, width))
+    kinds = {layer.kind for layer in layers}
+    if {"Conv2d", "Embedding"} <= kinds:
+        yield "codes", rng.integers(1, 12, (SAMPLES, *CODES))
+    if "Conv2d" in kinds:
+        for length in SIGNALS[1:]:  # folded into a picture inside
+            yield "signal", rng.standard_normal((SAMPLES, 1, length))
+
+
+def _fixed_lengths(network: Object) -> list[int]:
+    """The lengths of learned tables of places: (1, places, width)."""
+    found = [value.shape[1] for value in _weights_in(network, 2) if value.ndim == 3 and value.shape[0] == 1]
+    return [length for length in dict.fromkeys(found) if length <= LONGEST_TABLE][:2]
+
+
+def _tables(network: Object) -> list[int]:
+    """How wide a vector is that a bare weight is multiplied with."""
+    found = [width for value in _weights_in(network, 2) if value.ndim == 2 for width in value.shape[::-1]]
+    return list(dict.fromkeys(found))[:MOST_WIDTHS]
+
+
+def _weights_in(value: Any, depth: int) -> Iterator[Array]:
+    """Bare weights of an object and of the objects it holds."""
+    if isinstance(value, Weight):
+        yield value
+    elif isinstance(value, Object) and depth >= 0:
+        for one in value.attributes.values():
+            yield from _weights_in(one, depth - 1)
 
 
 def _narrow(layers: Sequence[Layer]) -> list[int]:
@@ -142,8 +193,10 @@ def _widths(layers: Sequence[Layer], name: str, kinds: Sequence[str]) -> list[in
     return found
 
 
-def _others(kind: str, first: Array, count: int) -> Iterator[tuple[tuple[str, ...], tuple[Array, ...]]]:
-    """What may be the other arguments."""
+def _others(
+    kind: str, first: Array, count: int, beside: Sequence[int]
+) -> Iterator[tuple[tuple[str, ...], tuple[Array, ...]]]:
+    """What may be the other arguments; `beside` is how wide what is joined with embeddings may be."""
     if count == 0:
         yield (), ()
         return
@@ -158,6 +211,21 @@ def _others(kind: str, first: Array, count: int) -> Iterator[tuple[tuple[str, ..
     if kind == "tokens":
         options[1:1] = [("tokens", rng.integers(1, 12, (samples, OTHER_PLACES)))]
         options.append(("seen", np.asarray(rng.uniform(size=first.shape)) < 0.7))
+        options.extend(("vectors", rng.standard_normal((samples, width))) for width in beside)
+    if kind == "sequence":
+        options.append(("seen", np.asarray(rng.uniform(size=first.shape[:2])) < 0.7))
+    if kind in {"tokens", "sequence"}:
+        options.append(("pairs", rng.uniform(size=(samples, first.shape[1], first.shape[1]))))
+    if kind == "vector":
+        options.append(("tokens", rng.integers(1, 12, (samples, OTHER_PLACES))))
+        options.append(("neighbours", rng.uniform(size=(samples, samples))))
     for name, array in options:
-        for kinds, others in _others(kind, first, count - 1):
+        for kinds, others in _others(kind, first, count - 1, beside):
             yield (name, *kinds), (array, *others)
+
+
+def _beside_embeddings(layers: Sequence[Layer]) -> list[int]:
+    """What is left of a layer's inputs beside all that is looked up."""
+    looked_up = sum(layer.given["embedding_dim"] for layer in layers if layer.kind == "Embedding")
+    widths = _widths(layers, "in_features", ("Linear",)) if looked_up else []
+    return [width - looked_up for width in widths if width - looked_up > 0][:2]

@@ -23,8 +23,9 @@ from stethoscope.program.experiments.layers import Drawer, Layer
 from stethoscope.program.experiments.library_calls import PLAIN, call_library
 from stethoscope.program.experiments.methods import call_method
 from stethoscope.program.experiments.operators import binary, unary
-from stethoscope.program.experiments.running import LONGEST, STEPS, WORK, Frame, Live, Watch
+from stethoscope.program.experiments.running import LONGEST, STEPS, WORK, Frame, Live, Unlisted, Watch
 from stethoscope.program.experiments.things import (
+    OWN_LAYER,
     Ancestors,
     Array,
     Foreign,
@@ -38,9 +39,10 @@ from stethoscope.program.experiments.things import (
     Weight,
 )
 from stethoscope.program.index import Class, External, Function, Index, Module, Variable
-from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute
+from stethoscope.program.walk.bounded_arrays import LARGEST, CannotCompute, TooLarge
 
 DEPTH = 40
+LEAST = 8  # what a size may be made at the smallest
 _COMPARING: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
@@ -70,9 +72,15 @@ class Interpreter:
     """One experiment: makes a network and calls it."""
 
     def __init__(
-        self, index: Index, watch: Watch | None = None, seed: int = 0, as_written: bool = False
+        self,
+        index: Index,
+        watch: Watch | None = None,
+        seed: int = 0,
+        as_written: bool = False,
+        smaller: int = 1,
     ) -> None:
         self.index = index
+        self.smaller = smaller  # what large sizes are divided by
         self.as_written = as_written  # weights begin as torch and the program make them
         self.followed: set[ast.AST] = set()  # functions that were entered
         self.watch = watch or Watch()
@@ -80,6 +88,7 @@ class Interpreter:
         self.drawer = Drawer(seed)
         self.steps = STEPS
         self.work = WORK
+        self.is_overworked = False  # something was too large to be computed
         self.deadline = math.inf  # by the clock of the thread
         self.depth = 0
         self.chance = np.random.default_rng(seed)
@@ -100,8 +109,11 @@ class Interpreter:
         self.making += 1
         try:
             init = self.index.method(cls, "__init__")
+            keywords = {name: self.sized(value) for name, value in keywords.items()}
             if init is not None:
                 self.call(self.bound(init, made), args, keywords)
+            elif self.begin_layer(made, args, keywords, None):
+                pass
             elif self._is_record(cls):
                 self._fill_record(made, args, keywords)
             elif (args or keywords) and not self._fill_chain(made, args):
@@ -133,7 +145,12 @@ class Interpreter:
                     self.consumption.computed((of, *args, *keywords.values()), result, name)
                 return result
             case Foreign(name=name):
-                result = call_library(self, name, list(args), dict(keywords), spot)
+                try:
+                    result = call_library(self, name, list(args), dict(keywords), spot)
+                except Unlisted:
+                    if not self.making or not name.rpartition(".")[2][:1].isupper():
+                        raise
+                    return Foreign(f"{name}()")  # an object of a library, which a forward may never ask
                 last = name.rpartition(".")[2]
                 if last != name:
                     self.consumption.computed((*args, *keywords.values()), result, last)
@@ -162,6 +179,8 @@ class Interpreter:
         method = self.index.method(callee.cls, "forward") or self.index.method(callee.cls, "__call__")
         if method is not None:
             return self.call(self.bound(method, callee), args, keywords, spot)
+        if OWN_LAYER in callee.attributes:
+            return self.call(callee.attributes[OWN_LAYER], args, keywords, spot)
         if "_modules" in callee.attributes:
             return self.call(callee.attributes["_modules"], args, keywords, spot)
         raise CannotCompute(f"{callee.cls.name} has no forward")
@@ -264,6 +283,27 @@ class Interpreter:
             return False
         made.attributes["_modules"] = list(args)
         return True
+
+    def begin_layer(
+        self, made: Object, args: Sequence[Any], keywords: Mapping[str, Any], spot: Spot | None
+    ) -> bool:
+        """Give an object of a class that derives from a layer of torch that layer."""
+        bases = self.index.outside_bases(made.cls)
+        kinds = [one.rpartition(".")[2] for one in bases if one.startswith("torch.nn.")]
+        kind = next((kind for kind in kinds if kind in layers.SIGNATURES), None)
+        if kind is None:
+            return False
+        made.attributes[OWN_LAYER] = call_library(self, f"torch.nn.{kind}", list(args), dict(keywords), spot)
+        return True
+
+    def sized(self, value: Any) -> Any:
+        """A size as this experiment takes it: large ones, all of them, divided by the same number."""
+        if self.smaller == 1:
+            return value
+        if isinstance(value, list | tuple):
+            return type(value)(self.sized(one) for one in value)
+        is_large = type(value) is int and value >= LEAST * self.smaller and value % self.smaller == 0
+        return value // self.smaller if is_large else value
 
     def is_chain(self, of: Object) -> bool:
         return any(base.endswith("nn.Sequential") for base in self.index.outside_bases(of.cls))
@@ -401,7 +441,7 @@ class Interpreter:
                     base.weights["weight"] = value
                 elif self.as_written and name in base.weights:
                     base.weights[name] = value
-            case np.ndarray() if self.as_written and name == "data":
+            case np.ndarray() if name == "data" and (self.as_written or value is base):
                 base[...] = value
             case np.ndarray():
                 if not (isinstance(base, Weight) and self.making):
@@ -426,7 +466,7 @@ class Interpreter:
         self._step()
         match node:
             case ast.Constant(value=value):
-                return value
+                return self.sized(value)
             case ast.Name(id=name):
                 return self._name(name, frame)
             case ast.Attribute(value=base, attr=name):
@@ -618,7 +658,10 @@ class Interpreter:
 
     def is_module(self, base: Object) -> bool:
         bases = self.index.outside_bases(base.cls)
-        return any(one.rpartition(".")[2].endswith(("Module", "Sequential", "List")) for one in bases)
+        return any(
+            one.startswith("torch.nn.") or one.rpartition(".")[2].endswith(("Module", "Sequential", "List"))
+            for one in bases
+        )
 
     def _item(self, base: Any, key: Any) -> Any:
         if isinstance(base, np.ndarray):
@@ -632,7 +675,7 @@ class Interpreter:
         if isinstance(base, Object) and isinstance(base.attributes.get("_modules"), list):
             return base.attributes["_modules"][key]
         if isinstance(base, Held):
-            return base.item(key)
+            return self.sized(base.item(key))
         raise CannotCompute("an item of something unknown")
 
     # Limits
@@ -640,16 +683,16 @@ class Interpreter:
     def _step(self) -> None:
         self.steps -= 1
         if self.steps < 0:
-            raise CannotCompute("too long")
+            raise TooLarge("too long")
         if self.steps % 32 == 0 and time.thread_time() > self.deadline:
-            raise CannotCompute("too late")
+            raise TooLarge("too late")
 
     def spend(self, amount: float) -> None:
         self.work -= amount
         if self.work < 0:
-            raise CannotCompute("too much work")
+            raise TooLarge("too much work")
         if time.thread_time() > self.deadline:
-            raise CannotCompute("too late")
+            raise TooLarge("too late")
 
     def check(self, result: Any) -> Any:
         if isinstance(result, np.generic):
@@ -657,7 +700,7 @@ class Interpreter:
         if isinstance(result, np.ndarray):
             self.work -= result.size
             if result.size > 2 * LARGEST or result.dtype == object:
-                raise CannotCompute("the array is too large")
+                raise TooLarge("the array is too large")
         return result
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from stethoscope.program.experiments import arithmetic
 from stethoscope.program.experiments.things import Array, Invented, Spot, Weight
-from stethoscope.program.walk.bounded_arrays import CannotCompute
+from stethoscope.program.walk.bounded_arrays import CannotCompute, TooLarge
 from stethoscope.program.walk.tensor_operations import compute
 
 MOST_WEIGHTS = 6_000_000  # of one layer
@@ -53,7 +53,7 @@ class Drawer:
         """A tensor of normal numbers."""
         count = math.prod(int(s) for s in shape)
         if count > MOST_WEIGHTS:
-            raise CannotCompute("the layer is too large")
+            raise TooLarge("the layer is too large")
         self.place = (self.place + 104729) % len(_POOL)
         numbers = _POOL[self.place : self.place + count]
         if numbers.size < count:
@@ -95,6 +95,9 @@ SIGNATURES: dict[str, str] = {
     "TransformerDecoderLayer": _TRANSFORMER,
     "TransformerEncoder": "encoder_layer num_layers norm=None enable_nested_tensor=True",
     "TransformerDecoder": "decoder_layer num_layers norm=None",
+    "Transformer": "d_model=512 nhead=8 num_encoder_layers=6 num_decoder_layers=6 dim_feedforward=2048 "
+    "dropout=0.1 activation=None custom_encoder=None custom_decoder=None layer_norm_eps=1e-5 "
+    "batch_first=False norm_first=False",
     "LSTM": _RECURRENT,
     "GRU": _RECURRENT,
     "RNN": _RECURRENT.replace("bias", "nonlinearity='tanh' bias", 1),
@@ -205,6 +208,8 @@ def fill(layer: Layer, draw: Drawer) -> None:
         _fill_transformer(layer, draw)
     elif kind in {"TransformerEncoder", "TransformerDecoder"}:
         _fill_stack(layer, draw)
+    elif kind == "Transformer":
+        _fill_both_stacks(layer, draw)
     elif kind in {"LSTM", "GRU", "RNN"}:
         ways = 2 if g["bidirectional"] else 1
         for level in range(int(g["num_layers"])):
@@ -245,6 +250,16 @@ def _fill_stack(layer: Layer, draw: Drawer) -> None:
     layer.inner = [Layer(pattern.kind, pattern.given, pattern.made_at) for _ in range(int(g["num_layers"]))]
     for one in layer.inner:
         fill(one, draw)
+
+
+def _fill_both_stacks(layer: Layer, draw: Drawer) -> None:
+    """The encoder and the decoder, which a program may call one by one."""
+    g = layer.given
+    for side in ("encoder", "decoder"):
+        made_with = {"batch_first": g["batch_first"], "norm_first": g["norm_first"]}
+        name = f"Transformer{side.capitalize()}"
+        pattern = made(f"{name}Layer", (g["d_model"], g["nhead"]), made_with, draw, layer.made_at)
+        g[side] = made(name, (pattern, g[f"num_{side}_layers"]), {}, draw, layer.made_at)
 
 
 # Calls
@@ -410,6 +425,16 @@ def _decoder(layer: Layer, tgt: Array, memory: Array, *args: Any, **keywords: An
     return tgt
 
 
+def _both_stacks(
+    layer: Layer, src: Array, tgt: Array, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
+    src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+    **_: Any,
+) -> Array:  # fmt: skip
+    memory = _encoder(layer.given["encoder"], src, src_mask, src_key_padding_mask)
+    hidden = (tgt_key_padding_mask, memory_key_padding_mask)
+    return _decoder(layer.given["decoder"], tgt, memory, tgt_mask, memory_mask, *hidden)
+
+
 def _recurrent(layer: Layer, x: Any, state: Any = None) -> tuple[Any, Any]:
     g, w = layer.given, layer.weights
     first = bool(g["batch_first"])
@@ -463,6 +488,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "TransformerDecoderLayer": _decoder_layer,
     "TransformerEncoder": _encoder,
     "TransformerDecoder": _decoder,
+    "Transformer": _both_stacks,
     "LSTM": _recurrent,
     "GRU": _recurrent,
     "RNN": _recurrent,

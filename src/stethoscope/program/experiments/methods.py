@@ -59,7 +59,9 @@ def call_method(
     if isinstance(of, Layer) and name == "forward":
         return run.call(of, args, keywords, spot)
     if isinstance(of, Ancestors):
-        return None  # the __init__ of a base from outside, and the like
+        if name == "__init__":
+            run.begin_layer(of.of, args, keywords, spot)
+        return None  # what a base from outside does besides
     if isinstance(of, Held):
         return run.call(of.attribute(name), args, keywords, spot)
     raise CannotCompute(name)

@@ -11,6 +11,7 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 
 STEPS = 250_000  # expressions and statements for all that one network is asked
 WORK = 1e9  # multiplications of one question, a second at most
+WORK_TO_FIT = 3e8  # of one try to fit it; what needs more is made smaller
 SECONDS = 4.0  # of computing for all networks of a program
 SECONDS_OF_ONE = 2.5  # for one of them, with all that it is asked
 SECONDS_TO_FIT = 1.2  # for what fits it

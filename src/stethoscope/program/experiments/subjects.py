@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stethoscope.program.experiments.things import Foreign, Held, Invented, Routine
+from stethoscope.program.experiments.invented import invented
+from stethoscope.program.experiments.things import Foreign, Held, Routine
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.bounded_arrays import CannotCompute
@@ -33,7 +34,6 @@ from stethoscope.program.walk.values import (
     Value,
 )
 
-INVENTED = 24  # in place of a size that is not known: many head counts divide it
 MOST = 6  # networks of one program
 DEPTH = 6
 # What gives a table of settings, whose items may be known by their names.
@@ -99,7 +99,7 @@ def _arguments(run: Execution, instance: Instance) -> dict[str, Any]:
     for name, value in instance.made_with.items():
         if name == own or (init is not None and name in _gathered(init.node)):
             continue
-        given[name] = _plain(run, value, DEPTH)
+        given[name] = _plain(run, value, DEPTH, name)
     return given
 
 
@@ -107,14 +107,14 @@ def _gathered(node: Any) -> set[str]:
     return {arg.arg for arg in (node.args.vararg, node.args.kwarg) if arg is not None}
 
 
-def _plain(run: Execution, value: Value, depth: int) -> Any:
-    """A value of a walk as what the interpreter works with."""
+def _plain(run: Execution, value: Value, depth: int, name: str = "") -> Any:
+    """A value of a walk as what the interpreter works with; `name` is what it is called where it is given."""
     if depth == 0:
         raise CannotCompute("nested too deep")
     try:
         value = run.force(value)
     except (Exhausted, RecursionError):
-        return Invented(INVENTED)
+        return invented(name)
     match value:
         case Constant(value=known):
             return known
@@ -122,6 +122,8 @@ def _plain(run: Execution, value: Value, depth: int) -> Any:
             return [_plain(run, item, depth - 1) for item in items]
         case Table(entries=entries, rest=rest) if not rest:
             return {key: _plain(run, item, depth - 1) for key, item in entries.items()}
+        case Settings(tree=list() as listed):
+            return [_plain(run, run.item(value, Constant(place)), depth - 1) for place in range(len(listed))]
         case Settings() | Instance():
             return _held(run, value, depth)
         case Applied(callee=callee) if callee.rpartition(".")[2] in READ:
@@ -130,25 +132,25 @@ def _plain(run: Execution, value: Value, depth: int) -> Any:
             return cls
         case FunctionValue(function=function, bound=None):
             return Routine(function.node, run.index.module_of(function.source), function=function)
-        case Outside(name=name):
-            return Foreign(name)
+        case Outside(name=full):
+            return Foreign(full)
         case Leaf() | Part() | Choice():
             option = option_for(run, value)
-            return option.value if option is not None else Invented(INVENTED)
-    return Invented(INVENTED)
+            return option.value if option is not None else invented(name)
+    return invented(name)
 
 
 def _held(run: Execution, value: Value, depth: int) -> Held:
     def attribute(name: str) -> Any:
         site: Any = None
         try:
-            return _plain(run, run.attribute(value, name, site), depth - 1)
+            return _plain(run, run.attribute(value, name, site), depth - 1, name)
         except (Exhausted, RecursionError):
             raise CannotCompute(name) from None
 
     def item(key: Any) -> Any:
         try:
-            return _plain(run, run.item(value, Constant(key)), depth - 1)
+            return _plain(run, run.item(value, Constant(key)), depth - 1, str(key))
         except (Exhausted, RecursionError):
             raise CannotCompute(str(key)) from None
 

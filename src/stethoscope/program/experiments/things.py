@@ -24,6 +24,9 @@ IDLE = frozenset({
 })  # fmt: skip
 
 
+OWN_LAYER = "<layer>"  # where an object of a class that is a layer of torch keeps that layer
+
+
 class Invented(int):
     """A size that is not known, and that any number may stand for; no decision may depend on it."""
 

@@ -11,7 +11,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from stethoscope.program.experiments.inputs import Fitting, fitting, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
-from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.layers import Layer, Packed
 from stethoscope.program.experiments.running import (
     SECONDS,
     SECONDS_OF_ONE,
@@ -32,9 +32,10 @@ from stethoscope.program.experiments.running import (
 from stethoscope.program.experiments.subjects import Subject, subjects
 from stethoscope.program.experiments.things import Array, Object, Spot
 from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
-from stethoscope.program.walk.bounded_arrays import CannotCompute
+from stethoscope.program.walk.bounded_arrays import CannotCompute, TooLarge
 
 Answer = TypeVar("Answer")
 SMALLEST = 1e-7  # a change, in parts of the output's size, that is no rounding
@@ -43,6 +44,9 @@ _OVER_ROWS = re.compile(
     r"\b(?:mean|sum|max|amax|logsumexp)\((?:[\w.]+, )?(?:dim=|axis=)?[\[(]?0\b|\b(?:mean|sum)\(\)"
 )
 WIDE = 16  # an axis of this length is hardly there twice by chance
+SMALLER = (1, 8, 4, 2)  # what large sizes are divided by, in turn, where a network is too large as it is
+# Lengths of sequences say nothing where an experiment's are so short that one place holds them.
+LENGTHS = frozenset({"len", "lens", "length", "lengths"})
 MOST_LAYERS = 30  # that are tried one by one
 
 
@@ -204,23 +208,28 @@ def trials(index: Index, settings: SettingsTree) -> tuple[Trial, ...]:
 
 def _tried(index: Index, subject: Subject, covered: set[Class], end: float) -> Trial | None:
     forward = index.method(subject.cls, "forward")
-    run = Interpreter(index)
-    now = time.thread_time()
-    run.deadline = min(end, now + SECONDS_TO_FIT)
-    try:
-        network = run.make(subject.cls, (), subject.keywords)
-        if forward is None or not isinstance(network, Object):
-            return None
-        given = fitting(run, network, forward)
-        if given is None:
-            return None
-        covered.update(run.classes)
-        run.deadline = min(end, now + SECONDS_OF_ONE)
-        return _asked(run, network, subject, forward, given)
-    except CannotCompute:
+    if forward is None:
         return None
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        return None  # a stranger's shapes and types may fit together in no way at all
+    now = time.thread_time()
+    for smaller in SMALLER:
+        run = Interpreter(index, smaller=smaller)
+        run.deadline = min(end, time.thread_time() + SECONDS_TO_FIT)
+        try:
+            network = run.make(subject.cls, (), subject.keywords)
+            given = fitting(run, network, forward) if isinstance(network, Object) else None
+            if given is not None:
+                covered.update(run.classes)
+                run.deadline = min(end, now + SECONDS_OF_ONE)
+                return _asked(run, network, subject, forward, given)
+        except TooLarge:
+            run.is_overworked = True
+        except CannotCompute:
+            pass
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            pass  # a stranger's shapes and types may fit together in no way at all
+        if smaller == 1 and not run.is_overworked:
+            return None
+    return None
 
 
 def _asked(run: Interpreter, network: Object, subject: Subject, forward: Function, given: Fitting) -> Trial:
@@ -391,7 +400,7 @@ def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: s
     """The arguments that are worked with and change nothing."""
     idle: list[str] = []
     for which, name in enumerate(given.names):
-        if which not in consumed:
+        if which not in consumed or LENGTHS.intersection(words(name)):
             continue
         others = (_otherwise(given.arrays[which]), _far_away(given.arrays[which]))
         if all(_is_same_with(ask, given, base, which, other) for other in others):
@@ -473,6 +482,8 @@ def _differs(one: Array, other: Array) -> bool:
 
 
 def _shaken(side: float, result: Any) -> Any:
+    if isinstance(result, Packed):
+        return replace(result, rows=_shaken(side, result.rows))
     if isinstance(result, tuple):
         return tuple(_shaken(side, one) for one in result)
     if isinstance(result, np.ndarray):

@@ -18,10 +18,14 @@ class CannotCompute(Exception):
     """The operation is unknown, or its arguments do not fit."""
 
 
+class TooLarge(CannotCompute):
+    """What is to be computed is too large for an experiment."""
+
+
 def checked(result: Any) -> Any:
     """Give a result back unless it is too large or no number."""
     if isinstance(result, np.generic):
         result = np.asarray(result)
     if isinstance(result, np.ndarray) and (result.size > LARGEST or result.dtype == object):
-        raise CannotCompute("the array is too large")
+        raise TooLarge("the array is too large")
     return result
