@@ -21,7 +21,7 @@ from stethoscope.run import Source
 NEW_TENSORS = frozenset({
     "masked_fill", "masked_scatter", "index_fill", "index_copy", "index_add", "index_put", "scatter_add",
     "lerp", "clamp", "clamp_min", "clamp_max", "addcmul", "addcdiv", "addmm", "tril", "triu", "unsqueeze",
-    "squeeze", "permute", "softmax", "log_softmax", "sigmoid", "rsqrt", "sqrt", "nan_to_num", "fill_diagonal",
+    "squeeze", "permute", "softmax", "log_softmax", "sigmoid", "rsqrt", "sqrt", "nan_to_num",
     "logical_not", "logical_and", "logical_or", "bitwise_not", "repeat_interleave", "bernoulli",
 })
 # Functions of torch that do nothing but compute, and those that reshape, with what they begin with.
@@ -145,9 +145,9 @@ def _calls_own_layer(value: ast.expr) -> bool:
 
 
 def _is_in_place(call: ast.Call) -> bool:
-    """`F.relu(x, inplace=True)`, `torch.clamp(x, 0, 1, out=x)`, `F.dropout(x, 0.1, True, True)`."""
+    """`F.relu(x, inplace=True)`, `torch.clamp(x, 0, 1, out=x)`, `np.nan_to_num(x, copy=False)`."""
     named = {keyword.arg for keyword in call.keywords}
-    return bool(named & {"inplace", "out"}) or any(
+    return bool(named & {"inplace", "out", "copy"}) or any(
         isinstance(one, ast.Constant) and one.value is True for one in call.args
     )
 
