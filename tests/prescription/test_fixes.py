@@ -42,7 +42,7 @@ def test_what_a_remedy_changes_is_not_prescribed_twice() -> None:
 
 
 def test_a_record_of_settings_is_shown_with_the_fix_and_called_a_record() -> None:
-    diagnosis = diagnose(Path("examples/protein-sedd"), code=Path("examples/protein-sedd/code"))
+    diagnosis = diagnose(Path("examples/protein-sedd"))
     warm_up = next(edit for edit in diagnosis.prescription.edits if "warmup" in edit.diff)
     assert warm_up.kind == "config"
     assert not warm_up.maintained
