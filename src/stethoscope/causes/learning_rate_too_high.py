@@ -18,6 +18,8 @@ from __future__ import annotations
 from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
+BEYOND_DATA = 1000.0  # times the first loss
+
 
 def _over_many_steps(finding: Finding) -> bool:
     return finding.evidence.get("one_step") is not True
@@ -41,6 +43,12 @@ def _above_start(finding: Finding) -> bool:
 
 def _out_of_range(finding: Finding) -> bool:
     return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
+
+
+def _throws_away(finding: Finding) -> bool:
+    """Whether a loss above its start was never far below it, or is beyond anything that data explain."""
+    seen = finding.evidence
+    return seen.get("learned_before") is False or seen.get("top", 0.0) >= BEYOND_DATA * seen.get("first", 1.0)
 
 
 def _thrown_away(finding: Finding) -> bool:
@@ -135,7 +143,7 @@ CAUSE = Cause(
             "loss-stands-above-its-start",
             DECISIVE,
             "the loss is above its start for long, and comes back",
-            when=says("learned_before", False),
+            when=_throws_away,
         ),
         Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
         Evidence("loss-starts-over", -DECISIVE, "the network began anew"),

@@ -64,6 +64,8 @@ RULE = Rule(code="LOP108", since="0.2", severity=Severity.CRITICAL, subject=Subj
 
 FEWEST_ROUNDS = 200  # batches that any training has, all epochs together
 VANISHED = 1e-4  # of the first rate: what is left then trains nothing
+# What stays wrong when the schedule is stepped once an epoch: its length must be another.
+WRONG_BY_LENGTH = ("is as long as one epoch", "has a part that counts epochs")
 LAST_EPOCH = 300  # milestones beyond may be steps; an epoch has more batches than this only rarely
 
 
@@ -132,7 +134,8 @@ def _configured_mismatch(loop: TrainingLoop, configured: ConfiguredSchedule) -> 
 
 def _finding(loop: TrainingLoop, step: ScheduleStep, schedule: Schedule, why: str) -> Finding:
     site = step.move.event.site
-    splices = _fix(loop, step) if step.round is loop.body else ()
+    is_moved_too_often = step.round is loop.body and not why.startswith(WRONG_BY_LENGTH)
+    splices = _fix(loop, step) if is_moved_too_often else ()
     return Finding(
         where=(site.where, schedule.site.where),
         message=f"{schedule.kind} {why}",
