@@ -236,6 +236,24 @@ net = Net()
     assert not trial.idle_layers
 
 
+def test_a_layer_that_chooses_among_places_has_influence(tmp_path: Path) -> None:
+    pooling = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score = nn.Linear(8, 1)
+
+    def forward(self, x):
+        s = self.score(x)
+        w = torch.exp(s - s.amax(dim=1, keepdim=True))
+        return (w * x).sum(1) / w.sum(1)
+
+net = Net()
+"""
+    (trial,) = _tried(tmp_path, pooling)
+    assert not trial.idle_layers
+
+
 def _tried(folder: Path, network: str) -> tuple[Trial, ...]:
     program = program_of(folder, train=IMPORTS + network + LOOP)
     return trials(index(program), SettingsTree())

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stethoscope.program.experiments.inputs import Fitting, fitting, outputs
+from stethoscope.program.experiments.inputs import PLACES, Fitting, fitting, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer, Packed
 from stethoscope.program.experiments.running import (
@@ -447,7 +447,21 @@ def _idle_layers(
         return ()  # what is not chosen for these inputs may be chosen for others
     stride = -(-len(weighty) // MOST_LAYERS) or 1
     idle = [layer for layer in weighty[::stride] if not _acts(ask, given, base, layer)]
+    several = _with_places(ask, given) if idle else None
+    if several is not None:  # what chooses among places has nothing to choose in one
+        idle = [layer for layer in idle if not _acts(ask, *several, layer)]
     return tuple({id(layer.made_at.node): layer for layer in idle if layer.made_at}.values())
+
+
+def _with_places(ask: _Asking, given: Fitting) -> tuple[Fitting, list[Array]] | None:
+    """Several places instead of one vector, and what comes out; None where a network takes no such thing."""
+    if given.kinds[0] != "vector":
+        return None
+    samples, width = given.arrays[0].shape
+    places = np.random.default_rng(3).standard_normal((samples, PLACES, width))
+    longer = Fitting(("sequence", *given.kinds[1:]), given.names, (places, *given.arrays[1:]))
+    answers = outputs(ask.run, ask.network, longer.arrays)
+    return None if answers is None else (longer, [*answers, *ask.run.spared])
 
 
 def _chooses(cls: Class) -> bool:
