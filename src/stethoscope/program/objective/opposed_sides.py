@@ -95,7 +95,7 @@ class PushedPass:
 
 def pushed_passes(one: Minimised) -> Iterator[PushedPass]:
     """All answers of networks that something minimised pushes one way."""
-    for value, sign in list(_terms(one.run, one.sink.value, 1, DEPTH))[:MOST_TERMS]:
+    for value, sign in signed_addends(one.run, one.sink.value):
         cut = _behind_cuts(value)
         for operand in _unknowns(one.run.index, value):
             if not isinstance(operand, Applied | Delayed) or id(operand) in cut:
@@ -104,6 +104,11 @@ def pushed_passes(one: Minimised) -> Iterator[PushedPass]:
             way = _way(one.run.index, value, operand) if network is not None else 0
             if way and id(operand) not in one.run.unrecorded:
                 yield PushedPass(network, operand, -way * sign)
+
+
+def signed_addends(run: Execution, value: Value) -> list[tuple[Value, int]]:
+    """The addends of what is minimised, with their signs."""
+    return list(_terms(run, value, 1, DEPTH))[:MOST_TERMS]
 
 
 @remembered
@@ -166,7 +171,7 @@ def _one_way(pushes: list[Push]) -> Push | None:
 
 
 def _pushes(one: Minimised) -> Iterator[Push]:
-    terms = list(_terms(one.run, one.sink.value, 1, DEPTH))[:MOST_TERMS]
+    terms = signed_addends(one.run, one.sink.value)
     found = [
         (value, sign, operand, _role(one.run, operand))
         for value, sign in terms
