@@ -162,7 +162,8 @@ def _of_sum(node: ast.expr, average: ast.expr) -> Iterator[Blend]:
             if _bare(mine) != wanted:
                 continue
             for taken, weight in _factors(other):
-                if not _is_share(weight) and _is_share(taken):
+                is_rest = ast.unparse(_rest(taken)[0]) == ast.unparse(_rest(kept)[0])
+                if is_rest or (not _is_share(weight) and _is_share(taken)):
                     yield Blend(node, average, weight, kept, taken)
                     return
 

@@ -143,7 +143,7 @@ def _term(run: Execution, value: Value, sign: int) -> _Term:
             numbers.append((current, number))
         elif _is_a_setting(current):
             numbers.append((current, USUAL))
-        elif is_operand(run.index, current) or not learns:
+        elif is_operand(run.index, current) or not (learns or _only_scales(current)):
             given.append(current)
         elif isinstance(current, Applied) and current.callee in MOVES:
             waiting.extend(current.args[:1])
@@ -166,6 +166,15 @@ def _learns(run: Execution, value: Value, known: dict[int, bool]) -> bool:
                 waiting.append((current, True))
                 waiting.extend((one, False) for one in inputs(current))
     return known[id(value)]
+
+
+def _only_scales(value: Value) -> bool:
+    """`-advantage`, `-1 * advantage`: the sign is in it, so what it is made of is asked."""
+    if not isinstance(value, Applied):
+        return False
+    return value.callee == "neg" or (
+        value.callee == "*" and any(isinstance(one, Constant) for one in value.args)
+    )
 
 
 def _is_a_setting(value: Value) -> bool:
@@ -194,7 +203,7 @@ def _way(run: Execution, term: _Term) -> int:
 
 
 def _way_with(run: Execution, term: _Term, candidate: Value) -> int:
-    if isinstance(candidate, Applied | Delayed) and OTHERWISE & set(_spoken(candidate)):
+    if OTHERWISE & set(_spoken(candidate)):
         return 0
     likelihoods, worths = _draws()
     for others in (likelihoods, np.ones(SAMPLES)):
@@ -207,9 +216,17 @@ def _way_with(run: Execution, term: _Term, candidate: Value) -> int:
     return 0
 
 
-def _spoken(value: Applied | Delayed) -> Iterator[str]:
-    for name in re.findall(r"[A-Za-z_]\w*", value.site.text[:200]):
-        yield from words(name)
+def _spoken(value: Value) -> Iterator[str]:
+    match value:
+        case Applied() | Delayed():
+            names = re.findall(r"[A-Za-z_]\w*", value.site.text[:200])
+        case Leaf(name=name):
+            names = [name]
+        case Part(key=key):
+            names = [str(key)]
+        case _:
+            names = []
+    yield from (word for name in names for word in words(name))
 
 
 def _draws() -> tuple[Array, Array]:
