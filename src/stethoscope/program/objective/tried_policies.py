@@ -134,16 +134,16 @@ def _term(run: Execution, value: Value, sign: int) -> _Term:
         if id(current) in seen or isinstance(current, Constant | Instance):
             continue
         seen.add(id(current))
-        learns = _learns(run, current, known)
-        if learns and _is_of_actions(current, "log_prob"):
+        is_learning = learns(run, current, known)
+        if is_learning and _is_of_actions(current, "log_prob"):
             likelihoods.append(current)
-        elif learns and _is_of_actions(current, "entropy"):
+        elif is_learning and _is_of_actions(current, "entropy"):
             entropies.append(current)
-        elif not learns and (number := known_number(run, current)) is not None:
+        elif not is_learning and (number := known_number(run, current)) is not None:
             numbers.append((current, number))
         elif _is_a_setting(current):
             numbers.append((current, USUAL))
-        elif is_operand(run.index, current) or not (learns or _only_scales(current)):
+        elif is_operand(run.index, current) or not (is_learning or _only_scales(current)):
             given.append(current)
         elif isinstance(current, Applied) and current.callee in MOVES:
             waiting.extend(current.args[:1])
@@ -152,7 +152,7 @@ def _term(run: Execution, value: Value, sign: int) -> _Term:
     return _Term(value, sign, tuple(likelihoods), tuple(entropies), tuple(given), tuple(numbers))
 
 
-def _learns(run: Execution, value: Value, known: dict[int, bool]) -> bool:
+def learns(run: Execution, value: Value, known: dict[int, bool]) -> bool:
     """Whether a gradient goes through a value into a network."""
     waiting: list[tuple[Value, bool]] = [(value, False)]
     while waiting:
