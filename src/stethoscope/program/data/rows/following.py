@@ -28,6 +28,7 @@ from stethoscope.program.data.rows.tables import (
 )
 from stethoscope.program.index import Class, Function, Index, Module, Variable, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.spelling.unsettled import unsettled_body
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.values import Site
 
@@ -111,7 +112,7 @@ class Followed:
         if depth > DEPTH:
             return table(object())
         frame = Frame(self.index.module_of(function.source), _bound(function.node, args, named))
-        return self._entered(function.node.body, frame, depth)
+        return self._entered(unsettled_body(function.source, function.node), frame, depth)
 
     def _entered(self, body: Sequence[ast.stmt], frame: Frame, depth: int) -> Any:
         self.frames.append(frame)
