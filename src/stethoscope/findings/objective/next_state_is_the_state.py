@@ -2,7 +2,8 @@
 
 ## What it checks
 Batches that are taken apart into states and next states: whether both are made of the same. Calls that are
-handed a state and what follows it: whether both are one and the same.
+handed a state and what follows it: whether both are one and the same. Memories that keep both: whether
+anything ever reads the second.
 
 ## Why it matters
 The target of a value is the reward and the worth of what follows. With the state in its place, worths only
@@ -31,8 +32,13 @@ RULE = Rule(code="OBJ544", since="0.7", severity=Severity.CRITICAL, subject=Subj
 def examine(sources: Sources) -> Iterator[Finding]:
     """Report each next state that is no other than the state."""
     for one in unmoved_states(index(sources.program)):
+        why = (
+            f"{one.name} is kept and never read, beside {one.given}: what follows a state is not learned from"
+            if one.is_unread
+            else f"{one.name} is made of the same as {one.given}: the next state is the state itself"
+        )
         yield Finding(
             (one.source.where(one.node),),
-            f"{one.name} is made of the same as {one.given}: the next state is the state itself",
+            why,
             evidence={"name": one.name, "given": one.given},
         )

@@ -23,7 +23,8 @@ from stethoscope.run import Source
 REWARDS = frozenset({"r", "rew", "rews", "reward", "rewards"})
 DISCOUNTS = frozenset({"gamma", "discount"})
 ENDS = frozenset({
-    "d", "done", "dones", "terminal", "terminals", "terminated", "nonterminal", "nonterminals", "notdone",
+    "d", "done", "dones", "term", "terminal", "terminals", "terminated", "nonterminal", "nonterminals",
+    "notdone",
 })
 SAID_ENDS = frozenset({"done", "dones", "terminal", "terminals", "terminated"})
 TURNING = frozenset({"logical_not", "where", "masked_fill", "masked_fill_", "rsub", "logical_xor"})

@@ -15,7 +15,7 @@ from stethoscope.program.data.ingredients import ingredients, part_path, peeled
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.broadcast_sides import LOSSES, MADE, PAIRWISE
-from stethoscope.program.objective.value_axes import JOINING, ROW, SAME, Axes, axes_of
+from stethoscope.program.objective.value_axes import JOINING, SAME, Axes, axes_of
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
@@ -92,16 +92,18 @@ def _meeting(run: Execution, sides: tuple[Value, ...]) -> tuple[str, str] | None
     """What is a row and what is a column among all that is added up on the two sides."""
     if not any(comes_from_model(run, side) for side in sides):
         return None
-    rows: list[Value] = []
-    columns: list[Value] = []
-    for side in sides:
-        for part in _parts(run, side, DEPTH):
-            axes = axes_of(run, part)
-            if axes == ROW:
-                rows.append(part)
-            elif axes is not None and _is_column(axes) and not _is_widened(part):
-                columns.append(part)
-    return (_written(rows[0]), _written(columns[0])) if rows and columns else None
+    parts = [(part, axes_of(run, part)) for side in sides for part in _parts(run, side, DEPTH)]
+    columns = [(part, axes) for part, axes in parts if axes and _is_column(axes) and not _is_widened(part)]
+    for row, axes in parts:
+        for column, crossed in columns:
+            if axes is not None and _are_of_one_batch(axes, crossed):
+                return _written(row), _written(column)
+    return None
+
+
+def _are_of_one_batch(row: Axes, column: Axes) -> bool:
+    """Whether a row has as many numbers as a column: levels or weights of places have others."""
+    return len(row) == 1 and row[0] != 1 and row[0] in {None, column[0]}
 
 
 def _crossed_product(run: Execution, value: Applied) -> tuple[str, str] | None:
@@ -111,7 +113,9 @@ def _crossed_product(run: Execution, value: Applied) -> tuple[str, str] | None:
         axes = axes_of(run, column)
         if axes is None or not _is_column(axes) or not is_network_pass(run.index, peeled(column)):
             continue
-        if axes_of(run, row) == ROW and is_of_batch(row) and not comes_from_model(run, row):
+        rows = axes_of(run, row)
+        is_row = rows is not None and _are_of_one_batch(rows, axes)
+        if is_row and is_of_batch(row) and not comes_from_model(run, row):
             return _written(row), _written(column)
     return None
 

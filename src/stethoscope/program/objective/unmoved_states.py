@@ -1,4 +1,7 @@
-"""What comes next, made of what was before: `next_states` from the states, `push(s, a, r, s, done)`."""
+"""What comes next, made of what was before, or kept and never read.
+
+`next_states` taken from the states; `push(s, a, r, s, done)`; a memory that gives back `self.o[i]` twice.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.loop.turned_averages import OF_ACTIONS
 from stethoscope.program.spelling.unsettled import unsettled
 from stethoscope.program.syntax import all_nodes, bodies
 from stethoscope.program.walk.entries import is_test
@@ -25,16 +29,18 @@ class UnmovedState:
     node: ast.AST
     name: str
     given: str
+    is_unread: bool = False
 
 
 def unmoved_states(index: Index) -> Iterator[UnmovedState]:
     """The next states of a program that are the states themselves."""
-    has_next = any("next" in source.text and "reward" in source.text for source in index.program)
+    acts = any(OF_ACTIONS.search(source.text) for source in index.program)
     for module in index.modules.values():
-        if is_test(module.source) or not has_next:
+        if is_test(module.source) or not acts:
             continue
         for body in bodies(unsettled(module.source)):
             yield from _made_alike(module.source, body)
+        yield from _kept_and_never_read(index, module.source)
         for call in all_nodes(unsettled(module.source), ast.Call):
             yield from _handed_alike(index, module.source, call)
 
@@ -54,6 +60,44 @@ def _made_alike(source: Source, body: Sequence[ast.stmt]) -> Iterator[UnmovedSta
             is_same = ast.dump(twin.value) == ast.dump(node.value)
             if is_same and _bare(other) == _bare(name) and not _is_next(other) and _reads_a_part(node.value):
                 yield UnmovedState(source, node, name, other)
+
+
+def _kept_and_never_read(index: Index, source: Source) -> Iterator[UnmovedState]:
+    """`self.o2[i] = o2` beside `self.o[i] = o`, of which only the second is ever read."""
+    for cls in all_nodes(unsettled(source), ast.ClassDef):
+        written: dict[str, ast.AST] = {}
+        for node in all_nodes(cls, ast.Assign):
+            match node.targets[0]:
+                case ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                    written.setdefault(name, node)
+        followed = {name: other for name in written for other in written if _follows(name, other)}
+        if not followed:
+            continue
+        read = set(_attributes_read(index))
+        for name, other in followed.items():
+            if name not in read and other in read:
+                yield UnmovedState(source, written[name], name, other, is_unread=True)
+
+
+def _follows(name: str, other: str) -> bool:
+    """`o2` and `o`, `next_obs` and `obs`, `s_` and `s`."""
+    bare = name.rstrip("2_")
+    return name != other and (bare == other or (_is_next(name) and _bare(name) == frozenset(words(other))))
+
+
+def _attributes_read(index: Index) -> Iterator[str]:
+    for one in index.program:
+        tree = unsettled(one)
+        kept = {
+            id(target.value)
+            for node in all_nodes(tree, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Subscript)
+        }
+        for node in all_nodes(tree, ast.Attribute):
+            if isinstance(node.ctx, ast.Load) and id(node) not in kept:
+                yield node.attr
+        yield from (str(node.value) for node in all_nodes(tree, ast.Constant) if isinstance(node.value, str))
 
 
 def _handed_alike(index: Index, source: Source, call: ast.Call) -> Iterator[UnmovedState]:

@@ -119,6 +119,10 @@ def _of_part(run: Execution, part: Part, depth: int) -> Axes | None:
     if is_loader(base) and isinstance(base, Applied) and keys[:1] == ("*",):
         return _of_batch(run, base, keys[1:], depth)
     inner = part.base
+    if isinstance(inner, Delayed) and isinstance(part.key, int):
+        given = run.expand(inner)
+        if isinstance(given, Items) and 0 <= part.key < len(given.items):
+            return axes_of(run, given.items[part.key], depth - 1)
     if part.key in {"values", "T", "data", "target"} and not isinstance(inner, Applied):
         return axes_of(run, inner, depth - 1) if part.key in {"values", "data"} else None
     if isinstance(inner, Applied):
@@ -232,6 +236,8 @@ def _of_application(run: Execution, value: Applied, depth: int) -> Axes | None:
     name = value.callee.rpartition(".")[2]
     if value.callee == "[]":
         return _of_item(run, value, depth)
+    if value.callee == "[]=":
+        return axes_of(run, value.args[0], depth - 1)
     if value.callee in {"float", "int", "len"} or name == "item":
         return ()
     if value.callee == "neg" or (name in SAME and value.args):

@@ -12,7 +12,6 @@ import numpy as np
 
 from stethoscope.program.data.rows.tables import (
     COUNT,
-    ROWS,
     SHARE,
     Each,
     Numbers,
@@ -20,6 +19,7 @@ from stethoscope.program.data.rows.tables import (
     Rows,
     Statistic,
     Thing,
+    longest,
     numbered,
     statistics_in,
     table,
@@ -134,8 +134,8 @@ def shuffled(held: Any, text: str) -> Any:
 
 def turned(op: ast.unaryop, held: Any) -> Any:
     """`-n`, `~mask`."""
-    if isinstance(op, ast.USub) and type(held) in {int, float}:
-        return -held
+    if isinstance(op, ast.USub):
+        return -held if type(held) in {int, float} else -COUNT if isinstance(held, Rows) else table(object())
     if isinstance(op, ast.Invert | ast.Not) and isinstance(held, Numbers) and held.places.dtype == bool:
         return Numbers(~held.places, held.guessed)
     return (not held) if isinstance(op, ast.Not) and isinstance(held, bool) else None
@@ -266,7 +266,7 @@ def _range(args: Sequence[Any], named: Mapping[str, Any], text: str) -> Any:
     if not all(type(one) in {int, float} for one in ends) or (len(ends) > 2 and not int(ends[2])):
         return table(object())
     found = range(*map(int, ends[:3]))
-    return Numbers(np.asarray(found)) if 0 < len(found) <= 2 * ROWS else table(object())
+    return Numbers(np.asarray(found)) if 0 < len(found) <= longest() else table(object())
 
 
 def _drawn(args: Sequence[Any], named: Mapping[str, Any], text: str) -> Any:
@@ -280,7 +280,7 @@ def _mask(args: Sequence[Any], named: Mapping[str, Any], text: str) -> Any:
     size = args[0][0] if isinstance(args[0], list) and len(args[0]) == 1 else args[0]
     if "like" in text.partition("(")[0] and isinstance(size, Rows | Numbers):
         size = len(size.places)
-    if type(size) is not int or not 0 < size <= 2 * ROWS or "bool" not in text:
+    if type(size) is not int or not 0 < size <= longest() or "bool" not in text:
         return table(object())
     return Numbers(np.full(size, "ones" in text.partition("(")[0]))
 

@@ -28,6 +28,7 @@ from stethoscope.program.data.rows.tables import (
 )
 from stethoscope.program.index import Class, Function, Index, Module, Variable, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.loop.known_numbers import option_defaults
 from stethoscope.program.spelling.unsettled import unsettled_body
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.values import Site
@@ -345,13 +346,19 @@ class Followed:
         return dealing.taken(held, self.value(key, frame, depth))
 
     def _ends(self, key: ast.Slice, frame: Frame, depth: int) -> list[Any]:
-        ends = [self.value(one, frame, depth) if one else None for one in (key.lower, key.upper, key.step)]
-        return [COUNT if isinstance(one, Rows) else one for one in ends]
+        ends: list[Any] = []
+        for one in (key.lower, key.upper, key.step):
+            end = self.value(one, frame, depth) if one is not None else None
+            ends.append(COUNT if isinstance(end, Rows) or (end is None and one is not None) else end)
+        return ends
 
     def _attribute(self, base: ast.expr, name: str, frame: Frame, depth: int) -> Any:
         held = self.value(base, frame, depth)
         if isinstance(held, Thing):
-            return held.attributes.get(name, table((id(held), name)))
+            return self._of_thing(held, name)
+        if isinstance(held, Rows) and held.is_whole and name in (options := option_defaults(self.index)):
+            number = options[name]
+            return int(number) if number.is_integer() else number
         if isinstance(held, Rows) and name == "shape":
             return [len(held.places), table(object())]
         if isinstance(held, Rows | Numbers | Statistic) and name in dealing.KEEPING:
@@ -361,6 +368,14 @@ class Followed:
         if isinstance(held, Rows) and held.is_whole:
             return self.known.setdefault((held.origin, name), table((held.origin, name)))
         return held if isinstance(held, Rows) else table(object())
+
+    def _of_thing(self, held: Thing, name: str) -> Any:
+        """What an object was given under a name, else the number that its class gives it."""
+        if name not in held.attributes and isinstance(held.cls, Class):
+            declared = getattr(held.cls.variables.get(name), "value", None)
+            if type(declared) in {int, float}:
+                return declared
+        return held.attributes.get(name, table((id(held), name)))
 
     def _comprehension(
         self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, frame: Frame, depth: int

@@ -11,7 +11,7 @@ import numpy as np
 
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING
 from stethoscope.program.data.rows.following import Followed, Frame
-from stethoscope.program.data.rows.tables import Each, Numbers, Places, Rows, Thing
+from stethoscope.program.data.rows.tables import LENGTHS, Each, Numbers, Places, Rows, Thing, tables_of
 from stethoscope.program.data.unscaled_siblings import TARGETS
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
@@ -53,13 +53,21 @@ def shared_rows(index: Index) -> tuple[Shared, ...]:
     for function in index.bodies:
         if left <= 0 or is_test(function.source) or not _speaks_of_both(function):
             continue
-        followed = Followed(index)
-        followed.body(function)
-        left -= followed.steps_made
-        for frame in followed.frames:
-            for one in _shared_in(frame):
-                found.setdefault((id(one.held_out.node), one.measured is None), one)
+        sure: list[dict[object, Shared]] = []
+        for length in LENGTHS:  # what a written number leaves over depends on how long a table is
+            with tables_of(length):
+                followed = Followed(index)
+                followed.body(function)
+                left -= followed.steps_made
+                sure.append({_key(one): one for frame in followed.frames for one in _shared_in(frame)})
+            if not sure[-1]:
+                break
+        found.update({key: one for key, one in sure[-1].items() if all(key in seen for seen in sure)})
     return tuple(found.values())
+
+
+def _key(one: Shared) -> object:
+    return one.held_out.source.file, one.held_out.where.line, one.names, one.measured is None
 
 
 def _speaks_of_both(function: Function) -> bool:

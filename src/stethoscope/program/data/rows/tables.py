@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +13,23 @@ import numpy.typing as npt
 
 from stethoscope.program.walk.values import Site
 
-ROWS = 4000  # of every table whose length is not known
+LENGTHS = (4_000, 150_000)  # of every table whose length is not known, one after the other
 COUNT = 40  # what a number that is not known is taken for where rows are counted by it
 SHARE = 0.13  # and where a length is multiplied by it
 
 Places = npt.NDArray[Any]
+
+_length: ContextVar[int] = ContextVar("length", default=LENGTHS[0])
+
+
+@contextmanager
+def tables_of(length: int) -> Iterator[None]:
+    """Let every table have so many rows."""
+    token = _length.set(length)
+    try:
+        yield
+    finally:
+        _length.reset(token)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +89,12 @@ class Each:
 
 def table(origin: object) -> Rows:
     """All rows of something of which nothing is known."""
-    return Rows(origin, np.arange(ROWS), is_whole=True)
+    return Rows(origin, np.arange(_length.get()), is_whole=True)
+
+
+def longest() -> int:
+    """More numbers than this are not followed."""
+    return 2 * _length.get()
 
 
 def numbered(value: Any) -> Numbers | None:
@@ -83,7 +102,7 @@ def numbered(value: Any) -> Numbers | None:
     if isinstance(value, Numbers):
         return value
     if isinstance(value, range):
-        return Numbers(np.asarray(value)) if len(value) <= ROWS * 2 else None
+        return Numbers(np.asarray(value)) if len(value) <= longest() else None
     if isinstance(value, list | tuple) and value and all(type(one) is int for one in value):
         return Numbers(np.asarray(value))
     return None
