@@ -39,6 +39,7 @@ WHY = {
     "policy": "is minimised as it is: the more an action was worth, the rarer it becomes",
     "ratio": "is the older policy over the one that learns: good actions are made rarer",
     "bounds": "takes the better of the two: nothing keeps the policy near the older one",
+    "flat": "holds the likelihood of actions in a way that it does not move with: no action is learned",
     "entropy": "is minimised beside a policy gradient: exploration is taken away",
 }
 
@@ -57,7 +58,7 @@ def examine(sources: Sources, worths: LoweredWorths | None) -> Iterator[Finding]
             evidence={"kind": one.kind, "term": text},
         )
     for tried in worths.policies if worths is not None else ():
-        if (tried.sink.source.file, tried.kind) not in told:
+        if tried.kind in WHY and (tried.sink.source.file, tried.kind) not in told:
             text = " ".join(tried.site.text.split())[:80]
             yield Finding(
                 (tried.site.where, tried.sink.where),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.settings.said_numbers import said
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -24,7 +24,7 @@ class SpentAtOnce:
     """Where a number is moved, what it begins with, and the end that it is at after one round."""
 
     source: Source
-    node: ast.Assign
+    node: ast.Assign | ast.Call
     name: str
     begins: float
     end: float
@@ -41,6 +41,27 @@ def spent_at_once(index: Index) -> Iterator[SpentAtOnce]:
                     name, picked = dotted(target) or "", PICKING.get(bare_name(call))
                     if name and picked is not None:
                         yield from _judged(index, function, node, name, (one, other))
+
+
+def stands_at_its_end(index: Index) -> Iterator[SpentAtOnce]:
+    """`max(1.0, (epoch + 1) / rounds)`: a ramp that is at its end from the first round on, and goes on."""
+    for function in index.bodies:
+        if is_test(function.source):
+            continue
+        for loop in own_nodes(function.node, ast.For):
+            counter = dotted(loop.target) or ""
+            for call in all_nodes(loop, ast.Call) if counter else ():
+                if bare_name(call) in {"max", "maximum"} and len(call.args) == 2:
+                    yield from _of_ramp(function, call, counter)
+
+
+def _of_ramp(function: Function, call: ast.Call, counter: str) -> Iterator[SpentAtOnce]:
+    for end, rising in (call.args, call.args[::-1]):
+        match end, rising:
+            case ast.Constant(value=1 | 1.0), ast.BinOp(op=ast.Div(), left=left, right=right):
+                counted = {dotted(one) for one in ast.walk(left)}
+                if counter in counted and counter not in {dotted(one) for one in ast.walk(right)}:
+                    yield SpentAtOnce(function.source, call, ast.unparse(rising), 0.0, 1.0)
 
 
 def _judged(

@@ -20,7 +20,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.loop.known_numbers import known_number
 from stethoscope.program.objective.lowered_rewards import OTHERWISE
 from stethoscope.program.objective.opposed_sides import signed_addends
-from stethoscope.program.objective.probe import Array, is_operand, score
+from stethoscope.program.objective.probe import Array, is_operand, operands_of, score
 from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -59,7 +59,10 @@ OF_REWARDS = re.compile(r"(?i)reward|advantage|discounted|returns\b")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TriedPolicy:
-    """A term that pushes likelihoods the wrong way; `kind` is "policy", "entropy" or "bounds"."""
+    """A term that pushes likelihoods the wrong way, or what it should not push.
+
+    `kind` is "policy", "entropy", "bounds", "flat" or "worth".
+    """
 
     site: Site
     sink: Site
@@ -76,6 +79,7 @@ class _Term:
     entropies: tuple[Value, ...]
     given: tuple[Value, ...]
     numbers: tuple[tuple[Value, float], ...]
+    moving: tuple[Value, ...]  # what is given, and learns all the same
 
 
 @remembered
@@ -112,6 +116,10 @@ def _tried(one: Minimised) -> Iterator[TriedPolicy]:
             yield TriedPolicy(_site(term, one), one.sink.site, "policy")
         elif way < 0 and _keeps_the_better(one.run, term):
             yield TriedPolicy(_site(term, one), one.sink.site, "bounds")
+        elif way < 0 and _is_worth_learned(one, term):
+            yield TriedPolicy(_site(term, one), one.sink.site, "worth")
+        elif way == 0 and _is_flat(one.run, term):
+            yield TriedPolicy(_site(term, one), one.sink.site, "flat")
     for term in terms if are_right else ():
         if term.entropies and not term.likelihoods and _rises_with(one.run, term, term.entropies[0]):
             yield TriedPolicy(_site(term, one), one.sink.site, "entropy")
@@ -127,6 +135,7 @@ def _term(run: Execution, value: Value, sign: int) -> _Term:
     entropies: list[Value] = []
     given: list[Value] = []
     numbers: list[tuple[Value, float]] = []
+    moving: list[Value] = []
     waiting, seen = [value], set[int]()
     known: dict[int, bool] = {}
     while waiting and len(seen) < MOST_VISITED:
@@ -145,11 +154,14 @@ def _term(run: Execution, value: Value, sign: int) -> _Term:
             numbers.append((current, USUAL))
         elif is_operand(run.index, current) or not (is_learning or _only_scales(current)):
             given.append(current)
+            moving.extend([current] if is_learning else [])
         elif isinstance(current, Applied) and current.callee in MOVES:
             waiting.extend(current.args[:1])
         else:
             waiting.extend(inputs(current))
-    return _Term(value, sign, tuple(likelihoods), tuple(entropies), tuple(given), tuple(numbers))
+    return _Term(
+        value, sign, tuple(likelihoods), tuple(entropies), tuple(given), tuple(numbers), tuple(moving)
+    )
 
 
 def learns(run: Execution, value: Value, known: dict[int, bool]) -> bool:
@@ -198,7 +210,9 @@ def _is_of_actions(value: Value, name: str) -> bool:
 
 def _way(run: Execution, term: _Term) -> int:
     """+1 where a likelihood makes the term rise by what it is worth, -1 where it makes it fall, else 0."""
-    ways = {way for candidate in term.given if (way := _way_with(run, term, candidate))}
+    moving = set(map(id, term.moving))
+    fixed = (candidate for candidate in term.given if id(candidate) not in moving)
+    ways = {way for candidate in fixed if (way := _way_with(run, term, candidate))}
     return ways.pop() if len(ways) == 1 else 0
 
 
@@ -280,6 +294,40 @@ def _keeps_the_better(run: Execution, term: _Term) -> bool:
         if is_turned:
             return True
     return False
+
+
+def _is_worth_learned(one: Minimised, term: _Term) -> bool:
+    """Whether the critic is pushed by the policy's term, beside an error that it learns from."""
+    if len(term.moving) != 1:
+        return False
+    asked = _network_of(term.moving[0])
+    others = [other for other, _ in signed_addends(one.run, one.sink.value) if other is not term.value]
+    return asked is not None and any(
+        asked is _network_of(made) for other in others for made in operands_of(one.run.index, other)
+    )
+
+
+def _network_of(value: Value) -> object:
+    """The pass of a network that a value is an answer of."""
+    while isinstance(value, Part):
+        value = value.base
+    return value if isinstance(value, Delayed | Applied) else None
+
+
+def _is_flat(run: Execution, term: _Term) -> bool:
+    """Whether a term that changes with what is given does not move with the likelihood in it."""
+    likelihoods, worths = _draws()
+    is_moved = False
+    for candidate in term.given:
+        for others in (likelihoods, np.ones(SAMPLES)):
+            slopes = _slopes(run, term, likelihoods, candidate, worths, others)
+            if slopes is None or np.any(np.abs(slopes) > STEP):
+                return False
+            one, other = (
+                _score(run, term, likelihoods, candidate, size * (worths + 1), others) for size in (1.0, 2.0)
+            )
+            is_moved |= one is not None and other is not None and abs(one - other) > STEP
+    return is_moved
 
 
 def _rises_with(run: Execution, term: _Term, entropy: Value) -> bool:
