@@ -63,7 +63,7 @@ def examine(sources: Sources, worths: LoweredWorths | None) -> Iterator[Finding]
             yield Finding(
                 (tried.site.where, tried.sink.where),
                 f"`{text}` {WHY[tried.kind]}",
-                evidence={"kind": tried.kind, "term": text},
+                evidence={"kind": tried.kind, "term": text, "cancels": tried.kind == "flat"},
             )
     for worth in worths.found if worths is not None else ():
         text = " ".join(worth.answer.text.split())[:80]

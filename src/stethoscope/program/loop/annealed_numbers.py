@@ -67,7 +67,7 @@ def _of_ramp(function: Function, call: ast.Call, counter: str) -> Iterator[Spent
 def _judged(
     index: Index, function: Function, node: ast.Assign, name: str, sides: tuple[ast.expr, ast.expr]
 ) -> Iterator[SpentAtOnce]:
-    moved = [(side, step) for side in sides if (step := _step(side, name)) is not None]
+    moved = [(side, one) for side in sides if (one := _step(side, name)) is not None]
     ends = [side for side in sides if name not in {dotted(one) for one in ast.walk(side)}]
     if len(moved) != 1 or len(ends) != 1 or not isinstance(node.value, ast.Call):
         return

@@ -102,7 +102,9 @@ def _judged(
     near = [function for function in index.functions if not is_test(function.source)]
     writers = [function for function in near if _writes(function, name, made)]
     if writers:
-        is_idle = all(not _is_mentioned(sources, function) for function in writers)
+        is_idle = all(
+            not _is_mentioned(sources, function) and not _makes(function, made) for function in writers
+        )
         return UnfollowedCopy(name, source, made, ran, writers[0]) if is_idle else None
     if _is_written_at_top(sources, name) or _is_handed_to_writer(index, sources, name):
         return None
@@ -150,13 +152,18 @@ def _writes(function: Function, name: str, made: ast.Assign) -> bool:
     if name not in function.source.text or function.name == "__init__":
         return False
     touched = [node for node in own_nodes(function.node) if _touches(node, name)]
-    if any(node is made for node in own_nodes(function.node, ast.Assign)):
-        loops = [loop for loop in own_nodes(function.node, ast.For, ast.While) if not _is_over_weights(loop)]
+    if _makes(function, made):
+        whole = (*own_nodes(function.node, ast.For), *own_nodes(function.node, ast.While))
+        loops = [loop for loop in whole if not _is_over_weights(loop)]
         rounds = {id(node) for loop in loops for node in all_nodes(loop)}
         touched = [node for node in touched if id(node) in rounds]
     if not touched:
         return False
     return any(_last(node) in WRITING for node in own_nodes(function.node, ast.Attribute))
+
+
+def _makes(function: Function, made: ast.Assign) -> bool:
+    return any(node is made for node in own_nodes(function.node, ast.Assign))
 
 
 def _is_over_weights(loop: ast.For | ast.While) -> bool:

@@ -125,15 +125,8 @@ def _turns_ends(node: ast.AST) -> bool:
         case ast.IfExp(test=test):
             return bool(SAID_ENDS & _spoken(test))
         case ast.Call(func=func, args=args):
-            said = (dotted(func) or getattr(func, "attr", "")).rpartition(".")[2]
-            is_turning = said in {
-                "logical_not",
-                "where",
-                "masked_fill",
-                "masked_fill_",
-                "rsub",
-                "logical_xor",
-            }
+            said = (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2]
+            is_turning = said in TURNING
             spoken = set().union(*(_spoken(one) for one in (*args, func)))
             return is_turning and bool(SAID_ENDS & spoken)
         case ast.Assign(targets=[ast.Subscript(slice=key)]):

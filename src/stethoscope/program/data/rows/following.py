@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from stethoscope.program.data.rows import dealing
+from stethoscope.program.data.rows import dealing, libraries
+from stethoscope.program.data.rows.frames import Frame, Inner, Left, Spent, bound
 from stethoscope.program.data.rows.tables import (
     COUNT,
     Each,
@@ -26,7 +27,7 @@ from stethoscope.program.data.rows.tables import (
     statistics_in,
     table,
 )
-from stethoscope.program.index import Class, Function, Index, Module, Variable, dotted
+from stethoscope.program.index import Class, Function, Index, Variable, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.known_numbers import option_defaults
 from stethoscope.program.spelling.unsettled import unsettled_body
@@ -56,36 +57,6 @@ COMPARING: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-class Spent(Exception):
-    """A body asks for more than can be followed."""
-
-
-class Left(Exception):
-    """A function gives something back."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.value = value
-
-
-@dataclass(slots=True, eq=False)
-class Frame:
-    """The names of one call."""
-
-    module: Module
-    names: dict[str, Any]
-    nodes: dict[str, ast.AST] = field(default_factory=dict)
-    around: Frame | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Inner:
-    """A function that is made inside another one, with the names around it."""
-
-    node: ast.FunctionDef | ast.Lambda
-    around: Frame
-
-
 @dataclass(slots=True, eq=False)
 class Followed:
     """One body followed, with the frames of all calls in it."""
@@ -112,7 +83,7 @@ class Followed:
         """What a function of the program gives back."""
         if depth > DEPTH:
             return table(object())
-        frame = Frame(self.index.module_of(function.source), _bound(function.node, args, named))
+        frame = Frame(self.index.module_of(function.source), bound(function.node, args, named))
         return self._entered(unsettled_body(function.source, function.node), frame, depth)
 
     def _entered(self, body: Sequence[ast.stmt], frame: Frame, depth: int) -> Any:
@@ -126,7 +97,7 @@ class Followed:
     def _call_inner(self, inner: Inner, args: Sequence[Any], named: Mapping[str, Any], depth: int) -> Any:
         if depth > DEPTH:
             return table(object())
-        frame = Frame(inner.around.module, _bound(inner.node, args, named), around=inner.around)
+        frame = Frame(inner.around.module, bound(inner.node, args, named), around=inner.around)
         if isinstance(inner.node, ast.Lambda):
             return self.value(inner.node.body, frame, depth)
         return self._entered(inner.node.body, frame, depth)
@@ -180,8 +151,8 @@ class Followed:
             frame.names[call.args[0].id] = dealing.shuffled(held, ast.unparse(call))
             return
         holder: ast.expr | None = call.func.value if isinstance(call.func, ast.Attribute) else None
-        while isinstance(holder, ast.Subscript | ast.Attribute):
-            holder = holder.value
+        while isinstance(holder, ast.Subscript | ast.Attribute | ast.Call):
+            holder = holder.func if isinstance(holder, ast.Call) else holder.value
         if name in {"append", "extend", "update", "pop", "insert", "add"} and isinstance(holder, ast.Name):
             if not isinstance(frame.names.get(holder.id), Thing):
                 frame.names[holder.id] = table(object())
@@ -361,7 +332,7 @@ class Followed:
             return int(number) if number.is_integer() else number
         if isinstance(held, Rows) and name == "shape":
             return [len(held.places), table(object())]
-        if isinstance(held, Rows | Numbers | Statistic) and name in dealing.KEEPING:
+        if isinstance(held, Rows | Numbers | Statistic) and name in libraries.KEEPING:
             return held
         if isinstance(held, Rows) and name == "index":
             return Numbers(held.places)
@@ -414,12 +385,12 @@ class Followed:
         name = dotted(node.func) or (f"().{node.func.attr}" if isinstance(node.func, ast.Attribute) else "")
         site = Site(frame.module.source, node)
         if isinstance(node.func, ast.Attribute):
-            known = dealing.library(name, args, named, site)
-            if known is not dealing.NOT_KNOWN:
+            known = libraries.library(name, args, named, site)
+            if known is not libraries.NOT_KNOWN:
                 return known
             holder = self.value(node.func.value, frame, depth)
             own = self._own_method(holder, node.func.attr, args, named, depth)
-            if own is not dealing.NOT_KNOWN:
+            if own is not libraries.NOT_KNOWN:
                 return own
         called = self._named(name, frame) if isinstance(node.func, ast.Name) else None
         if isinstance(called, Inner):
@@ -432,8 +403,8 @@ class Followed:
         if isinstance(target, Class):
             return self._made(target, args, named, depth)
         if isinstance(node.func, ast.Attribute):
-            return dealing.method(holder, node.func.attr, args, named, site)
-        return dealing.library(name, args, named, site, table(object()))
+            return libraries.method(holder, node.func.attr, args, named, site)
+        return libraries.library(name, args, named, site, table(object()))
 
     def _target(self, name: str, frame: Frame) -> Any:
         return self.index.resolve(frame.module, name) if name and name not in frame.names else None
@@ -445,7 +416,7 @@ class Followed:
             method = self.index.method(holder.cls, name)
             if method is not None:
                 return self.call(method, [holder, *args], named, depth + 1)
-        return dealing.NOT_KNOWN if name != "__call__" else table(object())
+        return libraries.NOT_KNOWN if name != "__call__" else table(object())
 
     def _made(self, cls: Class, args: Sequence[Any], named: Mapping[str, Any], depth: int) -> Any:
         """An object of the program; a data set stands for the rows that it was given."""
@@ -457,27 +428,6 @@ class Followed:
         if begin is not None:
             self.call(begin, [made, *args], named, depth + 1)
         return made
-
-
-def _bound(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, args: Sequence[Any], named: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The parameters of a function with what they are given; one that is not given has its default."""
-    names: dict[str, Any] = {}
-    spec = node.args
-    placed = [*spec.posonlyargs, *spec.args]
-    firsts = [one.arg for one in placed[len(placed) - len(spec.defaults) :]]
-    defaults = dict(zip(firsts, spec.defaults, strict=True))
-    for place, parameter in enumerate((*placed, *spec.kwonlyargs)):
-        if place < len(args) and parameter in placed:
-            names[parameter.arg] = args[place]
-        elif parameter.arg in named:
-            names[parameter.arg] = named[parameter.arg]
-        else:
-            default = defaults.get(parameter.arg)
-            is_number = isinstance(default, ast.Constant) and type(default.value) in {int, float}
-            names[parameter.arg] = default.value if is_number else table((node, parameter.arg))
-    return names
 
 
 def _said(node: ast.AST) -> Sequence[str]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING
-from stethoscope.program.data.rows.following import Followed, Frame
+from stethoscope.program.data.rows.following import Followed
+from stethoscope.program.data.rows.frames import Frame
 from stethoscope.program.data.rows.tables import LENGTHS, Each, Numbers, Places, Rows, Thing, tables_of
 from stethoscope.program.data.unscaled_siblings import TARGETS
 from stethoscope.program.index import Function, Index
@@ -149,9 +150,13 @@ def _overlap(held: Rows, trained: Rows) -> float:
         return 0.0
     if held.is_whole and trained.is_whole:
         return 0.0
-    common = len(np.intersect1d(held.places, trained.places))
+    common = _common(held.places, trained.places)
     share = common / min(len(held.places), len(trained.places))
     return share if share >= LARGE or (common and not _are_ranges(held.places, trained.places)) else 0.0
+
+
+def _common(one: Places, other: Places) -> int:
+    return int(np.isin(one, other, kind="table").sum())
 
 
 def _are_ranges(*parts: Places) -> bool:
@@ -163,9 +168,7 @@ def _measured_over_both(held: Rows, trained: Rows) -> Site | None:
     for statistic in held.scaled:
         if statistic.origin != held.origin or not any(statistic is other for other in trained.scaled):
             continue
-        shares = [
-            len(np.intersect1d(part.places, statistic.places)) / len(part.places) for part in (held, trained)
-        ]
+        shares = [_common(part.places, statistic.places) / len(part.places) for part in (held, trained)]
         if min(shares) >= LARGE:
             return statistic.site
     return None
