@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stethoscope.program.objective.drawn_actions import DrawnAction, drawn_actions
 from stethoscope.program.objective.lowered_worths import LoweredWorth, lowered_worths
 from stethoscope.program.objective.tried_policies import TriedPolicy, tried_policies
 from stethoscope.run import Run
@@ -17,6 +18,7 @@ class LoweredWorths:
 
     found: tuple[LoweredWorth, ...]
     policies: tuple[TriedPolicy, ...] = ()
+    draws: tuple[DrawnAction, ...] = ()
 
 
 def measure(run: Run) -> LoweredWorths | Missing:
@@ -24,4 +26,4 @@ def measure(run: Run) -> LoweredWorths | Missing:
     objective = objective_of(run)
     if isinstance(objective, Missing):
         return objective
-    return LoweredWorths(lowered_worths(*objective), tried_policies(*objective))
+    return LoweredWorths(lowered_worths(*objective), tried_policies(*objective), drawn_actions(*objective))

@@ -153,7 +153,8 @@ def _writes(function: Function, name: str, made: ast.Assign) -> bool:
         return False
     touched = [node for node in own_nodes(function.node) if _touches(node, name)]
     if _makes(function, made):
-        whole = (*own_nodes(function.node, ast.For), *own_nodes(function.node, ast.While))
+        whole: list[ast.For | ast.While] = [*own_nodes(function.node, ast.For)]
+        whole.extend(own_nodes(function.node, ast.While))
         loops = [loop for loop in whole if not _is_over_weights(loop)]
         rounds = {id(node) for loop in loops for node in all_nodes(loop)}
         touched = [node for node in touched if id(node) in rounds]
