@@ -308,8 +308,11 @@ class Followed:
         if isinstance(base, ast.Attribute) and base.attr in {"iloc", "loc"}:
             base = base.value
         held = self.value(base, frame, depth)
-        if isinstance(key, ast.Tuple) and key.elts and isinstance(held, Rows):
-            key = key.elts[0]
+        if isinstance(key, ast.Tuple) and key.elts and isinstance(held, Rows | Numbers):
+            key, *others = key.elts
+            if ast.unparse(key) == ":":
+                are_columns = all(isinstance(one, ast.Constant | ast.Slice | ast.UnaryOp) for one in others)
+                return held if are_columns else table(object())
         if isinstance(key, ast.Slice):
             return dealing.cut(held, self._ends(key, frame, depth))
         if isinstance(held, Rows) and OF_COLUMNS & {word for one in all_nodes(key) for word in _said(one)}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +89,8 @@ def _shared_in(frame: Frame) -> Iterator[Shared]:
         for other in trained:
             if one.rows.origin != other.rows.origin or not _are_pair(one, other):
                 continue
+            if _is_the_rest_left(parts, one, other):
+                continue
             if (share := _overlap(one.rows, other.rows)) > 0:
                 yield Shared(one.site, other.site, (one.name.lstrip("."), other.name.lstrip(".")), share)
                 continue
@@ -97,6 +99,19 @@ def _shared_in(frame: Frame) -> Iterator[Shared]:
                 yield Shared(
                     one.site, other.site, (one.name.lstrip("."), other.name.lstrip(".")), 1.0, measured
                 )
+
+
+def _is_the_rest_left(parts: Sequence[_Part], held: _Part, trained: _Part) -> bool:
+    """Whether what is held out was cut off what is called training, and the rest has a name of its own."""
+    wanted = len(trained.rows.places) - len(held.rows.places)
+    return any(
+        len(one.rows.places) == wanted
+        and one.rows.origin == held.rows.origin
+        and not set(words(one.name)) & HELD_OUT
+        and _common(one.rows.places, held.rows.places) == 0
+        and _common(one.rows.places, trained.rows.places) == wanted
+        for one in parts
+    )
 
 
 def _are_pair(one: _Part, other: _Part) -> bool:
