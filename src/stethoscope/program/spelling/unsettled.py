@@ -23,7 +23,9 @@ def unsettled_body(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef)
     tree = unsettled(source)
     if node.name == "<script>":
         return [one for one in tree.body if not isinstance(one, FunctionNode | ast.ClassDef)]
-    for one in all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef):
+    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*all_nodes(tree, ast.FunctionDef)]
+    functions.extend(all_nodes(tree, ast.AsyncFunctionDef))
+    for one in functions:
         if one.name == node.name and one.lineno == node.lineno:
             return one.body
     return node.body
