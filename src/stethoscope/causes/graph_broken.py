@@ -41,6 +41,12 @@ CAUSE = Cause(
             "the gradients of one loss are thrown away",
             when=says("one_loss"),
         ),
+        Evidence(
+            "good-actions-made-rarer",
+            DECISIVE,
+            "a likelihood cancels itself, and no action is learned",
+            when=says("cancels"),
+        ),
         Evidence("draw-stops-gradients", DECISIVE, "no gradient goes through the draw between two networks"),
         Evidence(
             "method-named-not-called",

@@ -47,6 +47,8 @@ CAUSE = Cause(
     title="Labels do not belong to their inputs",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("missing-answers-count", STRONG, "answers that nobody gave are learned from"),
+        Evidence("next-state-is-the-state", DECISIVE, "worths are learned of states that do not follow"),
         Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step"),
         Evidence("loss-within-one-of-guessing", WEAK, "there is little to learn"),
         Evidence("term-stays-at-a-coin", MODERATE, "what it asks for cannot be learned"),

@@ -50,6 +50,8 @@ CAUSE = Cause(
         Evidence("loss-mirrors-validation", DECISIVE, "training lowers the negative of what is measured"),
         Evidence("score-stays-at-nothing", STRONG, "what is learned is the contrary of what is asked"),
         Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),
+        Evidence("ranking-turned-round", DECISIVE, "what should rank first is pushed down"),
+        Evidence("quantiles-exchanged", DECISIVE, "the costs of answers above and below are exchanged"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),

@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The terms of the loss are out of balance",
     prior=OCCASIONAL,
     evidence=(
+        Evidence("rare-classes-weigh-less", DECISIVE, "what is frequent weighs most"),
         Evidence("loss-never-falls", -STRONG, "no term is learned at all"),
         Evidence("held-out-loss-creeps", -STRONG, "every term waits for larger steps"),
         Evidence("term-stays-at-a-coin", STRONG, "a term is not learned at all beside the others"),

@@ -14,7 +14,7 @@ Mask the loss, or use the real number of channels. Copies do not help.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, MODERATE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome
 
 CAUSE = Cause(
     title="Padding dilutes the loss",
@@ -22,6 +22,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("end-of-text-not-learnt", MODERATE, "the end of a text is masked with the padding"),
         Evidence("padding-in-loss", STRONG, "pad tokens count in the loss"),
+        Evidence("missing-answers-count", DECISIVE, "answers that are missing count in the loss"),
         Evidence("empty-channels-in-loss", STRONG, "empty channels count in the loss"),
         Evidence("empty-channels-in-samples", MODERATE, "samples are filled up with empty channels"),
         Evidence("copies-with-own-noise", MODERATE, "copies of a channel get noise of their own"),

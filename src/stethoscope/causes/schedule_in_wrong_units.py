@@ -19,6 +19,7 @@ CAUSE = Cause(
     title="The schedule is stepped in the wrong units",
     prior=COMMON,
     evidence=(
+        Evidence("at-its-end-at-once", DECISIVE, "a number is at the end of its way after one round"),
         Evidence(
             "loss-falls-little", STRONG, "the rate is what a schedule leaves at its end", when=says("no_rate")
         ),

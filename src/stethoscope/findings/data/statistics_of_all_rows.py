@@ -3,7 +3,8 @@
 ## What it checks
 Bodies of code that split their rows (`train_test_split`, two slices called training and held-out): whether a
 scaler, an imputer, a projection or a choice of features is fitted to all of them first, or their mean and
-deviation are taken by hand.
+deviation are taken by hand. Rows are numbered, and followed through the functions and objects of the program:
+a statistic over rows of both parts that both are scaled by is reported wherever it was taken.
 
 ## Why it matters
 What is held out has had its say in how the training data look. With a choice of features by the answers,
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.data.fitted_on_all import fitted_on_all
+from stethoscope.program.data.rows.shared import shared_rows
 from stethoscope.program.index import index
 from stethoscope.signals.sources import Sources
 
@@ -31,10 +33,23 @@ RULE = Rule(code="DAT410", since="0.4", severity=Severity.WARNING, subject=Subje
 
 def examine(sources: Sources) -> Iterator[Finding]:
     """Report each fit to rows that are split later."""
-    for one in fitted_on_all(index(sources.program)):
+    program = index(sources.program)
+    told: set[tuple[str, int | None]] = set()
+    for one in fitted_on_all(program):
+        told.add((one.fitted.source.file, one.fitted.where.line))
         yield Finding(
             (one.fitted.where, one.split.where),
             f"all rows of {one.name} have a say here, and some of them are held out further down:"
             f" `{' '.join(one.split.text.split())[:60]}`",
             evidence={"fitted": one.fitted.text, "by answers": one.by_answers},
         )
+    for shared in shared_rows(program):
+        measured = shared.measured
+        if measured is not None and (measured.source.file, measured.where.line) not in told:
+            told.add((measured.source.file, measured.where.line))
+            yield Finding(
+                (measured.where, shared.held_out.where),
+                f"`{' '.join(measured.text.split())[:60]}` is taken over rows of {shared.names[1]} and of"
+                f" {shared.names[0]}, and both are scaled by it",
+                evidence={"fitted": measured.text, "by answers": False},
+            )

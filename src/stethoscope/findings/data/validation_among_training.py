@@ -6,8 +6,9 @@ them shuffled; hooks for held-out data that hand out the training set; slices of
 data set of the hub, that overlap; a part of an order beside all of it; a loss over all nodes of a graph whose
 held-out ones a mask parts off for the score, and a score of the nodes that are trained on; windows of a
 series, one step apart, and rows that were copied first (drawn again, augmented), that are dealt out at
-random; rows of patients or test persons that are dealt out one by one; random splits that nothing seeds, in a
-program that resumes from checkpoints.
+random; rows of patients or test persons that are dealt out one by one; rows that, numbered and followed
+through slices, orders, masks and the functions of the program, come into both parts; random splits that
+nothing seeds, in a program that resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and
@@ -34,6 +35,7 @@ from stethoscope.program.data.copied_rows import copied_rows
 from stethoscope.program.data.dealt_persons import dealt_persons
 from stethoscope.program.data.leaks import leaks, redrawn_splits
 from stethoscope.program.data.measured_by_training_part import measured_by_training_part
+from stethoscope.program.data.rows.shared import shared_rows
 from stethoscope.program.data.whole_graph_losses import whole_losses
 from stethoscope.program.data.window_splits import dealt_windows
 from stethoscope.signals.evaluations import Evaluations
@@ -51,6 +53,17 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
             leak.why,
             evidence={"kind": "overlap"},
         )
+    told = {(leak.source.file, getattr(leak.held_out, "lineno", 0)) for leak in found}
+    for shared in shared_rows(index):
+        where = shared.held_out.where
+        if shared.measured is None and (shared.held_out.source.file, where.line) not in told:
+            yield Finding(
+                (where, shared.training.where),
+                f"{shared.names[0]} holds rows that {shared.names[1]} has too:"
+                f" {shared.share:.0%} of the smaller part, tried on numbered rows",
+                evidence={"kind": "overlap"},
+            )
+            break
     for leak in dealt_persons(index):
         yield Finding(
             (leak.source.where(leak.held_out), leak.source.where(leak.training)),

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.index import index
 from stethoscope.program.objective.bootstraps import learnt_answers
+from stethoscope.signals.lowered_worths import LoweredWorths
 from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="OBJ361", since="0.7", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -37,12 +38,22 @@ WHY = {
 }
 
 
-def examine(sources: Sources) -> Iterator[Finding]:
+def examine(sources: Sources, worths: LoweredWorths | None) -> Iterator[Finding]:
     """Report each answer that carries gradients."""
+    told: set[str] = set()
     for one in learnt_answers(index(sources.program)):
+        told.add(one.source.file)
         text = " ".join(ast.unparse(one.answer).split())[:80]
         yield Finding(
             (one.source.where(one.answer),),
             f"`{text}` {WHY[one.kind].format(one.shared)}",
             evidence={"kind": one.kind, "shared": one.shared},
         )
+    for tried in worths.policies if worths is not None else ():
+        if tried.kind == "worth" and tried.sink.source.file not in told:
+            text = " ".join(tried.site.text.split())[:80]
+            yield Finding(
+                (tried.site.where, tried.sink.where),
+                f"`{text}` {WHY['worth'].format('the worth')}",
+                evidence={"kind": "worth", "shared": text},
+            )

@@ -1,8 +1,9 @@
-"""A variational model goes on from a draw that no gradient goes through.
+"""A model goes on from a draw that no gradient goes through.
 
 ## What it checks
 Draws by `sample()` from a distribution that is made of what a network gave, such as a normal one: whether a
-network goes on from what was drawn in the step that is trained, in a program with a divergence to a prior.
+network goes on from what was drawn in the step that is trained, in a program with a divergence to a prior;
+and whether an actor's loss raises or lowers what a critic says of an action that was drawn so.
 
 ## Why it matters
 `sample` runs under no_grad, `rsample` does not. The encoder hears nothing of the reconstruction. What is left
@@ -27,14 +28,24 @@ from stethoscope.program.edits.call_edits import replaced
 from stethoscope.program.index import index
 from stethoscope.program.objective.bare_draws import BareDraw, bare_draws
 from stethoscope.run import Fix, Level
+from stethoscope.signals.lowered_worths import LoweredWorths
 from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="OBJ880", since="0.9", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
-def examine(sources: Sources) -> Iterator[Finding]:
+def examine(sources: Sources, worths: LoweredWorths | None) -> Iterator[Finding]:
     """Report each draw between two networks that stops the gradients."""
     yield from map(_finding, bare_draws(index(sources.program)))
+    for one in worths.draws if worths is not None else ():
+        draw, answer = (" ".join(site.text.split())[:60] for site in (one.draw, one.answer))
+        yield Finding(
+            (one.draw.where, one.answer.where),
+            f"`{draw}` draws under no_grad, and `{answer}` judges what was drawn: "
+            "no gradient gets back to the actor",
+            evidence={"draw": draw},
+            proof="torch.distributions draws without gradients in sample, and with them in rsample",
+        )
 
 
 def _finding(one: BareDraw) -> Finding:

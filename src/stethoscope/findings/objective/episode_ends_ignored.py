@@ -33,9 +33,13 @@ RULE = Rule(code="OBJ360", since="0.7", severity=Severity.WARNING, subject=Subje
 def examine(sources: Sources) -> Iterator[Finding]:
     """Report each function that is told of the ends and does not look."""
     for one in endless_targets(index(sources.program)):
+        why = (
+            f"counts on what follows only where `{one.ends}` says that an episode ends"
+            if one.is_turned
+            else f"goes on past the end of an episode: nothing here looks at `{one.ends}`"
+        )
         yield Finding(
             (one.source.where(one.target),),
-            f"`{ast.unparse(one.target)}` goes on past the end of an episode: nothing here looks at "
-            f"`{one.ends}`",
+            f"`{ast.unparse(one.target)}` {why}",
             evidence={"ends": one.ends},
         )

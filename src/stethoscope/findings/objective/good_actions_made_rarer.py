@@ -3,7 +3,8 @@
 ## What it checks
 Losses that hold a log-probability, or a ratio of probabilities, times an advantage, a return or a reward:
 whether that product is minimised as it is, and whether the entropy beside it is. Terms are followed through
-names, lists, means and the functions of the program. The loss of an actor that learns from a critic's answer
+names, lists, means and the functions of the program, and computed on numbers: whether it rises with the
+likelihood of an action by what the action was worth. The loss of an actor that learns from a critic's answer
 to its action is computed: whether it rises with that answer. Beside that, ratios of probabilities that are
 turned round (`exp(old - new)`), and losses that take the better of a ratio and the same ratio within bounds.
 
@@ -38,21 +39,32 @@ WHY = {
     "policy": "is minimised as it is: the more an action was worth, the rarer it becomes",
     "ratio": "is the older policy over the one that learns: good actions are made rarer",
     "bounds": "takes the better of the two: nothing keeps the policy near the older one",
+    "flat": "holds the likelihood of actions in a way that it does not move with: no action is learned",
     "entropy": "is minimised beside a policy gradient: exploration is taken away",
 }
 
 
 def examine(sources: Sources, worths: LoweredWorths | None) -> Iterator[Finding]:
     """Report each term of a policy gradient with the wrong sign."""
+    told: set[tuple[str, str]] = set()
     for one in lowered_rewards(index(sources.program)):
         source, backward = one.backward
         text = " ".join(ast.unparse(one.node).split())[:80]
+        told.add((source.file, one.kind))
         where = one.source.where(one.node) if hasattr(one.node, "lineno") else source.where(backward)
         yield Finding(
             (where, source.where(backward)),
             f"`{text}` {WHY[one.kind]}",
             evidence={"kind": one.kind, "term": text},
         )
+    for tried in worths.policies if worths is not None else ():
+        if tried.kind in WHY and (tried.sink.source.file, tried.kind) not in told:
+            text = " ".join(tried.site.text.split())[:80]
+            yield Finding(
+                (tried.site.where, tried.sink.where),
+                f"`{text}` {WHY[tried.kind]}",
+                evidence={"kind": tried.kind, "term": text, "cancels": tried.kind == "flat"},
+            )
     for worth in worths.found if worths is not None else ():
         text = " ".join(worth.answer.text.split())[:80]
         yield Finding(

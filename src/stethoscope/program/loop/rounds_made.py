@@ -106,11 +106,18 @@ def _counts(loop: TrainingLoop, scope: Scope, test: ast.AST) -> bool:
     name = (dotted(test.left) or "").rpartition(".")[2]
     if isinstance(scope.node, ast.For) and _is_number_of_round(scope.node, name):
         return True
-    return any(
-        isinstance(event, Assignment) and counted(event) == name and _is_inside(event, scope)
+    given = [
+        event
         for event in loop.trace.events
-        if name
-    )
+        if isinstance(event, Assignment) and name in _names(event) and _is_inside(event, scope)
+    ]
+    # What is set back between, as patience is, counts no rounds.
+    return bool(name and given) and all(counted(event) == name for event in given)
+
+
+def _names(event: Assignment) -> set[str]:
+    targets = event.target.elts if isinstance(event.target, ast.Tuple) else [event.target]
+    return {(dotted(target) or "").rpartition(".")[2] for target in targets}
 
 
 def counted(event: Assignment) -> str:

@@ -11,6 +11,7 @@ kept.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from stethoscope.run import Source
 LEAST_KEPT = 0.11  # decays are 0.9 and more; Lookahead keeps 0.2 to 0.5 of its slow weights
 WEIGHTS = ("parameters", "named_parameters", "state_dict", "buffers")
 AVERAGES = frozenset({"ema", "average", "averaged", "avg", "shadow", "polyak", "teacher", "momentum", "swa"})
+OF_ACTIONS = re.compile(r"\breward|\bgym|\benv\.step|next_obs|next_state")
 # What leaves a tensor what it is.
 SAME = frozenset({"data", "detach", "clone", "float", "to", "cpu", "cuda", "type_as"})
 
@@ -89,17 +91,17 @@ def _share_kept(index: Index, function: Function, blend: Blend) -> float | None:
     """The share of the average that stays; 0 where only a name says that it is the small one."""
     if blend.kept is None:
         rest, is_rest = _rest(blend.taken)
-        return _judged(said(index, function, rest), kept=is_rest)
+        return _judged(index, said(index, function, rest), kept=is_rest)
     (kept, kept_is_rest), (taken, taken_is_rest) = _rest(blend.kept), _rest(blend.taken)
     if ast.unparse(kept) != ast.unparse(taken) or kept_is_rest == taken_is_rest:
         numbers = [one.value for one in (kept, taken) if isinstance(one, ast.Constant)]
         known = [float(one) for one in numbers if isinstance(one, int | float)]
         is_whole = len(known) == 2 and abs(sum(known) - 1) < 1e-6
         return known[0] if is_whole and 0 < known[0] < 1 else None
-    return _judged(said(index, function, kept), kept=not kept_is_rest)
+    return _judged(index, said(index, function, kept), kept=not kept_is_rest)
 
 
-def _judged(one: Said, kept: bool) -> float | None:
+def _judged(index: Index, one: Said, kept: bool) -> float | None:
     """What is kept, where the expression is what is kept or what is taken."""
     fractions = {number for number in one.numbers if 0 < number < 1}
     if fractions and len(fractions) == len(one.numbers):
@@ -107,6 +109,8 @@ def _judged(one: Said, kept: bool) -> float | None:
         return max(shares)
     if one.numbers:
         return None
+    if "tau" in one.words and kept and any(OF_ACTIONS.search(source.text) for source in index.program):
+        return 0.0  # where actions are learned, tau is what is taken of the new weights
     return 0.0 if "decay" in one.words and not kept else None
 
 
@@ -162,7 +166,8 @@ def _of_sum(node: ast.expr, average: ast.expr) -> Iterator[Blend]:
             if _bare(mine) != wanted:
                 continue
             for taken, weight in _factors(other):
-                if not _is_share(weight) and _is_share(taken):
+                is_rest = ast.unparse(_rest(taken)[0]) == ast.unparse(_rest(kept)[0])
+                if is_rest or (not _is_share(weight) and _is_share(taken)):
                     yield Blend(node, average, weight, kept, taken)
                     return
 

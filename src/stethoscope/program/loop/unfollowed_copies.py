@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.turned_averages import WEIGHTS
-from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.syntax import all_nodes, bodies, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
@@ -41,16 +41,33 @@ def unfollowed_copies(index: Index) -> Iterator[UnfollowedCopy]:
     if not any("backward(" in source.text for source in sources):
         return
     for source in sources:
-        if "deepcopy(" not in source.text:
-            continue
-        for name, made in _copies(source):
+        for name, made in (*_copies(source), *_twins(index, source)):
             found = _judged(index, sources, source, name, made)
             if found is not None:
                 yield found
 
 
+def _twins(index: Index, source: Source) -> Iterator[tuple[str, ast.Assign]]:
+    """`self.q = Net(n)` and `self.q_target = Net(n)`: two of a kind, one named as what follows."""
+    if not any(word in source.text.lower() for word in FOLLOWING):
+        return
+    module = index.module_of(source)
+    for body in bodies(source.tree):
+        made = [node for node in body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+        for node in made:
+            name = (dotted(node.targets[0]) or "").rpartition(".")[2]
+            if not FOLLOWING & set(words(name)) or STAYING & set(words(name)):
+                continue
+            target = index.resolve(module, dotted(getattr(node.value, "func", node)) or "")
+            twins = [one for one in made if one is not node and ast.dump(one.value) == ast.dump(node.value)]
+            if twins and isinstance(target, Class) and index.method(target, "forward") is not None:
+                yield name, node
+
+
 def _copies(source: Source) -> Iterator[tuple[str, ast.Assign]]:
     """`self.target = copy.deepcopy(net).eval()`; what is made in a loop over batches is made anew."""
+    if "deepcopy(" not in source.text:
+        return
     for node in all_nodes(source.tree, ast.Assign):
         pairs = [(node.targets[0], node.value)]
         if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -83,9 +100,11 @@ def _judged(
     if ran is None or _is_assigned_again(sources, name, made):
         return None
     near = [function for function in index.functions if not is_test(function.source)]
-    writers = [function for function in near if _writes(function, name)]
+    writers = [function for function in near if _writes(function, name, made)]
     if writers:
-        is_idle = all(not _is_mentioned(sources, function) for function in writers)
+        is_idle = all(
+            not _is_mentioned(sources, function) and not _makes(function, made) for function in writers
+        )
         return UnfollowedCopy(name, source, made, ran, writers[0]) if is_idle else None
     if _is_written_at_top(sources, name) or _is_handed_to_writer(index, sources, name):
         return None
@@ -98,6 +117,8 @@ def _judged(
 
 def _is_of_network(made: ast.Assign) -> bool:
     """Whether what is copied may be a network: a bare name, or what one is called."""
+    if not any(_last(call.func) == "deepcopy" for call in all_nodes(made, ast.Call)):
+        return True  # a second network of a kind
     copied = [
         call.args[0] for call in all_nodes(made, ast.Call) if _last(call.func) == "deepcopy" and call.args
     ]
@@ -123,14 +144,33 @@ def _is_assigned_again(sources: list[Source], name: str, made: ast.Assign) -> bo
     return False
 
 
-def _writes(function: Function, name: str) -> bool:
-    """Whether a function goes through the weights of the copy and writes, or loads others into it."""
+def _writes(function: Function, name: str, made: ast.Assign) -> bool:
+    """Whether a function goes through the weights of the copy and writes, or loads others into it.
+
+    Where the copy is made, that counts in the rounds of a loop only: before them it is how a copy begins.
+    """
     if name not in function.source.text or function.name == "__init__":
         return False
     touched = [node for node in own_nodes(function.node) if _touches(node, name)]
+    if _makes(function, made):
+        whole: list[ast.For | ast.While] = [*own_nodes(function.node, ast.For)]
+        whole.extend(own_nodes(function.node, ast.While))
+        loops = [loop for loop in whole if not _is_over_weights(loop)]
+        rounds = {id(node) for loop in loops for node in all_nodes(loop)}
+        touched = [node for node in touched if id(node) in rounds]
     if not touched:
         return False
     return any(_last(node) in WRITING for node in own_nodes(function.node, ast.Attribute))
+
+
+def _makes(function: Function, made: ast.Assign) -> bool:
+    return any(node is made for node in own_nodes(function.node, ast.Assign))
+
+
+def _is_over_weights(loop: ast.For | ast.While) -> bool:
+    """`for p, q in zip(net.parameters(), target.parameters())`: no rounds of a training."""
+    over = loop.iter if isinstance(loop, ast.For) else loop.test
+    return any(_last(call.func) in WEIGHTS for call in all_nodes(over, ast.Call))
 
 
 def _touches(node: ast.AST, name: str) -> bool:

@@ -23,8 +23,11 @@ from stethoscope.run import Source
 REWARDS = frozenset({"r", "rew", "rews", "reward", "rewards"})
 DISCOUNTS = frozenset({"gamma", "discount"})
 ENDS = frozenset({
-    "d", "done", "dones", "terminal", "terminals", "terminated", "nonterminal", "nonterminals", "notdone",
+    "d", "done", "dones", "term", "terminal", "terminals", "terminated", "nonterminal", "nonterminals",
+    "notdone",
 })
+SAID_ENDS = frozenset({"done", "dones", "terminal", "terminals", "terminated"})
+TURNING = frozenset({"logical_not", "where", "masked_fill", "masked_fill_", "rsub", "logical_xor"})
 # A bootstrap may be told of the ends under these names, too.
 LEFT_OF_EPISODE = frozenset({
     "mask", "masks", "alive", "continue", "continues", "cont", "live", "valid", "final", "truncated",
@@ -45,6 +48,7 @@ class EndlessTarget:
     source: Source
     target: ast.expr
     ends: str
+    is_turned: bool = False  # it counts on what follows where an episode ends, and only there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +65,7 @@ def endless_targets(index: Index) -> Iterator[EndlessTarget]:
     """The bootstraps of functions that are told where episodes end, and do not look."""
     if not any("backward(" in source.text or "training_step" in source.text for source in index.program):
         return  # what is written into a table stays zero behind an end
+    yield from _turned_ends(index)
     for function in index.bodies:
         if is_test(function.source) or not _speaks_of_discounts(function.source):
             continue
@@ -68,6 +73,65 @@ def endless_targets(index: Index) -> Iterator[EndlessTarget]:
         targets = [one for one in _bootstraps(function) if not _is_told(function, one)] if ends else []
         if targets and not _ends_read(function, ends):
             yield EndlessTarget(function.source, targets[0], min(ends))
+
+
+def _turned_ends(index: Index) -> Iterator[EndlessTarget]:
+    """Worths that are multiplied with the ends themselves, in programs that nowhere turn an end round."""
+    sources = [source for source in index.program if not is_test(source)]
+    if any(_turns_ends(node) for source in sources for node in all_nodes(source.tree)):
+        return
+    for function in index.bodies:
+        if is_test(function.source) or not _speaks_of_discounts(function.source):
+            continue
+        for target in _bootstraps(function):
+            for factor in _factors(target):
+                given = assigned(function, factor.id) if isinstance(factor, ast.Name) else []
+                ends = given[0] if len(given) == 1 else factor
+                if _is_plain_end(factor) or (len(given) == 1 and _is_plain_end(ends)):
+                    yield EndlessTarget(function.source, target, ast.unparse(factor), is_turned=True)
+                    break
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    """What is multiplied in the addends of a sum."""
+    match node:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            for side in (left, right):
+                yield from _factors(side) if isinstance(side, ast.BinOp) else (side,)
+        case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
+            for side in (left, right):
+                yield from _factors(side) if isinstance(side, ast.BinOp) else ()
+
+
+def _is_plain_end(node: ast.expr) -> bool:
+    """`dones`, `self.done[t]`, `batch["terminated"].float()`: an end, and nothing that says it is turned."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        node = node.func.value
+    spoken = _spoken(node)
+    is_plain = isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+    said = "".join(sorted(spoken))
+    return is_plain and bool(spoken & SAID_ENDS) and not spoken & LEFT_OF_EPISODE and "not" not in said
+
+
+def _turns_ends(node: ast.AST) -> bool:
+    """`1 - done`, `not done`, `~done`, `done == 0`, `0 if done else 1`, `where(done, ...)`."""
+    match node:
+        case ast.BinOp(op=ast.Sub(), left=ast.Constant() | ast.Call(), right=right):
+            return bool(SAID_ENDS & _spoken(right))
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            return bool(SAID_ENDS & _spoken(operand))
+        case ast.Compare(left=left):
+            return bool(SAID_ENDS & _spoken(left))
+        case ast.IfExp(test=test):
+            return bool(SAID_ENDS & _spoken(test))
+        case ast.Call(func=func, args=args):
+            said = (dotted(func) or str(getattr(func, "attr", ""))).rpartition(".")[2]
+            is_turning = said in TURNING
+            spoken = set().union(*(_spoken(one) for one in (*args, func)))
+            return is_turning and bool(SAID_ENDS & spoken)
+        case ast.Assign(targets=[ast.Subscript(slice=key)]):
+            return bool(SAID_ENDS & _spoken(key))
+    return False
 
 
 def learnt_answers(index: Index) -> Iterator[LearntAnswer]:
@@ -116,7 +180,10 @@ def _is_told(function: Function, target: ast.expr) -> bool:
     """Whether a target may know of the ends by another name, or by a discount of each step."""
     spoken = _spoken(target)
     for name in {one.id for one in all_nodes(target, ast.Name)}:
-        for given in assigned(function, name):
+        values = assigned(function, name)
+        if values and all(isinstance(given, ast.Constant) for given in values):
+            spoken -= set(words(name))  # a number tells nothing of the ends
+        for given in values:
             spoken |= _spoken(given)
     return bool(spoken & LEFT_OF_EPISODE) or bool(DISCOUNTS & _words_of(_unpacked(function)))
 
@@ -143,8 +210,17 @@ def _ends_bound(function: Function) -> set[str]:
         for one in node.targets
         if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)
     }
-    handed = _unpacked(function) | set(function.parameters) | stored
-    return {name for name in handed if ENDS.intersection(words(name))}
+    own = function.owner.methods.values() if function.owner is not None else ()
+    kept = {
+        f"self.{target.attr}"
+        for method in own
+        for node in own_nodes(method.node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        if target.value.id == "self" and SAID_ENDS.intersection(words(target.attr))
+    }
+    handed = _unpacked(function) | set(function.parameters) | stored | kept
+    return {name for name in handed if ENDS.intersection(words(name.rpartition(".")[2]))}
 
 
 def _ends_read(function: Function, ends: set[str]) -> bool:

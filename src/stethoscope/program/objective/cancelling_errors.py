@@ -55,7 +55,8 @@ OF_SETS = frozenset({
 })  # fmt: skip
 SET_WORDS = re.compile(
     r"moment|match|mmd|hist|style|gram|coral|swd|wasser|distrib|statist|prior|divers|marginal|parity|fair|calib|"
-    r"budget|balanc|critic|gan_|adv|sinkhorn|cycle_mean|unpaired|entrop|polic|reward|domain",
+    r"budget|balanc|critic|gan_|adv|sinkhorn|cycle_mean|unpaired|entrop|polic|reward|domain|"
+    r"(?<![a-z])kl(?![a-z])|log_?p(?:rob|i)?s?(?![a-z])",
     re.IGNORECASE,
 )
 # What compares what is left of a sample on average, on purpose.

@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stethoscope.program.data.batches import is_loader
 from stethoscope.program.data.hook_batches import batch_given
-from stethoscope.program.data.ingredients import ingredients
+from stethoscope.program.data.ingredients import ingredients, part_path, peeled
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.broadcast_sides import LOSSES, MADE, PAIRWISE
-from stethoscope.program.objective.value_axes import JOINING, ROW, SAME, Axes, axes_of
+from stethoscope.program.objective.value_axes import JOINING, SAME, Axes, axes_of
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import STEPS, Execution, Exhausted
 from stethoscope.program.walk.framework_instances import loss_in, made_for_hooks
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import comes_from_model, is_network_pass
-from stethoscope.program.walk.values import Applied, Delayed, Items, Site, Value, is_nothing
+from stethoscope.program.walk.values import Applied, Delayed, Items, Part, Site, Value, is_nothing
 
 DEPTH = 12
 SIZING = frozenset({"square", "abs", "pow", "**", "huber"})
+WEIGHING = frozenset({"*", "mul", ".mul", "torch.mul"})
 MEASURING = LOSSES | {f"{name}()" for name in MADE}
 
 
@@ -70,6 +72,9 @@ def _crossed(one: Minimised) -> Iterator[CrossedAxes]:
             found = _meeting(one.run, sides)
             if found is not None and not _is_pairwise(value, one):
                 yield CrossedAxes(value.site, *found)
+        product = _crossed_product(one.run, value) if value.callee in WEIGHING else None
+        if product is not None and not _is_pairwise(value, one):
+            yield CrossedAxes(value.site, *product)
 
 
 def _compared(value: Applied) -> Iterator[tuple[Value, ...]]:
@@ -87,16 +92,38 @@ def _meeting(run: Execution, sides: tuple[Value, ...]) -> tuple[str, str] | None
     """What is a row and what is a column among all that is added up on the two sides."""
     if not any(comes_from_model(run, side) for side in sides):
         return None
-    rows: list[Value] = []
-    columns: list[Value] = []
-    for side in sides:
-        for part in _parts(run, side, DEPTH):
-            axes = axes_of(run, part)
-            if axes == ROW:
-                rows.append(part)
-            elif axes is not None and _is_column(axes) and not _is_widened(part):
-                columns.append(part)
-    return (_written(rows[0]), _written(columns[0])) if rows and columns else None
+    parts = [(part, axes_of(run, part)) for side in sides for part in _parts(run, side, DEPTH)]
+    columns = [(part, axes) for part, axes in parts if axes and _is_column(axes) and not _is_widened(part)]
+    for row, axes in parts:
+        for column, crossed in columns:
+            if axes is not None and _are_of_one_batch(axes, crossed):
+                return _written(row), _written(column)
+    return None
+
+
+def _are_of_one_batch(row: Axes, column: Axes) -> bool:
+    """Whether a row has as many numbers as a column: levels or weights of places have others."""
+    return len(row) == 1 and row[0] != 1 and row[0] in {None, column[0]}
+
+
+def _crossed_product(run: Execution, value: Applied) -> tuple[str, str] | None:
+    """What is a row of a batch and what a network's column, where the two are multiplied."""
+    sides = value.args[:2]
+    for row, column in (sides, sides[::-1]):
+        axes = axes_of(run, column)
+        if axes is None or not _is_column(axes) or not is_network_pass(run.index, peeled(column)):
+            continue
+        rows = axes_of(run, row)
+        is_row = rows is not None and _are_of_one_batch(rows, axes)
+        if is_row and is_of_batch(row) and not comes_from_model(run, row):
+            return _written(row), _written(column)
+    return None
+
+
+def is_of_batch(value: Value) -> bool:
+    """Whether a value is what a loader gives, moved or turned into other numbers at the most."""
+    value = peeled(value)
+    return isinstance(value, Part) and is_loader(part_path(value)[0])
 
 
 def _is_column(axes: Axes) -> bool:

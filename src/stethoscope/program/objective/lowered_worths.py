@@ -47,7 +47,11 @@ def lowered_worths(index: Index, settings: SettingsTree) -> tuple[LoweredWorth, 
         return ()
     found = [one for one in minimised(index, settings) if _may_be_judged(one)]
     passes = [(one, _passes(one)) for one in found]
-    critics = {each.network for one, all_of in passes for each in all_of if not _is_played(one, each)}
+    asked = [(each.network, _is_played(one, each)) for one, all_of in passes for each in all_of]
+    # A critic judges what was done, and elsewhere what an actor would do.
+    critics = {network for network, is_played in asked if not is_played} & {
+        network for network, is_played in asked if is_played
+    }
     lowered: dict[int, LoweredWorth] = {}
     for one, all_of in passes:
         answers = [each for each in all_of if each.network in critics]

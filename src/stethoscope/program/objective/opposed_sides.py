@@ -81,7 +81,7 @@ class SameSide:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PushedPass:
-    """A network's answer in something minimised, and whether minimising raises (+1) or lowers (-1) it."""
+    """A network's answer in something minimised, and whether that raises (+1) or lowers (-1) it, or 0."""
 
     network: Hashable
     made: Applied | Delayed
@@ -94,16 +94,29 @@ class PushedPass:
 
 
 def pushed_passes(one: Minimised) -> Iterator[PushedPass]:
-    """All answers of networks that something minimised pushes one way."""
-    for value, sign in list(_terms(one.run, one.sink.value, 1, DEPTH))[:MOST_TERMS]:
+    """All answers of networks in something minimised, and the way that they are pushed, 0 if unsure."""
+    for value, sign in signed_addends(one.run, one.sink.value):
         cut = _behind_cuts(value)
         for operand in _unknowns(one.run.index, value):
-            if not isinstance(operand, Applied | Delayed) or id(operand) in cut:
+            asked = _whole_answer(operand)
+            if not isinstance(asked, Applied | Delayed) or {id(operand), id(asked)} & cut:
                 continue
-            network = _network(operand) if is_model_call(one.run.index, operand) else None
+            network = _network(asked) if is_model_call(one.run.index, asked) else None
             way = _way(one.run.index, value, operand) if network is not None else 0
-            if way and id(operand) not in one.run.unrecorded:
-                yield PushedPass(network, operand, -way * sign)
+            if network is not None and not {id(operand), id(asked)} & one.run.unrecorded.keys():
+                yield PushedPass(network, asked, -way * sign)
+
+
+def _whole_answer(value: Value) -> Value:
+    """The pass of a network that gives several answers, for one of them."""
+    while isinstance(value, Part) and isinstance(value.key, int):
+        value = value.base
+    return value
+
+
+def signed_addends(run: Execution, value: Value) -> list[tuple[Value, int]]:
+    """The addends of what is minimised, with their signs."""
+    return list(_terms(run, value, 1, DEPTH))[:MOST_TERMS]
 
 
 @remembered
@@ -166,7 +179,7 @@ def _one_way(pushes: list[Push]) -> Push | None:
 
 
 def _pushes(one: Minimised) -> Iterator[Push]:
-    terms = list(_terms(one.run, one.sink.value, 1, DEPTH))[:MOST_TERMS]
+    terms = signed_addends(one.run, one.sink.value)
     found = [
         (value, sign, operand, _role(one.run, operand))
         for value, sign in terms

@@ -34,6 +34,7 @@ from stethoscope.program.walk.values import (
     Leaf,
     Outside,
     Part,
+    Settings,
     Table,
     Value,
     inputs,
@@ -256,6 +257,10 @@ def _settled(run: Execution, value: Value, known: dict[int, Value]) -> Value:
             return run.item(settled, Constant(key)) if isinstance(key, int) else _attribute(run, settled, key)
         case Choice():
             raise CannotCompute("depends on a condition")
+        case Settings(tree=list()):
+            return Items(
+                [_settle(run, run.item(value, Constant(at)), known) for at in range(len(value.tree))]
+            )
         case Outside(name="math.pi" | "numpy.pi" | "torch.pi"):
             return Constant(np.pi)
     return value

@@ -57,6 +57,8 @@ KEEPING_LAYERS = frozenset({
     "Identity", "BatchNorm1d", "Softmax", "LogSoftmax", "Hardtanh", "SELU", "Mish", "ReLU6", "PReLU",
     "LogSigmoid",
 })
+# What is one number for each step of an episode.
+OF_ONE_STEP = frozenset({"reward", "rew", "done", "terminated", "terminal", "truncated"})
 DRAWN = frozenset({
     "rand", "randn", "zeros", "ones", "empty", "randint", "uniform", "normal", "full", "random",
 })
@@ -69,6 +71,7 @@ TABLES = frozenset({
 })
 WHOLE_TABLES = frozenset({
     "drop", "get_dummies", "fillna", "dropna", "reset_index", "astype", "sample", "copy",
+    "drop_duplicates", "sort_values",
 })
 # fmt: on
 
@@ -82,6 +85,8 @@ def axes_of(run: Execution, value: Value, depth: int = DEPTH) -> Axes | None:
             return ()
         case Leaf(name="index"):
             return ()  # the number of an item
+        case Part(key=str() as key) if key in OF_ONE_STEP and _is_of_each(value):
+            return ()
         case Delayed():
             return axes_of(run, run.expand(value), depth - 1)
         case Choice(options=options):
@@ -90,12 +95,20 @@ def axes_of(run: Execution, value: Value, depth: int = DEPTH) -> Axes | None:
         case Items(items=items):
             inner = {axes_of(run, item, depth - 1) for item in items}
             known_inner = inner.pop() if len(inner) == 1 else None
-            return (len(items), *known_inner) if known_inner is not None else None
+            count = (
+                None if any(isinstance(item, Part) and _is_of_each(item) for item in items) else len(items)
+            )
+            return (count, *known_inner) if known_inner is not None else None
         case Part():
             return _of_part(run, value, depth)
         case Applied():
             return _of_application(run, value, depth)
     return None
+
+
+def _is_of_each(part: Part) -> bool:
+    """Whether a part is that of each of many things: `step.reward for step in steps`."""
+    return isinstance(part.base, Part) and part.base.key == "*"
 
 
 # Parts: batches, columns of tables, what sorting and largest values give
@@ -106,6 +119,10 @@ def _of_part(run: Execution, part: Part, depth: int) -> Axes | None:
     if is_loader(base) and isinstance(base, Applied) and keys[:1] == ("*",):
         return _of_batch(run, base, keys[1:], depth)
     inner = part.base
+    if isinstance(inner, Delayed) and isinstance(part.key, int):
+        given = run.expand(inner)
+        if isinstance(given, Items) and 0 <= part.key < len(given.items):
+            return axes_of(run, given.items[part.key], depth - 1)
     if part.key in {"values", "T", "data", "target"} and not isinstance(inner, Applied):
         return axes_of(run, inner, depth - 1) if part.key in {"values", "data"} else None
     if isinstance(inner, Applied):
@@ -118,13 +135,13 @@ def _of_part(run: Execution, part: Part, depth: int) -> Axes | None:
             return axes_of(run, inner.args[place], depth - 1) if place < len(inner.args) else None
         if part.key == "values":
             return axes_of(run, inner, depth - 1)
-        if name in {"chunk", "split", "unbind"} and isinstance(part.key, int):
+        if name in {"chunk", "split", "unbind"} and (isinstance(part.key, int) or part.key == "*"):
             return _of_piece(run, inner, name, depth)
         if _is_of_samples(inner, name, part.key):
             return ROW
     if _is_table(run, inner) and isinstance(part.key, str) and part.key not in OF_TABLES:
         return ROW
-    axes = axes_of(run, inner, depth - 1) if isinstance(part.key, int) else None
+    axes = axes_of(run, inner, depth - 1) if isinstance(part.key, int) or part.key == "*" else None
     return axes[1:] if axes else None
 
 
@@ -143,6 +160,8 @@ def _of_piece(run: Execution, whole: Applied, name: str, depth: int) -> Axes | N
     if name == "unbind":
         return axes[:place] + axes[place + 1 :]
     count = whole.args[1].value if len(whole.args) > 1 and isinstance(whole.args[1], Constant) else None
+    if name == "split" and not isinstance(count, int):
+        return (*axes[:place], None, *axes[place + 1 :])
     if not isinstance(count, int) or count < 1:
         return None
     size = axes[place]
@@ -192,8 +211,17 @@ def _is_table(run: Execution, value: Value) -> bool:
         name = value.callee.rpartition(".")[2]
         if name in TABLES:
             return "pandas" in value.callee or name.startswith("read_")
+        of_rows = value.args[0] if value.callee == "[]" else None
+        is_by_place = isinstance(of_rows, Part) and of_rows.key in {"iloc", "loc"}
+        if isinstance(of_rows, Part) and is_by_place:
+            if isinstance(value.args[1], Items | Constant):
+                return False  # columns are chosen too
+            value = of_rows.base
+            continue
         is_cut = value.callee == "[]" and isinstance(value.args[1], Applied)
-        if not (is_cut or name in WHOLE_TABLES or value.callee in {"-", "+", "*", "/"}) or not value.args:
+        is_written = value.callee == "[]="
+        is_whole = name in WHOLE_TABLES or value.callee in {"-", "+", "*", "/"}
+        if not (is_cut or is_written or is_whole) or not value.args:
             return False
         value = value.args[0]
     return False
@@ -208,6 +236,8 @@ def _of_application(run: Execution, value: Applied, depth: int) -> Axes | None:
     name = value.callee.rpartition(".")[2]
     if value.callee == "[]":
         return _of_item(run, value, depth)
+    if value.callee == "[]=":
+        return axes_of(run, value.args[0], depth - 1)
     if value.callee in {"float", "int", "len"} or name == "item":
         return ()
     if value.callee == "neg" or (name in SAME and value.args):
@@ -252,13 +282,14 @@ def _of_layer(run: Execution, value: Applied, depth: int) -> Axes | None:
     if name == "Sequential":
         layers = layers_of(run, value.maker) if value.maker is not None else None
         for layer in layers or ():
-            given = _through(layer, given)
+            given = _through(run, layer, given)
         return given
-    return _through(value.maker, given) if value.maker is not None else None
+    return _through(run, value.maker, given) if value.maker is not None else None
 
 
-def _through(layer: Value | None, given: Axes | None) -> Axes | None:
+def _through(run: Execution, layer: Value, given: Axes | None) -> Axes | None:
     """The axes of what a layer gives."""
+    layer = run.force(layer)
     if not isinstance(layer, Applied):
         return None
     name = layer.callee.rpartition(".")[2]

@@ -119,3 +119,12 @@ def as_int(x: Any, *_: Any, **__: Any) -> Any:
 
 def item(x: Any) -> Any:
     return np.asarray(x).item()
+
+
+def argsort(x: Any, dim: int = -1, descending: bool = False, **options: Any) -> Any:
+    return np.argsort(-np.asarray(x) if descending else x, axis=options.get("axis", dim), kind="stable")
+
+
+def sort(x: Any, dim: int = -1, descending: bool = False, **options: Any) -> Any:
+    order = argsort(x, dim, descending, **options)
+    return np.take_along_axis(np.asarray(x), order, axis=options.get("axis", dim)), order

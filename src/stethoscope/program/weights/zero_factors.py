@@ -73,6 +73,8 @@ def _has_no_bias(cls: Class, name: str) -> bool:
     """Whether a layer is made without a bias, which would not be zero."""
     for node in all_nodes(cls.node, ast.Assign):
         if isinstance(node.value, ast.Call) and any(dotted(target) == name for target in node.targets):
+            if _last(node.value.func) == "Embedding":
+                return True
             told = {word.arg: word.value for word in node.value.keywords}
             bias = told.get("bias")
             return isinstance(bias, ast.Constant) and bias.value is False
@@ -145,7 +147,7 @@ def _own(node: ast.expr) -> str:
         if dotted(node.func.value) is None or (dotted(node.func) or "").count(".") < 2:
             break
         node = node.func.value
-    name = dotted(node) or ""
+    name = dotted(node.func if isinstance(node, ast.Call) else node) or ""
     for end in (".T", ".mT", ".weight", ".data"):
         name = name.removesuffix(end)
     return name
