@@ -89,6 +89,18 @@ CAUSE = Cause(
         Evidence(
             "held-out-falls-back",
             MODERATE,
+            "and training goes on as before",
+            when=says("training_is_back"),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            -MODERATE,
+            "training itself does not come back",
+            when=says("training_is_back", False),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            MODERATE,
             "what is learned from one step on is of less use",
             when=says("learns_again"),
         ),

@@ -80,6 +80,9 @@ CAUSE = Cause(
             when=says("never_gained"),
         ),
         Evidence("non-finite-values", -STRONG, "the run was lost in values that are not finite"),
+        Evidence(
+            "metric-never-moves", -DECISIVE, "no evaluation differs in any digit", when=says("same_weights")
+        ),
         Evidence("held-out-falls-back", -DECISIVE, "held-out scores fall between two evaluations"),
     ),
     confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",

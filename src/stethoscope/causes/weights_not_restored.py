@@ -27,6 +27,11 @@ def _back_to_start(finding: Finding) -> bool:
     return _jumps_at_restart(finding) and finding.evidence.get("back_to_start") is True
 
 
+def _parts(finding: Finding) -> bool:
+    seen = finding.evidence
+    return seen.get("stays") is True and seen.get("training_is_back") is True
+
+
 CAUSE = Cause(
     title="A resume did not restore the weights",
     prior=COMMON,
@@ -74,6 +79,18 @@ CAUSE = Cause(
             when=says("learns_again"),
         ),
         Evidence("held-out-falls-back", MODERATE, "held-out scores fall back at once", when=says("stays")),
+        Evidence(
+            "held-out-falls-back",
+            -STRONG,
+            "training is back where it was, and held-out scores are not",
+            when=_parts,
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            -STRONG,
+            "the loss comes to rest far above what it was: nothing is learned once more",
+            when=says("for_good"),
+        ),
     ),
     confirm_by="load the checkpoint with strict=True and evaluate it before the first step",
     shows=("learning-rate-jump", "peak-then-decline"),

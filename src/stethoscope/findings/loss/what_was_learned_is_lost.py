@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stethoscope.detectors.lost_ground import LostGround, leaps, lost_ground
+from stethoscope.detectors.lost_ground import LostGround, leaps, lost_ground, rests_high
 from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
@@ -126,6 +126,8 @@ def _told(
     step = int(series.steps[min(seen.risen_at, len(series) - 1)])
     low, high = AT_THE_START
     to_start = low <= seen.returned <= high
+    rests = rests_high(series.values, seen)
+    for_good = at_once and (rests or (to_start and not seen.falls_again))
     held = f", and {judged[0].series.name} goes with it" if judged else ""
     how = "leaps" if at_once else "rises"
     return Finding(
@@ -140,10 +142,10 @@ def _told(
             "at_once": at_once,
             "slowly": not at_once,
             "to_the_start": at_once and to_start,
-            "begins_again": at_once and to_start and seen.falls_again,
-            "elsewhere": at_once and not to_start,
-            "for_good": at_once and to_start and not seen.falls_again,
-            "for_once": at_once and not (to_start and not seen.falls_again),
+            "begins_again": at_once and to_start and not for_good,
+            "elsewhere": at_once and not to_start and not for_good,
+            "for_good": for_good,
+            "for_once": at_once and not for_good,
             "early": not at_once and seen.best_at < EARLY * len(series),
             **rate_evidence(rates),
         },

@@ -29,9 +29,10 @@ import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
+from stethoscope.run.names import LOWER
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
-from stethoscope.signals.validation import EVALUATE_MORE, Validation
+from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
 
 RULE = Rule(code="VAL185", since="0.2", severity=Severity.WARNING)
 
@@ -68,9 +69,23 @@ def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate 
         if frozen and (values[-1] == value or share < SHARE):
             beside = any(other is not metric and _moves(other.series.values) for other in metrics)
             thrown = _leaps_at_first(loss) or _begins_at_full_rate(rates)
-            told = {"learns": learns, "weights_move": beside, "thrown": thrown, "exact": not is_share}
+            told = {
+                "learns": learns,
+                "weights_move": beside,
+                "thrown": thrown,
+                "exact": not is_share,
+                "same_weights": learns is True and _are_all_the_same(metrics),
+            }
             yield _finding(metric.series, share, told)
             return
+
+
+def _are_all_the_same(metrics: list[Metric]) -> bool:
+    """Whether no evaluation differs in any metric, one of which would show the smallest step of the weights."""
+    still = all(_commonest(metric.series.values)[1] == 1.0 for metric in metrics)
+    return still and any(
+        metric.better == LOWER and _has_digits(metric.series.values[0]) for metric in metrics
+    )
 
 
 def _is_lost(loss: TrainLoss | None) -> bool:
