@@ -115,7 +115,7 @@ def _are_cycles(gaps: Values, factor: float, steps: Steps) -> bool:
 
 
 def _comes_back_to_its_peak(rates: Values) -> bool:
-    """Whether the rate goes up to nearly its highest value again and again: its first cycle was seen in part."""
+    """Whether the rate nears its highest value again and again: its first cycle was seen in part."""
     ways = np.sign(np.diff(rates))
     tops = np.flatnonzero((np.append(ways, -1.0) < 0.0) & (np.insert(ways, 0, 1.0) > 0.0))
     return int(np.count_nonzero(FAR_ABOVE_PEAK * rates[tops] >= float(rates.max()))) >= SWINGS

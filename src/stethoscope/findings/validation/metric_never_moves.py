@@ -81,7 +81,7 @@ def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate 
 
 
 def _are_all_the_same(metrics: list[Metric]) -> bool:
-    """Whether no evaluation differs in any metric, one of which would show the smallest step of the weights."""
+    """Whether no evaluation differs, in metrics that would show the smallest step of the weights."""
     still = all(_commonest(metric.series.values)[1] == 1.0 for metric in metrics)
     return still and any(
         metric.better == LOWER and _has_digits(metric.series.values[0]) for metric in metrics

@@ -291,7 +291,7 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
 
 
 def _in_bracket(gap: str, inside: str, role: str) -> str:
-    """The role of what stands in a bracket, after the text since the last number: `val loss 0.4 (acc 0.8)`."""
+    """The role of a bracket that stands behind a number that has it: `val loss 0.4 (acc 0.8)`."""
     opened, closed = gap.rfind("("), gap.rfind(")")
     if opened > closed:
         return role
@@ -349,9 +349,9 @@ def _role_before_counter(name: str) -> str:
 
 def role_in(text: str) -> str:
     """The data that words name, the last of them: "val", "train", or "" for none."""
-    spaced = spaced(text)
-    found = [(m.start(), "val") for m in _HELD_OUT.finditer(spaced)]
-    found += [(m.start(), "train") for m in _TRAINING.finditer(spaced)]
+    words = spaced(text)
+    found = [(m.start(), "val") for m in _HELD_OUT.finditer(words)]
+    found += [(m.start(), "train") for m in _TRAINING.finditer(words)]
     return max(found)[1] if found else ""
 
 
