@@ -103,6 +103,9 @@ CAUSE = Cause(
         ),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
         Evidence(
+            "overfit-gap", STRONG, "and held-out answers were guesses throughout", when=says("at_chance")
+        ),
+        Evidence(
             "overfit-gap", STRONG, "and nothing of it was ever of use elsewhere", when=says("never_transfers")
         ),
         Evidence(

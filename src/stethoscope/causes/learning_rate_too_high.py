@@ -49,6 +49,15 @@ def _thrown_away(finding: Finding) -> bool:
     return seen.get("learns") is False and seen.get("weights_move") is True and seen.get("thrown") is True
 
 
+def _is_quiet(finding: Finding) -> bool:
+    """Whether the first steps are there to see, and moved the loss nowhere."""
+    return finding.evidence.get("quiet") is True
+
+
+def _is_not_quiet(finding: Finding) -> bool:
+    return not _is_quiet(finding)
+
+
 CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
@@ -113,7 +122,9 @@ CAUSE = Cause(
             when=says("restless"),
         ),
         Evidence("returns-never-rise", MODERATE, "the first steps throw the policy away"),
-        Evidence("answers-stay-at-guessing", MODERATE, "what is learned is thrown away again"),
+        Evidence(
+            "answers-stay-at-guessing", MODERATE, "what is learned is thrown away again", when=_is_not_quiet
+        ),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
@@ -188,7 +199,9 @@ CAUSE = Cause(
         ),
         Evidence("non-finite-values", -STRONG, "the loss fell, without end", when=says("downwards")),
         Evidence("held-out-falls-back", -MODERATE, "held-out scores fall between two evaluations"),
-        Evidence("answers-are-guesses", STRONG, "the first steps threw the weights away"),
+        Evidence("answers-are-guesses", STRONG, "the first steps threw the weights away", when=_is_not_quiet),
+        Evidence("answers-are-guesses", -WEAK, "no step ever moved the loss", when=_is_quiet),
+        Evidence("nothing-measured-is-learned", MODERATE, "the first steps threw the weights away"),
         Evidence("loss-falls-little", WEAK, "and the first steps raised it", when=says("leaps_at_first")),
     ),
     confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",

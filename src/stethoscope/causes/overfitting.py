@@ -83,6 +83,9 @@ CAUSE = Cause(
         Evidence(
             "metric-never-moves", -DECISIVE, "no evaluation differs in any digit", when=says("same_weights")
         ),
+        Evidence("errors-grow-below-zero", -DECISIVE, "the loss itself asks for the errors"),
+        Evidence("below-trivial-baseline", -STRONG, "held-out answers were never better than a constant"),
+        Evidence("overfit-gap", -STRONG, "held-out answers were guesses throughout", when=says("at_chance")),
         Evidence("held-out-falls-back", -DECISIVE, "held-out scores fall between two evaluations"),
     ),
     confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",
