@@ -75,6 +75,18 @@ CAUSE = Cause(
             when=says("to_the_start"),
         ),
         Evidence(
+            "what-was-learned-is-lost",
+            STRONG,
+            "training learns again behind one step, and held-out data do not",
+            when=says("held_out_parts"),
+        ),
+        Evidence(
+            "overfit-gap",
+            STRONG + MODERATE,
+            "held-out data turn away where the training loss leaps up",
+            when=says("after_a_leap"),
+        ),
+        Evidence(
             "overfit-gap",
             WEAK,
             "held-out data never were better off than before training",

@@ -49,6 +49,12 @@ def _thrown_away(finding: Finding) -> bool:
     return seen.get("learns") is False and seen.get("weights_move") is True and seen.get("thrown") is True
 
 
+def _thrown_for_good(finding: Finding) -> bool:
+    """Whether one leap far beyond the start left the loss there, at a rate that was never higher before."""
+    seen = finding.evidence
+    return bool(seen.get("for_good") and seen.get("beyond_start") and not seen.get("rate_was_higher"))
+
+
 def _is_quiet(finding: Finding) -> bool:
     """Whether the first steps are there to see, and moved the loss nowhere."""
     return finding.evidence.get("quiet") is True
@@ -69,7 +75,7 @@ CAUSE = Cause(
             "what-was-learned-is-lost",
             STRONG,
             "one leap leaves a network that learns no more",
-            when=says("for_good"),
+            when=_thrown_for_good,
         ),
         Evidence(
             "what-was-learned-is-lost",
@@ -189,6 +195,12 @@ CAUSE = Cause(
         ),
         Evidence(
             "what-was-learned-is-lost", -STRONG, "what was learned is lost at once", when=says("for_once")
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            -STRONG,
+            "the rate had been higher, and did no harm",
+            when=says("rate_was_higher"),
         ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
         Evidence(

@@ -83,6 +83,9 @@ CAUSE = Cause(
         Evidence(
             "metric-never-moves", -DECISIVE, "no evaluation differs in any digit", when=says("same_weights")
         ),
+        Evidence(
+            "overfit-gap", -STRONG, "it begins where the training loss leaps up", when=says("after_a_leap")
+        ),
         Evidence("errors-grow-below-zero", -DECISIVE, "the loss itself asks for the errors"),
         Evidence("below-trivial-baseline", -STRONG, "held-out answers were never better than a constant"),
         Evidence("overfit-gap", -STRONG, "held-out answers were guesses throughout", when=says("at_chance")),

@@ -61,7 +61,7 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
     if first - ended >= HOLDS * (first - trained) or any(map(_ends_high, validation.metrics.values())):
         return
     if ended <= HOLDS * began:
-        return  # a loss over other candidates, or more of them, begins higher, and more than half of it is gone
+        return  # a loss over more candidates begins higher, and more than half of it is gone
     fitted, gained = trained <= FITTED * first, float(held.values.min()) <= GAINED * began
     yield Finding(
         (held.where(), train.where()),

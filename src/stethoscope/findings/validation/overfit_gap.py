@@ -42,6 +42,7 @@ from stethoscope.signals.validation import EVALUATE_MORE, LOG_THIS, Metric, Vali
 RULE = Rule(code="VAL102", since="0.1", severity=Severity.WARNING)
 
 SMALL = 0.02
+LEAPS, MANY_NOISES = 0.1, 8.0  # of what training had gained, and deviations of its noise
 ACCURACIES = frozenset({"accuracy", "acc", "acc1", "top1", "recall"})
 MOST_GUESSED = 0.4  # of the answers: among two, an accuracy says less
 NEAR_GUESSING, MOST = 1.25, 1.6  # times the share that guessing gets right
@@ -170,6 +171,7 @@ def _finding(
             "never_transfers": seen.best_step == int(series.steps[0]) and _never_transfers(validation),
             "apart_at_once": series.name == "val/loss" and _apart_at_once(series, seen.best_step, loss),
             "never_gained": series.name == "val/loss" and _never_gained(series, loss),
+            "after_a_leap": _leaps_up(loss.series.finite(), series, seen.best_step),
             "at_chance": _guesses(validation, loss),
             "follows_difficulty": curriculum is not None and curriculum.explains(series, seen.best_step),
         },
@@ -203,6 +205,22 @@ def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:
     by_heart = at < 2 and float(np.median(train.values[-3:])) <= BY_HEART * untrained
     worse = float(held.values.min()) >= WORSE * untrained
     return worse and fitted >= LITTLE_FITTED * untrained and not by_heart
+
+
+def _leaps_up(train: Series, held: Series, best_step: int) -> bool:
+    """Whether the training loss leaps to a higher level right behind the best evaluation, for some lines."""
+    steps = on_axis_of(train, held)
+    after = held.steps[held.steps > best_step]
+    if len(after) == 0 or len(train) < LEAST_EVALUATIONS:
+        return False
+    until = int(after[min(1, len(after) - 1)])
+    before = train.values[(steps <= best_step)]
+    behind = train.values[(steps > best_step) & (steps <= until)]
+    if len(before) < LEAST_EVALUATIONS or len(behind) == 0:
+        return False
+    level, gained = float(np.median(before[-3:])), float(before[0] - np.median(before[-3:]))
+    lasting = float(np.sort(behind)[-min(2, len(behind))])
+    return lasting - level >= max(LEAPS * gained, MANY_NOISES * noise_sd(before)) > 0.0
 
 
 def _guesses(validation: Validation, loss: TrainLoss) -> bool:
