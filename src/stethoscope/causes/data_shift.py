@@ -48,6 +48,12 @@ CAUSE = Cause(
             "held-out data lose from the first evaluation on",
             when=says("apart_at_once"),
         ),
+        Evidence(
+            "untrained-was-better",
+            STRONG,
+            "held-out data are worse off at once, and stay so",
+            when=says("at_once"),
+        ),
         Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
         Evidence(
             "learned-by-heart",

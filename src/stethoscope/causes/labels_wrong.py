@@ -48,6 +48,7 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step"),
+        Evidence("untrained-was-better", WEAK, "nothing of it is of use elsewhere", when=says("at_once")),
         Evidence("loss-within-one-of-guessing", WEAK, "there is little to learn"),
         Evidence("term-stays-at-a-coin", MODERATE, "what it asks for cannot be learned"),
         Evidence("returns-never-rise", MODERATE, "actions are credited with what others earned"),

@@ -154,6 +154,12 @@ CAUSE = Cause(
             "the loss is above its start for long, and comes back",
             when=says("learned_before", False),
         ),
+        Evidence(
+            "loss-stays-far-beyond-its-start",
+            STRONG,
+            "the weights were thrown far off, and stay there",
+            when=says("erratic", False),
+        ),
         Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
         Evidence("loss-starts-over", -DECISIVE, "the network began anew"),
         Evidence("loss-spike", -DECISIVE, "one batch was out of all proportion", when=says("one_batch")),

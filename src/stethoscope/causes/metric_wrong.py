@@ -14,13 +14,19 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
         Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
+        Evidence(
+            "score-ignores-its-loss",
+            STRONG,
+            "and it does not move at all, as a score of the outputs must",
+            when=says("stands_still"),
+        ),
         Evidence(
             "below-trivial-baseline",
             -MODERATE,

@@ -86,6 +86,10 @@ CAUSE = Cause(
         Evidence(
             "overfit-gap", -STRONG, "it begins where the training loss leaps up", when=says("after_a_leap")
         ),
+        Evidence("untrained-was-better", WEAK, "held-out data lose more and more", when=says("climbs")),
+        Evidence(
+            "untrained-was-better", -STRONG, "held-out data lost all they lose at once", when=says("at_once")
+        ),
         Evidence("errors-grow-below-zero", -DECISIVE, "the loss itself asks for the errors"),
         Evidence("below-trivial-baseline", -STRONG, "held-out answers were never better than a constant"),
         Evidence("overfit-gap", -STRONG, "held-out answers were guesses throughout", when=says("at_chance")),
