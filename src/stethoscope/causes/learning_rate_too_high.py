@@ -161,6 +161,9 @@ CAUSE = Cause(
             when=says("erratic", False),
         ),
         Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
+        Evidence(
+            "metric-never-moves", -DECISIVE, "training learns, however little", when=says("same_weights")
+        ),
         Evidence("loss-starts-over", -DECISIVE, "the network began anew"),
         Evidence("loss-spike", -DECISIVE, "one batch was out of all proportion", when=says("one_batch")),
         Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),

@@ -20,6 +20,12 @@ CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the training loss begins as far off as the score says",
+            when=says("from_afar"),
+        ),
         Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
         Evidence(
             "score-ignores-its-loss",

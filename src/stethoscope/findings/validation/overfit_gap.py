@@ -208,14 +208,11 @@ def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:
 
 
 def _leaps_up(train: Series, held: Series, best_step: int) -> bool:
-    """Whether the training loss leaps to a higher level right behind the best evaluation, for some lines."""
+    """Whether the training loss leaps to a higher level around the best evaluation, for some lines."""
     steps = on_axis_of(train, held)
-    after = held.steps[held.steps > best_step]
-    if len(after) == 0 or len(train) < LEAST_EVALUATIONS:
-        return False
-    until = int(after[min(1, len(after) - 1)])
-    before = train.values[(steps <= best_step)]
-    behind = train.values[(steps > best_step) & (steps <= until)]
+    best = int(np.searchsorted(held.steps, best_step))
+    since, until = held.steps[max(0, best - 1)], held.steps[min(len(held) - 1, best + 2)]
+    before, behind = train.values[steps <= since], train.values[(steps > since) & (steps <= until)]
     if len(before) < LEAST_EVALUATIONS or len(behind) == 0:
         return False
     level, gained = float(np.median(before[-3:])), float(before[0] - np.median(before[-3:]))

@@ -2,8 +2,7 @@
 
 ## What it checks
 An accuracy on held-out data with eight evaluations or more: whether all its values are multiples of 1/n for
-one n up to 16, four or more different ones, and whether they jump to and fro by two samples or more in the
-middle.
+one n up to 16, four or more different ones, and whether most neighbours differ by a sample or more.
 
 ## Why it matters
 A share of 6 answers has a deviation of a fifth. Whether a network got better, and which checkpoint is the
@@ -36,7 +35,7 @@ SHARES = frozenset({"accuracy", "acc", "acc1", "top1"})
 MOST = 16  # samples
 DIFFERENT = 4  # values: fewer are multiples of something by chance
 ROUNDED = 0.006  # of one sample's share in a thousand: printed with two or three digits
-JUMPS = 1.5  # samples, from one evaluation to the next, in the middle
+JUMPS = 1.0  # samples, from one evaluation to the next, in the middle
 
 
 def examine(validation: Validation, loss: TrainLoss | None) -> Iterator[Finding]:
