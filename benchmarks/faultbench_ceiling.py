@@ -6,15 +6,17 @@
 A diagnosis meets a run whose training it has never seen. This reader knows all that a diagnosis cannot know:
 the healthy runs of the same training, and for every fault runs of the same training with it. What even it
 cannot tell, the logs do not hold. Every series of a log is summed up in some twenty numbers. A run is flagged
-where a classifier that saw all other runs of the training gives it a higher chance of a fault than all but one
-in a hundred of the healthy and benign runs; a cause is named by a classifier that saw the other faulty runs.
-Each run is judged by forests that did not see it. Only shares are printed, and nothing is fitted for the tool.
+where a classifier that saw all other runs of the training gives it a higher chance of a fault than all but
+one in a hundred of the healthy and benign runs; a cause is named by a classifier that saw the other faulty
+runs. Each run is judged by forests that did not see it. Only shares are printed, and nothing is fitted for
+the tool.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -81,8 +83,6 @@ def _told(labels: Sequence[Label], folder: Path, cells: dict[Cell, bool], jobs: 
 
 def features_of(home: Path, task: str) -> Features:
     """Every series of a log in numbers that do not depend on how often it was logged."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = read(only_logs(home / tasks()[task].run, Path(folder) / "run"))

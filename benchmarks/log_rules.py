@@ -26,6 +26,7 @@ RECORD = Path(__file__).resolve().parent / "recorded" / "log_rules.json"
 RULES = (
     *("NUM330", "VAL330", "VAL331", "LOS330", "LOS331", "LOS332", "LOS333", "LOS334", "SCH330", "SCH331"),
     *("LOS160", "LOS381", "LOS382", "VAL104", "VAL381", "VAL382"),
+    *("LOS560", "LOS561", "VAL560", "VAL561", "VAL562", "LOS760", "VAL762"),
 )
 MEMORIES = (0.0, 0.5, 0.9, 0.95)
 ALARMED = frozenset({"sick", "at-risk"})
@@ -212,7 +213,42 @@ def density(draw: Noise) -> Curves:
     }
 
 
+def half_right(draw: Noise) -> Curves:
+    """A classifier that is given logits, and of whose answers many stay wrong."""
+    classes, pace = int(draw.rng.integers(3, 50)), draw.rng.uniform(4, 15)
+    right = draw.rng.uniform(0.3, 0.8)
+    gain = (right - 0.5 / classes) * math.log(classes)
+    fall = _falls(math.log(classes) - gain, gain, pace)
+    return {
+        "loss": draw.trained(fall),
+        "val/loss": draw.held_out(fall),
+        "val/accuracy": draw.share(lambda t: 1 / classes + (right - 1 / classes) * (1 - np.exp(-pace * t))),
+    }
+
+
+def unsure_at_first(draw: Noise) -> Curves:
+    """A loss that rises at the end of a good training, of a network that is sure of its mistakes."""
+    pace, rise = draw.rng.uniform(10, 25), draw.rng.uniform(0.0, 0.04)
+    return {
+        "loss": draw.trained(_falls(0.05, 2.2, pace)),
+        "val/loss": draw.held_out(lambda t: 0.7 + 1.6 * np.exp(-pace * t) + rise * t),
+        "val/accuracy": draw.share(lambda t: 0.8 - 0.7 * np.exp(-pace * t)),
+    }
+
+
+def penalty_that_goes(draw: Noise) -> Curves:
+    """A penalty that is large at first, with the task learned beside it."""
+    learned, height = _falls(0.3, 1.2, draw.rng.uniform(4, 12)), draw.rng.uniform(10, 60)
+    return {
+        "loss": draw.trained(lambda t: learned(t) + height * np.exp(-30 * t)),
+        "val/loss": draw.held_out(learned),
+    }
+
+
 HEALTHY: dict[str, Maker] = {
+    "a classifier that stays half right": half_right,
+    "a network that is sure of its mistakes": unsure_at_first,
+    "a penalty that goes": penalty_that_goes,
     "regression, held-out data a fifth above": regression,
     "fitted to nothing, well on held-out data": fitted_to_nothing,
     "smoothed labels, 3 to 49 classes": smoothed,
@@ -281,7 +317,68 @@ def by_heart(draw: Noise) -> Curves:
     }
 
 
+def softmax_half_right(draw: Noise) -> Curves:
+    classes, pace = int(draw.rng.integers(3, 50)), draw.rng.uniform(4, 15)
+    whole, right = math.log(math.e + classes - 1), draw.rng.uniform(0.4, 0.8)
+    share = _falls(right, 1 / classes - right, pace)
+    gap, trained = draw.trained(lambda t: whole - share(t))
+    trained[:3] = math.log(classes)
+    evaluations = draw.time(draw.evaluations)
+    held = whole - share(evaluations) + 0.005 * ar1(draw.rng, draw.evaluations, draw.rho)
+    return {
+        "loss": (gap, np.clip(trained, whole - 1, math.log(classes))),
+        "val/loss": (STEPS // draw.evaluations, held),
+        "val/accuracy": draw.share(share),
+    }
+
+
+def another_range(draw: Noise) -> Curves:
+    times = draw.rng.uniform(1.4, 4)
+    return {
+        "loss": draw.trained(_falls(0.1, 0.9, 15)),
+        "val/loss": draw.held_out(lambda t: np.where(t <= 0.0, 0.95, 0.95 * times), 0.05),
+    }
+
+
+def handful(draw: Noise) -> Curves:
+    samples, right = int(draw.rng.integers(4, 13)), draw.rng.uniform(0.4, 0.7)
+    drawn = draw.rng.binomial(samples, right, draw.evaluations) / samples
+    return {
+        "loss": draw.trained(_falls(0.4, 1.0, 10)),
+        "val/accuracy": (STEPS // draw.evaluations, drawn),
+    }
+
+
+def paid_for_errors(draw: Noise) -> Curves:
+    gap, fall = draw.trained(_falls(0.1, 0.9, 12))
+    return {
+        "loss": (gap, fall - 1.3),
+        "val/loss": draw.held_out(lambda t: 1.4 + 40 * (1 - np.exp(-8 * t)), 0.02),
+    }
+
+
+def thrown_again_and_again(draw: Noise) -> Curves:
+    gap, level = draw.trained(_falls(0.3, 1.7, 30))
+    late = draw.time(draw.points) > draw.rng.uniform(0.1, 0.4)
+    level[late] *= np.exp(draw.rng.uniform(3.5, 9.5, int(late.sum())))
+    return {"loss": (gap, level)}
+
+
+def penalty_that_drowns(draw: Noise) -> Curves:
+    height = draw.rng.uniform(10, 60)
+    return {
+        "loss": draw.trained(lambda t: 1.5 + height * np.exp(-30 * t)),
+        "val/loss": draw.held_out(lambda t: 1.5 + 0 * t),
+    }
+
+
 FAULTS: dict[str, Maker] = {
+    "a softmax of a softmax, half right (LOS160)": softmax_half_right,
+    "held-out data in another range (VAL561)": another_range,
+    "a handful evaluated (VAL562)": handful,
+    "paid for errors (LOS560)": paid_for_errors,
+    "thrown far off again and again (LOS561)": thrown_again_and_again,
+    "a penalty that drowns the task (VAL560)": penalty_that_drowns,
     "begun anew in the middle (LOS382)": started_over,
     "an average that is too slow (VAL381)": slow_average,
     "the negative of the error minimised (LOS381)": negated,

@@ -41,6 +41,12 @@ CAUSE = Cause(
     title="A corrupt or extreme batch",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "loss-stays-far-beyond-its-start",
+            STRONG,
+            "the loss is thrown far off again and again, and comes down in between",
+            when=says("erratic"),
+        ),
         Evidence("gradients-grow-until-they-overflow", -STRONG, "gradients had grown for many steps before"),
         Evidence("failed-reads-become-samples", STRONG, "what cannot be read is trained on as zeros"),
         Evidence("unfilled-rows-are-drawn", DECISIVE, "batches hold rows that nothing was put into"),

@@ -48,6 +48,12 @@ CAUSE = Cause(
             "held-out data lose from the first evaluation on",
             when=says("apart_at_once"),
         ),
+        Evidence(
+            "untrained-was-better",
+            STRONG,
+            "held-out data are worse off at once, and stay so",
+            when=says("at_once"),
+        ),
         Evidence("validation-never-follows", MODERATE, "held-out data gain nothing of what is learned"),
         Evidence(
             "learned-by-heart",
@@ -75,6 +81,18 @@ CAUSE = Cause(
             when=says("to_the_start"),
         ),
         Evidence(
+            "what-was-learned-is-lost",
+            STRONG,
+            "training learns again behind one step, and held-out data do not",
+            when=says("held_out_parts"),
+        ),
+        Evidence(
+            "overfit-gap",
+            STRONG + MODERATE,
+            "held-out data turn away where the training loss leaps up",
+            when=says("after_a_leap"),
+        ),
+        Evidence(
             "overfit-gap",
             WEAK,
             "held-out data never were better off than before training",
@@ -85,6 +103,18 @@ CAUSE = Cause(
             STRONG,
             "what is learned from one step on is of no use elsewhere",
             when=says("stays"),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            MODERATE,
+            "and training goes on as before",
+            when=says("training_is_back"),
+        ),
+        Evidence(
+            "held-out-falls-back",
+            -MODERATE,
+            "training itself does not come back",
+            when=says("training_is_back", False),
         ),
         Evidence(
             "held-out-falls-back",

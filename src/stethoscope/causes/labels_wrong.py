@@ -50,6 +50,7 @@ CAUSE = Cause(
         Evidence("missing-answers-count", STRONG, "answers that nobody gave are learned from"),
         Evidence("next-state-is-the-state", DECISIVE, "worths are learned of states that do not follow"),
         Evidence("held-out-loss-creeps", -STRONG, "held-out data gain by every step"),
+        Evidence("untrained-was-better", WEAK, "nothing of it is of use elsewhere", when=says("at_once")),
         Evidence("loss-within-one-of-guessing", WEAK, "there is little to learn"),
         Evidence("term-stays-at-a-coin", MODERATE, "what it asks for cannot be learned"),
         Evidence("returns-never-rise", MODERATE, "actions are credited with what others earned"),
@@ -104,6 +105,9 @@ CAUSE = Cause(
             "held-out-parts-from-training", MODERATE, "nothing general is learned", when=says("by_heart")
         ),
         Evidence("overfit-gap", MODERATE, "the training data is learnt by heart"),
+        Evidence(
+            "overfit-gap", STRONG, "and held-out answers were guesses throughout", when=says("at_chance")
+        ),
         Evidence(
             "overfit-gap", STRONG, "and nothing of it was ever of use elsewhere", when=says("never_transfers")
         ),

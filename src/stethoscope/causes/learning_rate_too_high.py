@@ -57,6 +57,21 @@ def _thrown_away(finding: Finding) -> bool:
     return seen.get("learns") is False and seen.get("weights_move") is True and seen.get("thrown") is True
 
 
+def _thrown_for_good(finding: Finding) -> bool:
+    """Whether one leap far beyond the start left the loss there, at a rate that was never higher before."""
+    seen = finding.evidence
+    return bool(seen.get("for_good") and seen.get("beyond_start") and not seen.get("rate_was_higher"))
+
+
+def _is_quiet(finding: Finding) -> bool:
+    """Whether the first steps are there to see, and moved the loss nowhere."""
+    return finding.evidence.get("quiet") is True
+
+
+def _is_not_quiet(finding: Finding) -> bool:
+    return not _is_quiet(finding)
+
+
 CAUSE = Cause(
     title="The learning rate is too high",
     prior=COMMON,
@@ -68,7 +83,7 @@ CAUSE = Cause(
             "what-was-learned-is-lost",
             STRONG,
             "one leap leaves a network that learns no more",
-            when=says("for_good"),
+            when=_thrown_for_good,
         ),
         Evidence(
             "what-was-learned-is-lost",
@@ -121,7 +136,9 @@ CAUSE = Cause(
             when=says("restless"),
         ),
         Evidence("returns-never-rise", MODERATE, "the first steps throw the policy away"),
-        Evidence("answers-stay-at-guessing", MODERATE, "what is learned is thrown away again"),
+        Evidence(
+            "answers-stay-at-guessing", MODERATE, "what is learned is thrown away again", when=_is_not_quiet
+        ),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
@@ -145,7 +162,16 @@ CAUSE = Cause(
             "the loss is above its start for long, and comes back",
             when=_throws_away,
         ),
+        Evidence(
+            "loss-stays-far-beyond-its-start",
+            STRONG,
+            "the weights were thrown far off, and stay there",
+            when=says("erratic", False),
+        ),
         Evidence("loss-waits-for-a-lower-rate", DECISIVE, "the loss falls only as the rate is taken away"),
+        Evidence(
+            "metric-never-moves", -DECISIVE, "training learns, however little", when=says("same_weights")
+        ),
         Evidence("loss-starts-over", -DECISIVE, "the network began anew"),
         Evidence("loss-spike", -DECISIVE, "one batch was out of all proportion", when=says("one_batch")),
         Evidence("gradients-run-on", -MODERATE, "the gradients of earlier batches are still in the steps"),
@@ -187,6 +213,12 @@ CAUSE = Cause(
         Evidence(
             "what-was-learned-is-lost", -STRONG, "what was learned is lost at once", when=says("for_once")
         ),
+        Evidence(
+            "what-was-learned-is-lost",
+            -STRONG,
+            "the rate had been higher, and did no harm",
+            when=says("rate_was_higher"),
+        ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
         Evidence(
             "steps-and-what-they-gain",
@@ -196,7 +228,9 @@ CAUSE = Cause(
         ),
         Evidence("non-finite-values", -STRONG, "the loss fell, without end", when=says("downwards")),
         Evidence("held-out-falls-back", -MODERATE, "held-out scores fall between two evaluations"),
-        Evidence("answers-are-guesses", STRONG, "the first steps threw the weights away"),
+        Evidence("answers-are-guesses", STRONG, "the first steps threw the weights away", when=_is_not_quiet),
+        Evidence("answers-are-guesses", -WEAK, "no step ever moved the loss", when=_is_quiet),
+        Evidence("nothing-measured-is-learned", MODERATE, "the first steps threw the weights away"),
         Evidence("loss-falls-little", WEAK, "and the first steps raised it", when=says("leaps_at_first")),
     ),
     confirm_by="replay from before the onset at 1, 1/3 and 1/10 of the rate: only the lower ones stay calm",

@@ -47,6 +47,11 @@ CAUSE = Cause(
         Evidence("returns-never-rise", MODERATE, "training earns less and less", when=says("sinks")),
         Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
         Evidence("peak-then-decline", STRONG, "far more is lost than looks ever cost", when=_costs_too_much),
+        Evidence(
+            "errors-grow-below-zero",
+            DECISIVE,
+            "what is minimised is negative, and held-out errors grow with it",
+        ),
         Evidence("loss-mirrors-validation", DECISIVE, "training lowers the negative of what is measured"),
         Evidence("score-stays-at-nothing", STRONG, "what is learned is the contrary of what is asked"),
         Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),

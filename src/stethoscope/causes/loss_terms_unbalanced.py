@@ -21,6 +21,11 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("rare-classes-weigh-less", DECISIVE, "what is frequent weighs most"),
+        Evidence(
+            "nothing-measured-is-learned",
+            STRONG,
+            "all that falls is a term that the validation does not have",
+        ),
         Evidence("loss-never-falls", -STRONG, "no term is learned at all"),
         Evidence("held-out-loss-creeps", -STRONG, "every term waits for larger steps"),
         Evidence("term-stays-at-a-coin", STRONG, "a term is not learned at all beside the others"),

@@ -14,13 +14,25 @@ Correct the metric and evaluate the kept checkpoints again.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, WEAK, Cause, Evidence, Outcome, says
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="The metric is computed wrongly",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "below-trivial-baseline",
+            -MODERATE,
+            "the training loss begins as far off as the score says",
+            when=says("from_afar"),
+        ),
         Evidence("score-ignores-its-loss", MODERATE, "the loss falls and the score gains nothing"),
+        Evidence(
+            "score-ignores-its-loss",
+            STRONG,
+            "and it does not move at all, as a score of the outputs must",
+            when=says("stands_still"),
+        ),
         Evidence(
             "below-trivial-baseline",
             -MODERATE,

@@ -80,6 +80,19 @@ CAUSE = Cause(
             when=says("never_gained"),
         ),
         Evidence("non-finite-values", -STRONG, "the run was lost in values that are not finite"),
+        Evidence(
+            "metric-never-moves", -DECISIVE, "no evaluation differs in any digit", when=says("same_weights")
+        ),
+        Evidence(
+            "overfit-gap", -DECISIVE, "it begins where the training loss leaps up", when=says("after_a_leap")
+        ),
+        Evidence("untrained-was-better", WEAK, "held-out data lose more and more", when=says("climbs")),
+        Evidence(
+            "untrained-was-better", -STRONG, "held-out data lost all they lose at once", when=says("at_once")
+        ),
+        Evidence("errors-grow-below-zero", -DECISIVE, "the loss itself asks for the errors"),
+        Evidence("below-trivial-baseline", -MODERATE, "held-out answers were never better than a constant"),
+        Evidence("overfit-gap", -STRONG, "held-out answers were guesses throughout", when=says("at_chance")),
         Evidence("held-out-falls-back", -DECISIVE, "held-out scores fall between two evaluations"),
     ),
     confirm_by="evaluate the checkpoint at the validation minimum and the last one on fresh data",

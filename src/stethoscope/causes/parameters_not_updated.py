@@ -66,6 +66,12 @@ CAUSE = Cause(
             "the error of every answer stays to its last digit",
             when=_to_the_last_digit,
         ),
+        Evidence(
+            "metric-never-moves",
+            -DECISIVE,
+            "training learns, and only what is evaluated stands still",
+            when=says("same_weights"),
+        ),
         Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),
         Evidence(

@@ -21,6 +21,7 @@ CAUSE = Cause(
     title="Every validation draws something else",
     prior=COMMON,
     evidence=(
+        Evidence("score-counts-a-few", STRONG, "a handful of samples is evaluated"),
         Evidence("below-trivial-baseline", -MODERATE, "the weights themselves are thrown about"),
         Evidence("loss-waits-for-a-lower-rate", -MODERATE, "the weights themselves are thrown about"),
         Evidence("loss-stands-above-its-start", -MODERATE, "the weights themselves are thrown about"),

@@ -27,6 +27,21 @@ def _back_to_start(finding: Finding) -> bool:
     return _jumps_at_restart(finding) and finding.evidence.get("back_to_start") is True
 
 
+def _parts(finding: Finding) -> bool:
+    seen = finding.evidence
+    return seen.get("stays") is True and seen.get("training_is_back") is True
+
+
+def _beyond_for_good(finding: Finding) -> bool:
+    return finding.evidence.get("for_good") is True and finding.evidence.get("beyond_start") is True
+
+
+def _at_its_start_late(finding: Finding) -> bool:
+    seen = finding.evidence
+    at_start = seen.get("to_the_start") is True and seen.get("beyond_start") is False
+    return at_start and seen.get("rate_was_higher") is True
+
+
 CAUSE = Cause(
     title="A resume did not restore the weights",
     prior=COMMON,
@@ -74,6 +89,30 @@ CAUSE = Cause(
             when=says("learns_again"),
         ),
         Evidence("held-out-falls-back", MODERATE, "held-out scores fall back at once", when=says("stays")),
+        Evidence(
+            "held-out-falls-back",
+            -STRONG,
+            "training is back where it was, and held-out scores are not",
+            when=_parts,
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            -STRONG,
+            "the loss leaps far beyond its start and comes to rest: nothing is learned once more",
+            when=_beyond_for_good,
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            STRONG,
+            "the loss is back where the untrained network was, with little of the rate left to learn by",
+            when=_at_its_start_late,
+        ),
+        Evidence(
+            "what-was-learned-is-lost",
+            -MODERATE,
+            "training learns again, and held-out data do not",
+            when=says("held_out_parts"),
+        ),
     ),
     confirm_by="load the checkpoint with strict=True and evaluate it before the first step",
     shows=("learning-rate-jump", "peak-then-decline"),

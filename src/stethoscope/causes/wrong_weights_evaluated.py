@@ -55,6 +55,12 @@ CAUSE = Cause(
             when=says("learns"),
         ),
         Evidence(
+            "metric-never-moves",
+            DECISIVE,
+            "no evaluation differs in any digit: the same weights are evaluated every time",
+            when=says("same_weights"),
+        ),
+        Evidence(
             "weights-read-and-dropped",
             DECISIVE,
             "the weights to measure never reach the network",

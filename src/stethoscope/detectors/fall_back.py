@@ -17,6 +17,8 @@ MOST = 0.5  # of what was gained since the first evaluation
 NOISES = 8.0  # changes between neighbours before the fall
 NOT_BACK = 0.25  # of what was gained is missing at the end
 AGAIN = 0.1  # of the fall is made good, step by step: the network learns once more
+LONG = 4  # evaluations behind the fall, the second half of which tells whether it still learns
+STILL = 0.1  # of what is missing at the end comes back in that half
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +49,11 @@ def fall_back(values: Values) -> FallBack | None:
         return None
     if max(float(values[at:].max()), last) > best - NOT_BACK * gained:
         return None
-    return FallBack(at, first, before, after, last, last - after > AGAIN * fall)
+    learns = last - after > AGAIN * fall and not _rests(values[at:], before, last)
+    return FallBack(at, first, before, after, last, learns)
+
+
+def _rests(behind: Values, before: float, last: float) -> bool:
+    """Whether the scores behind the fall have come to rest below what they were: nothing is learned there."""
+    halfway = float(behind[len(behind) // 2])
+    return len(behind) >= LONG and last - halfway <= STILL * (before - last)

@@ -23,6 +23,10 @@ MOST_WRONG = 0.15  # of the answers: with more of them, other losses have such l
 CLOSE = 0.02  # by which the level may miss what the wrong answers cost
 BEGINS = 0.5  # of the way from the floor to the loss of guessing, at least, at the first values
 ABOVE_GUESSING = 0.1
+LEARNED = 0.15  # of all answers: what must have become right, for the two to be seen to go together
+SETTLED = 4  # of so many evaluations the first may be of answers that are not sure yet
+OFF_SUM, STRAY = 0.045, 0.09  # by which the sums may miss, in the middle and at most
+OFF_SLOPE = 0.2  # of one for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,32 @@ def double_softmax_held_out(train: Values, held: Values, classes: int, accuracy:
         return None
     level, expected = float(np.median(held[-3:])), floor + 1.0 - accuracy
     return Floor(floor, lowest, level, expected) if level <= expected + CLOSE else None
+
+
+def double_softmax_along(train: Values, held: Values, accuracies: Values, classes: int) -> Floor | None:
+    """The same where most answers may be wrong: every evaluation's loss and accuracy have the sum they must.
+
+    `held` and `accuracies` are of the same evaluations. A cross entropy of logits falls faster than the share
+    of right answers rises, and from another sum.
+    """
+    if len(held) < LEAST_EVALUATIONS + 1 or len(held) != len(accuracies) or classes < LEAST_CLASSES:
+        return None
+    floor = double_softmax_floor(classes)
+    lowest = float(min(train.min(), held.min()))
+    late = slice(len(held) // SETTLED, None)
+    losses, right = held[late], accuracies[late]
+    gained = float(np.ptp(accuracies)) >= LEARNED and float(np.std(right)) > 0.0
+    if (
+        not gained
+        or lowest < (1.0 - EDGE) * floor
+        or float(train[:3].max()) > math.log(classes) + ABOVE_GUESSING
+    ):
+        return None
+    off = np.abs(losses + right - (floor + 1.0))
+    slope = float(np.polyfit(accuracies, held, 1)[0])
+    if float(np.median(off)) > OFF_SUM or float(off.max()) > STRAY or abs(slope + 1.0) > OFF_SLOPE:
+        return None
+    return Floor(floor, lowest, float(losses[-1]), floor + 1.0 - float(right[-1]))
 
 
 def double_softmax_floor(classes: int) -> float:

@@ -19,6 +19,9 @@ FEWEST_LAST = 3
 AT_ONCE = 0.6  # of the way up, between neighbouring stretches
 STRETCH = 0.02  # of the values on either side of a leap
 FEWEST = 2
+FEWEST_BEHIND = 12  # values behind the rise, for its end to be told
+FAR_ABOVE = 0.2  # of the gain: where it comes to rest
+STILL = 0.15  # of what is missing comes back between the last two quarters
 AGAIN = 0.2  # of the way up, and it comes down again
 
 
@@ -79,6 +82,17 @@ def leaps(values: Values, seen: LostGround) -> bool:
         return False
     before, after = float(np.median(values[at - few : at])), float(np.median(values[at : at + few]))
     return after - before >= AT_ONCE * (seen.peak - seen.best)
+
+
+def rests_high(values: Values, seen: LostGround) -> bool:
+    """Whether the curve has come to rest far above its best: no network is learned down once more there."""
+    behind = values[seen.risen_at :]
+    if len(behind) < FEWEST_BEHIND:
+        return False
+    quarter = len(behind) // 4
+    third, fourth = float(np.median(behind[-2 * quarter : -quarter])), float(np.median(behind[-quarter:]))
+    missing = fourth - seen.best
+    return missing >= FAR_ABOVE * seen.gained and third - fourth <= STILL * missing
 
 
 def _risen_at(values: Values, best_at: int, level: Values) -> int:

@@ -23,6 +23,8 @@ FAR_ABOVE_PEAK = 1.5  # times the highest rate before
 LEAST_RESTART = 0.3  # of the peak; damped restarts halve it
 FEW_AFTER = 4  # points after a leap from which a decay cannot be read
 SWINGS = 4  # so many ways up, with ways down between them, are a schedule, however few points show each
+FEWEST_HELD, NEARLY_HALF = 5, 0.4  # points of a short log, and the share of it, that a rate is held
+FEWEST_ROUNDED = 3  # cycles that may be seen a point late each
 MANY = 5  # so many leaps are a schedule (or two groups logged under one name), not an accident
 
 Row = npt.NDArray[np.int64]
@@ -68,7 +70,7 @@ def _end_of_warm_up(rates: Values) -> int:
     falls = np.flatnonzero(np.diff(rates) < 0.0)
     end = int(falls[0]) if len(falls) else len(rates) - 1
     held = np.flatnonzero(np.diff(rates[: end + 1]) == 0.0)
-    long_hold = max(8, len(rates) // 3)
+    long_hold = min(max(8, len(rates) // 3), max(FEWEST_HELD, round(NEARLY_HALF * len(rates))))
     if len(held) >= long_hold:
         runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1)
         top = HELD_SHARE * float(rates.max())
@@ -89,7 +91,8 @@ def _swings(rates: Values) -> bool:
 
 def _is_cycle(steps: Steps, rates: Values, at: Row) -> bool:
     """Whether the leaps, each after the index in `at`, are the restarts of a cyclic schedule."""
-    if len(at) == 0 or bool(np.any(rates[at + 1] > FAR_ABOVE_PEAK * np.maximum.accumulate(rates)[at])):
+    far_above = bool(np.any(rates[at + 1] > FAR_ABOVE_PEAK * np.maximum.accumulate(rates)[at]))
+    if len(at) == 0 or (far_above and not _comes_back_to_its_peak(rates)):
         return False  # no schedule restarts far above its own peak
     if len(at) >= MANY or _swings(rates):
         return True
@@ -97,10 +100,25 @@ def _is_cycle(steps: Steps, rates: Values, at: Row) -> bool:
     if len(at) == 1:
         return from_floor and _decays(rates[: int(at[0]) + 1]) and _lands_on_the_peak(rates, int(at[0]))
     gaps = np.diff(np.insert(steps[at + 1], 0, steps[0])).astype(np.float64)
-    growth = gaps[1:] / np.maximum(gaps[:-1], 1.0)
-    return from_floor or any(
-        bool(np.all(np.abs(growth / factor - 1.0) <= REGULAR)) for factor in CYCLE_GROWTH
-    )
+    return from_floor or any(_are_cycles(gaps, factor, steps) for factor in CYCLE_GROWTH)
+
+
+def _are_cycles(gaps: Values, factor: float, steps: Steps) -> bool:
+    """Whether each distance is so many times the one before.
+
+    Where few points show a cycle, the leap is seen up to a point later than it was.
+    """
+    wanted = factor * np.maximum(gaps[:-1], 1.0)
+    missed = np.abs(gaps[1:] - wanted)
+    seen_late = float(np.median(np.diff(steps))) if len(gaps) >= FEWEST_ROUNDED else 0.0
+    return bool(np.all(missed <= np.maximum(REGULAR * wanted, seen_late)))
+
+
+def _comes_back_to_its_peak(rates: Values) -> bool:
+    """Whether the rate nears its highest value again and again: its first cycle was seen in part."""
+    ways = np.sign(np.diff(rates))
+    tops = np.flatnonzero((np.append(ways, -1.0) < 0.0) & (np.insert(ways, 0, 1.0) > 0.0))
+    return int(np.count_nonzero(FAR_ABOVE_PEAK * rates[tops] >= float(rates.max()))) >= SWINGS
 
 
 def _decays(rates: Values) -> bool:

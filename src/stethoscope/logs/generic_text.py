@@ -46,15 +46,14 @@ from stethoscope.logs._text.roles import (
     has_role,
     heading_label,
     heading_role,
-    losses_by_numbers,
     placed,
     tag_of,
     tells_something,
-    totals_of_terms,
     without_tag,
 )
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows
 from stethoscope.logs._text.subjects import about, side_by_side
+from stethoscope.logs._text.unnamed_losses import losses_by_numbers, totals_of_terms
 from stethoscope.run import Aggregation, Log
 from stethoscope.run.names import canonical, known
 

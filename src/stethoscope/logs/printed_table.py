@@ -38,8 +38,8 @@ from stethoscope.logs._reading.numbers import NUMBER
 from stethoscope.logs._tables.table import EPOCH_COLUMNS, STEP_COLUMNS
 from stethoscope.logs._text.counting import ALL, EPOCH, STEP, assembled
 from stethoscope.logs._text.grammar import Place, Span, StepLine
-from stethoscope.logs._text.roles import losses_by_numbers
 from stethoscope.logs._text.rows import Assembled, RowReading, Rows, joined
+from stethoscope.logs._text.unnamed_losses import losses_by_numbers
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, known, validated
 

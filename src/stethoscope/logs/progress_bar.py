@@ -29,8 +29,9 @@ from stethoscope.logs._reading.numbers import NUMBER, number
 from stethoscope.logs._text.counting import ALL, EPOCH, POSITION, STEP, assembled
 from stethoscope.logs._text.grammar import Place, Span, StepLine, confidence
 from stethoscope.logs._text.pairs import parsed
-from stethoscope.logs._text.roles import losses_by_numbers, placed, totals_of_terms
+from stethoscope.logs._text.roles import placed
 from stethoscope.logs._text.rows import Assembled, Places, RowReading, Rows
+from stethoscope.logs._text.unnamed_losses import losses_by_numbers, totals_of_terms
 from stethoscope.run import Aggregation
 from stethoscope.run.names import canonical, held_out
 

@@ -283,11 +283,18 @@ def _without_roles(tokens: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(t for t in tokens if t not in _TRAIN and t not in _VALIDATION)
 
 
+# `vloss`, `vacc`: one letter for the data that was held out. `main/loss`: Chainer's name for the network.
+_GLUED_ROLE = re.compile(
+    r"(?<![^\W_])v(loss|acc|accuracy|auc|f1|ppl|mae|mse|rmse|iou|miou|dice|psnr)\b", re.IGNORECASE
+)
+_NETWORK = re.compile(r"(?:(?<=/)|^)main/")
+
+
 @lru_cache(maxsize=4096)
 def _named(logged: str) -> str | None:
     if len(logged) > LONGEST_NAME:
         return None
-    tokens = _tokens(logged)
+    tokens = _tokens(_NETWORK.sub("", _GLUED_ROLE.sub(r"val_\1", logged)))
     validated = bool(_VALIDATION.intersection(tokens))
     role = "val" if validated else "train" if _TRAIN.intersection(tokens) else ""
     rest = _without_roles(tokens)

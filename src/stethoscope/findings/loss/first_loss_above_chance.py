@@ -43,6 +43,8 @@ RIGHT = (0.02, 0.6)  # shares of right answers that can be guesses among some te
 FIRST = 3  # values
 FIRST_STEPS = 0.02  # of the run: what is logged later is no start
 FEWEST = 20
+FEWEST_EVALUATIONS = 8
+FAR_DOWN, HALF_RIGHT = 30.0, 0.5  # times lower is the last loss, of answers of which most are wrong
 _WORDS = frozenset({"vocab_size", "n_vocab", "vocabulary_size", "padded_vocab_size"})
 _CLASSES = frozenset(
     {"num_classes", "n_classes", "nb_classes", "classes", "num_labels", "n_class", "num_class"}
@@ -69,7 +71,7 @@ def examine(
     if known is not None:
         yield from _against_known(series, *known)
     elif (right := _right_at_first(every)) is not None:
-        yield from _against_inferred(series, right)
+        yield from _against_inferred(series, *right)
     else:
         raise InsufficientData("neither settings nor an accuracy tell among how many classes is chosen")
 
@@ -87,10 +89,13 @@ def _against_known(series: Series, setting: Setting, number: int) -> Iterator[Fi
         )
 
 
-def _against_inferred(series: Series, right: float) -> Iterator[Finding]:
+def _against_inferred(series: Series, right: float, at_end: float, in_training: bool) -> Iterator[Finding]:
     first, last = float(series.values[0]), _last(series)
     guess = -math.log(right)
-    if first >= TIMES_ROUGHLY * guess and last < min(SAME_SCALE * guess, first / TIMES_ROUGHLY):
+    comes_down = in_training and last < min(SAME_SCALE * guess, first / TIMES_ROUGHLY)
+    # A sum over samples comes down as far only where nearly all answers are right.
+    far_down = last < first / FAR_DOWN and at_end <= HALF_RIGHT
+    if first >= TIMES_ROUGHLY * guess and (comes_down or far_down):
         yield Finding(
             series.where(int(series.steps[0])),
             f"the first loss is {first:.3g}, and a guess that is right {right:.0%} of the time costs about "
@@ -105,15 +110,19 @@ def _last(series: Series) -> float:
     return float(np.median(series.values[-max(len(series) // 10, 1) :]))
 
 
-def _right_at_first(every: EverySeries) -> float | None:
-    """The share of right answers that training begins with, where it can be that of guesses."""
-    accuracy = every.series.get("train/accuracy")
-    if accuracy is None or len(accuracy.finite()) < FEWEST:
+def _right_at_first(every: EverySeries) -> tuple[float, float, bool] | None:
+    """The shares of right answers at the beginning, where it can be that of guesses, and at the end.
+
+    And whether they were counted in training: held-out ones are asked late, and tell of less.
+    """
+    told = [every.series.get("train/accuracy"), every.series.get("val/accuracy")]
+    accuracy = next((one.finite() for one in told if one is not None), None)
+    if accuracy is None or len(accuracy) < (FEWEST if told[0] is not None else FEWEST_EVALUATIONS):
         return None
-    values = accuracy.finite().values
-    percent = 100.0 if float(values.max()) > 1.0 else 1.0
-    right = float(np.median(values[:FIRST])) / percent
-    return right if RIGHT[0] <= right <= RIGHT[1] else None
+    values = accuracy.values / (100.0 if float(accuracy.values.max()) > 1.0 else 1.0)
+    right = float(np.median(values[:FIRST]))
+    possible = RIGHT[0] <= right <= RIGHT[1]
+    return (right, float(np.median(values[-FIRST:])), told[0] is not None) if possible else None
 
 
 def _speaks_of_another_level(settings: Settings) -> bool:

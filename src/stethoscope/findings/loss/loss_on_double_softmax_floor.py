@@ -5,7 +5,9 @@ The training loss, where the settings give the number of classes C and a validat
 was logged: whether the loss began near the level of guessing, never once fell below ln(e + C - 1) - 1 (1.461
 for ten classes, 3.622 for a hundred), never rose above that plus one, and ends where so many wrong answers
 would leave it. Or the validation loss beside that accuracy, which ends there while no batch was ever below;
-then the first losses may tell the number of classes, up to fifty.
+then the first losses may tell the number of classes, up to fifty. Where fewer answers are right: whether the
+validation loss and the validation accuracy have the same sum at every evaluation, ln(e + C - 1), while the
+accuracy rises.
 
 ## Why it matters
 No cross entropy of logits has a floor there. One that is given probabilities does: its own softmax cannot
@@ -29,9 +31,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stethoscope.detectors.loss_floor import LEAST_POINTS, Floor, double_softmax, double_softmax_held_out
+from stethoscope.detectors.loss_floor import (
+    LEAST_POINTS,
+    Floor,
+    double_softmax,
+    double_softmax_along,
+    double_softmax_held_out,
+)
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Series, Setting, Where
+from stethoscope.run import Series, Setting, Values, Where
 from stethoscope.signals.baseline import Baseline
 from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.settings import Settings
@@ -77,6 +85,11 @@ def examine(
     if held is not None and (found is None or _is_undercut(found, held.series)):
         found = double_softmax_held_out(series.values, held.series.values, classes.count, accuracy)
         series = held.series
+    if found is None and held is not None and (shares := _shares_beside(held.series, validation)) is not None:
+        found = double_softmax_along(loss.series.finite().values, held.series.values, shares, classes.count)
+        if found is not None:
+            yield _adding_up(held.series, classes, found)
+        return
     if found is None:
         return
     yield Finding(
@@ -97,6 +110,27 @@ def examine(
         onset=int(series.steps[0]),
         proof="a cross entropy of logits has no floor, and this share of right answers leaves it far below",
     )
+
+
+def _adding_up(held: Series, classes: _Classes, found: Floor) -> Finding:
+    return Finding(
+        (held.where(), classes.where),
+        f"{held.name} and the share of right answers add up to {found.floor + 1.0:.4g} from evaluation to "
+        f"evaluation, as they do for a softmax of a softmax over {classes.count} classes; it ends at "
+        f"{found.level:.4g}",
+        {"series": held.name, "floor": found.floor, "level": found.level, "classes": classes.count},
+        strength=0.9,
+        onset=int(held.steps[0]),
+    )
+
+
+def _shares_beside(held: Series, validation: Validation) -> Values | None:
+    """The accuracies of the same evaluations, as shares."""
+    metric = next((one for name, one in validation.metrics.items() if _is_accuracy(name)), None)
+    if metric is None or not np.array_equal(metric.series.steps, held.steps):
+        return None
+    values = metric.series.values
+    return values / 100.0 if float(values.max()) > 1.0 else values
 
 
 def _classes(baseline: Baseline, loss: Series) -> _Classes | None:

@@ -27,10 +27,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stethoscope.detectors.lost_ground import LostGround, leaps, lost_ground
+from stethoscope.detectors.lost_ground import LostGround, leaps, lost_ground, rests_high
 from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run import Series
+from stethoscope.run import Series, Values
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
@@ -50,6 +50,9 @@ HELD_OUT_LOST = 0.5  # of what a held-out metric had gained
 STEADY = 4.0  # times the noise between evaluations is a gain
 AT_THE_START = (0.6, 1.5)  # of the gain: a leap to the level of untrained weights
 HIGHER = 1.5  # times the rate at the best level: the rate was raised
+OVERSHOOTS = 1.2  # times the first loss
+LOWER_THAN = 0.7  # times the highest rate
+LEARNS_AGAIN = 0.3  # of the way up
 EARLY = 0.25  # of the run: a best level this early
 
 
@@ -120,12 +123,35 @@ def _rate_is_back(rates: LearningRate | None, series: Series, seen: LostGround) 
     return max(at_end, raised) > HIGHER * at_best and raised <= 1.01 * float(under[: seen.best_at + 1].max())
 
 
+def _overshoots(values: Values, seen: LostGround) -> bool:
+    """Whether any loss behind the leap is well above that of the untrained network."""
+    return float(values[seen.risen_at :].max(initial=0.0)) > OVERSHOOTS * seen.first
+
+
+def _rate_was_higher(rates: LearningRate | None, step: int) -> bool | None:
+    """Whether the rate that the leap happened at had been higher before; None where no rate was logged."""
+    rate = rates.main.finite() if rates is not None else None
+    if rate is None or len(rate) < LEAST_EVALUATIONS:
+        return None
+    behind = rate.values[rate.steps >= step]
+    return len(behind) > 0 and float(behind.max()) < LOWER_THAN * float(rate.values.max())
+
+
+def _goes_on(metric: Metric, train: Series, seen: LostGround) -> bool:
+    """Whether held-out data get no better, or worse, while training learns again behind the leap."""
+    again = seen.peak - seen.last >= LEARNS_AGAIN * (seen.peak - seen.best)
+    behind = (metric.sign * metric.series.values)[metric.series.steps >= train.steps[seen.risen_at]]
+    return again and len(behind) >= LEAST_EVALUATIONS and float(behind[-1]) <= float(behind[0])
+
+
 def _told(
     series: Series, seen: LostGround, judged: list[Metric], at_once: bool, rates: LearningRate | None
 ) -> Finding:
     step = int(series.steps[min(seen.risen_at, len(series) - 1)])
     low, high = AT_THE_START
     to_start = low <= seen.returned <= high
+    rests = rests_high(series.values, seen)
+    for_good = at_once and (rests or (to_start and not seen.falls_again))
     held = f", and {judged[0].series.name} goes with it" if judged else ""
     how = "leaps" if at_once else "rises"
     return Finding(
@@ -140,10 +166,13 @@ def _told(
             "at_once": at_once,
             "slowly": not at_once,
             "to_the_start": at_once and to_start,
-            "begins_again": at_once and to_start and seen.falls_again,
-            "elsewhere": at_once and not to_start,
-            "for_good": at_once and to_start and not seen.falls_again,
-            "for_once": at_once and not (to_start and not seen.falls_again),
+            "begins_again": at_once and to_start and not for_good,
+            "elsewhere": at_once and not to_start and not for_good,
+            "for_good": for_good,
+            "for_once": at_once and not for_good,
+            "beyond_start": at_once and _overshoots(series.values, seen),
+            "rate_was_higher": _rate_was_higher(rates, step),
+            "held_out_parts": at_once and any(_goes_on(one, series, seen) for one in judged[:1]),
             "early": not at_once and seen.best_at < EARLY * len(series),
             **rate_evidence(rates),
         },

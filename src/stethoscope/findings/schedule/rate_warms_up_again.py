@@ -39,7 +39,7 @@ BACK = 0.5  # of the rate before that the climb must reach
 CLIMB = 4  # lines on the way up, so that it is no single odd value
 LONG = 10  # lines of a climb that nobody adds to a resume in passing
 BEYOND = 1.2  # times the rate before
-EARLY = 0.05  # of the log: a warm-up and the schedule behind it, joined badly, are no second beginning
+EARLY = 0.1  # of the log: a warm-up and the schedule behind it, joined badly, are no second beginning
 
 
 def examine(rates: LearningRate, settings: ScheduleSettings | None) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.findings._first_steps import moved_nowhere
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.learning_rate import LearningRate
@@ -67,7 +68,7 @@ def examine(validation: Validation, loss: TrainLoss, rates: LearningRate | None)
         (held.series.where(), share.series.where(), train.where()),
         f"{held.series.name} stands at {float(np.median(losses)):.4g} and {share.series.name} at "
         f"{level:.3g}, as guessing among {classes} does: ln {classes} = {guessing:.4g}",
-        {"classes": classes, "loss": float(np.median(losses)), "share": level},
+        {"classes": classes, "loss": float(np.median(losses)), "share": level, "quiet": moved_nowhere(train)},
         onset=int(held.series.steps[0]),
     )
 

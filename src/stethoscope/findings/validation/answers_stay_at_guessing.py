@@ -27,6 +27,7 @@ import numpy as np
 
 from stethoscope.detectors.levels import levels
 from stethoscope.detectors.robust_stats import smoothed
+from stethoscope.findings._first_steps import moved_nowhere
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
 from stethoscope.signals.every_series import EverySeries
@@ -84,6 +85,7 @@ def examine(
             "guesses": guesses,
             "first": float(level[0]),
             "last": float(level[-1]),
+            "quiet": moved_nowhere(train),
             "goes_nowhere": _goes_nowhere(rates, plan, int(train.steps[-1])),
         },
         onset=int(train.steps[0]),

@@ -69,6 +69,7 @@ CONSTANT_ANSWERS = {
     "pearson": (0.0, 0.01),
     "spearman": (0.0, 0.01),
 }
+FROM_AFAR = 20.0  # times the last training loss is the first
 FAR_BELOW = -0.25  # an R2 that no network near its start has: answers are far from their targets
 LOG_THIS = "log the score of a trivial method beside the model's (val/psnr_bicubic, val/accuracy_majority)"
 
@@ -119,7 +120,12 @@ def _beside_training(lost: Finding, loss: TrainLoss | None) -> Finding:
     # A loss that comes down from a first leap and stays has learned nothing but the mean.
     settled = float(np.median(early[len(early) // 2 :]))
     learns = last < LEARNED * float(values[0]) and last < STILL_FALLS * settled
-    return replace(lost, evidence={**lost.evidence, "learns": learns}, strength=max(lost.strength, SURER))
+    afar = float(values[0]) >= FROM_AFAR * last and lost.evidence.get("far_below") is True
+    return replace(
+        lost,
+        evidence={**lost.evidence, "learns": learns, "from_afar": afar},
+        strength=max(lost.strength, SURER),
+    )
 
 
 def _of_scores(

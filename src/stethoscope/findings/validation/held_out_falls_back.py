@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.fall_back import BEFORE, FallBack, fall_back
+from stethoscope.detectors.levels import levels
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.learning_rate import LearningRate
@@ -36,6 +37,8 @@ RULE = Rule(code="VAL762", since="0.8", severity=Severity.WARNING)
 
 AT_ONCE = 0.5  # of all that was lost since the best evaluation
 RAISED = 1.5  # times the rate before the fall
+LEAST_LINES = 8  # of the training loss
+MISSING = 0.1  # of what training had gained, at most, where it is back
 
 
 def examine(
@@ -58,7 +61,7 @@ def examine(
     before = int(judged[0].series.steps[seen.at - 1])
     if _rate_comes_back(rates, before, step) or not _falls_at_once(judged[0], seen):
         return
-    yield _told(judged[0], seen, step, falls)
+    yield _told(judged[0], seen, falls, _training_is_back(loss, step))
 
 
 def _falls_at_once(metric: Metric, seen: FallBack) -> bool:
@@ -82,8 +85,22 @@ def _rate_comes_back(rates: LearningRate | None, before: int, step: int) -> bool
     return RAISED * float(earlier[-1]) < highest <= 1.01 * float(earlier.max())
 
 
-def _told(metric: Metric, seen: FallBack, step: int, falls: list[FallBack | None]) -> Finding:
+def _training_is_back(loss: TrainLoss | None, step: int) -> bool | None:
+    """Whether training ends about where it was before the fall; None where it cannot be told."""
+    if loss is None or len(loss.series.finite()) < LEAST_LINES:
+        return None
+    series = loss.series.finite()
+    at = int(np.searchsorted(series.steps, step))
+    if not 0 < at < len(series):
+        return None
+    level = levels(series.values)
+    before, last = float(level[:at].min()), float(level[-1])
+    return last - before <= MISSING * (float(series.values[0]) - before)
+
+
+def _told(metric: Metric, seen: FallBack, falls: list[FallBack | None], back: bool | None) -> Finding:
     series = metric.series
+    step = int(series.steps[seen.at])
     again = any(one is not None and one.learns_again for one in falls)
     best = metric.sign * float(np.max(metric.sign * series.values[: seen.at]))
     return Finding(
@@ -97,6 +114,7 @@ def _told(metric: Metric, seen: FallBack, step: int, falls: list[FallBack | None
             "last": metric.sign * seen.last,
             "learns_again": again,
             "stays": not again,
+            "training_is_back": back,
         },
         onset=step,
     )

@@ -16,7 +16,7 @@ say nothing, dead units and steps that are too large draw no such line.
 A run that was stopped early is still at its beginning, and trained weights may go on like this for long. So
 this is mostly a note, which tells causes apart. It is a warning where the rate, which is none for tuning, has
 come down to a fifth of its peak, so that nothing is to come, and something speaks for random weights: what
-else is known of the run, or a fall of a tenth, which trained weights do not make without a bend.
+else is known of the run, or a fall of a quarter, which trained weights do not make without a bend.
 
 ## References
 - Google's deep learning tuning playbook: the learning rate is the first thing to tune
@@ -50,7 +50,7 @@ EARLY = 0.2  # of the rate: what is used up at the first evaluation
 SPENT = 0.2  # of the peak: the schedule is over
 MANY = 8  # evaluations, for a straight line that is no accident
 CLOSE = 0.1  # so near to the half, too
-MUCH = 0.1  # of the first value
+MUCH = 0.25  # of the first value
 TUNING_RATE = 6e-5  # rates below this usually tune a trained model
 
 

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
 
@@ -40,6 +40,7 @@ HOLDS = 0.5  # of what training gained, at least, is gained elsewhere by a netwo
 SAME_UNIT = (0.4, 3.0)  # times the first training loss: the first validation loss, where units are the same
 FITTED = 0.1  # of the first training loss: less is left where all is known by heart
 GAINED = 0.8  # of the first validation loss
+SHARES = frozenset({"accuracy", "acc", "recall", "precision", "f1", "iou", "dice", "auc", "map"})
 HIGH = 0.6  # a share of right or explained answers
 
 
@@ -59,6 +60,8 @@ def examine(validation: Validation, loss: TrainLoss, start: StartingPoint) -> It
         return
     if first - ended >= HOLDS * (first - trained) or any(map(_ends_high, validation.metrics.values())):
         return
+    if ended <= HOLDS * began:
+        return  # a loss over more candidates begins higher, and more than half of it is gone
     fitted, gained = trained <= FITTED * first, float(held.values.min()) <= GAINED * began
     yield Finding(
         (held.where(), train.where()),
@@ -88,5 +91,5 @@ def _ends_high(metric: Metric) -> bool:
     if metric.sign < 0:
         return False
     values = metric.series.values
-    whole = 100.0 if metric.series.name.endswith(("accuracy", "acc")) and float(values.max()) > 1.0 else 1.0
+    whole = 100.0 if words(metric.series.name) & SHARES and float(values.max()) > 1.0 else 1.0
     return HIGH * whole <= float(np.median(values[-3:])) <= whole

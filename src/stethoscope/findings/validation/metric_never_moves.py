@@ -27,11 +27,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Values
+from stethoscope.run.names import LOWER
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.loss import TrainLoss
-from stethoscope.signals.validation import EVALUATE_MORE, Validation
+from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
 
 RULE = Rule(code="VAL185", since="0.2", severity=Severity.WARNING)
 
@@ -41,6 +43,7 @@ POOR = 0.5  # an accuracy above this may have reached its limit
 LEARNS = 0.8  # of the first training loss
 LEAST_LINES = 20
 EARLY = 0.04  # of the run: where a warm-up would be
+SURELY = 0.001
 LEAP = 1.1  # times the first loss
 FULL = 0.9  # of the highest rate
 MANY = 10  # evaluations that take turns between two values
@@ -68,9 +71,32 @@ def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate 
         if frozen and (values[-1] == value or share < SHARE):
             beside = any(other is not metric and _moves(other.series.values) for other in metrics)
             thrown = _leaps_at_first(loss) or _begins_at_full_rate(rates)
-            told = {"learns": learns, "weights_move": beside, "thrown": thrown, "exact": not is_share}
+            told = {
+                "learns": learns,
+                "weights_move": beside,
+                "thrown": thrown,
+                "exact": not is_share,
+                "same_weights": _surely_falls(loss) and _are_all_the_same(metrics),
+            }
             yield _finding(metric.series, share, told)
             return
+
+
+def _are_all_the_same(metrics: list[Metric]) -> bool:
+    """Whether no evaluation differs, in metrics that would show the smallest step of the weights."""
+    still = all(_commonest(metric.series.values)[1] == 1.0 for metric in metrics)
+    return still and any(
+        metric.better == LOWER and _has_digits(metric.series.values[0]) for metric in metrics
+    )
+
+
+def _surely_falls(loss: TrainLoss | None) -> bool:
+    """Whether the training loss falls, however little, by more than noise makes it."""
+    if loss is None or not loss.measures_progress or len(loss.series.finite()) < LEAST_EVALUATIONS:
+        return False
+    series = loss.series.finite()
+    line = trend(series.steps, series.values)
+    return _learns(loss) is True or (line is not None and line.p_falling < SURELY)
 
 
 def _is_lost(loss: TrainLoss | None) -> bool:

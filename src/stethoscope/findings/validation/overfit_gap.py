@@ -21,6 +21,7 @@ model grows more certain, also where it errs. Then rises below 50 % are notes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -35,12 +36,16 @@ from stethoscope.detectors.trend import trend
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series
 from stethoscope.signals.curriculum import Curriculum
-from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.validation import EVALUATE_MORE, LOG_THIS, Metric, Validation
 
 RULE = Rule(code="VAL102", since="0.1", severity=Severity.WARNING)
 
 SMALL = 0.02
+LEAPS, MANY_NOISES = 0.1, 8.0  # of what training had gained, and deviations of its noise
+ACCURACIES = frozenset({"accuracy", "acc", "acc1", "top1", "recall"})
+MOST_GUESSED = 0.4  # of the answers: among two, an accuracy says less
+NEAR_GUESSING, MOST = 1.25, 1.6  # times the share that guessing gets right
 MILD_RISE = 0.1  # less is the usual end of a good training, which the best checkpoint avoids
 OF_GAIN = 0.25  # what held-out data gained that a smaller rise must undo to matter
 NEGLIGIBLE = 0.001
@@ -166,6 +171,8 @@ def _finding(
             "never_transfers": seen.best_step == int(series.steps[0]) and _never_transfers(validation),
             "apart_at_once": series.name == "val/loss" and _apart_at_once(series, seen.best_step, loss),
             "never_gained": series.name == "val/loss" and _never_gained(series, loss),
+            "after_a_leap": _leaps_up(loss.series.finite(), series, seen.best_step),
+            "at_chance": _guesses(validation, loss),
             "follows_difficulty": curriculum is not None and curriculum.explains(series, seen.best_step),
         },
         strength=min(1.0, 0.4 + 4.0 * seen.relative),
@@ -198,6 +205,29 @@ def _apart_at_once(held: Series, best_step: int, loss: TrainLoss) -> bool:
     by_heart = at < 2 and float(np.median(train.values[-3:])) <= BY_HEART * untrained
     worse = float(held.values.min()) >= WORSE * untrained
     return worse and fitted >= LITTLE_FITTED * untrained and not by_heart
+
+
+def _leaps_up(train: Series, held: Series, best_step: int) -> bool:
+    """Whether the training loss leaps to a higher level around the best evaluation, for some lines."""
+    steps = on_axis_of(train, held)
+    best = int(np.searchsorted(held.steps, best_step))
+    since, until = held.steps[max(0, best - 1)], held.steps[min(len(held) - 1, best + 2)]
+    before, behind = train.values[steps <= since], train.values[(steps > since) & (steps <= until)]
+    if len(before) < LEAST_EVALUATIONS or len(behind) == 0:
+        return False
+    level, gained = float(np.median(before[-3:])), float(before[0] - np.median(before[-3:]))
+    lasting = float(np.sort(behind)[-min(2, len(behind))])
+    return lasting - level >= max(LEAPS * gained, MANY_NOISES * noise_sd(before)) > 0.0
+
+
+def _guesses(validation: Validation, loss: TrainLoss) -> bool:
+    """Whether no accuracy was ever above guessing, among as many as the first training losses tell."""
+    guessed = math.exp(-max(0.0, float(np.median(loss.series.finite().values[:3]))))
+    shares = [one.series for name, one in validation.judged.items() if words(name) & ACCURACIES]
+    if not shares or guessed > MOST_GUESSED:
+        return False
+    values = shares[0].values / (100.0 if float(shares[0].values.max()) > 1.0 else 1.0)
+    return float(np.median(values)) <= NEAR_GUESSING * guessed and float(values.max()) <= MOST * guessed
 
 
 def _never_transfers(validation: Validation) -> bool:

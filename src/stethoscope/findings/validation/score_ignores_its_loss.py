@@ -11,7 +11,9 @@ wrong sign, a term that outweighs the error; or the score is computed from somet
 
 ## When it is harmless
 A loss for looks (adversarial, perceptual) is meant to buy them with a part of such a score, and a score near
-its bound has nothing to gain. Shares that ask for much stay at nothing for long. So this is only a note.
+its bound has nothing to gain. Shares that ask for much stay at nothing for long. So this is mostly a note. It
+is a warning where the loss comes down to half and the score stands still altogether: a PSNR that does not
+move by a tenth of a decibel, an accuracy at nothing.
 
 ## References
 - Blau and Michaeli, "The Perception-Distortion Tradeoff", 2018
@@ -24,15 +26,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
+from stethoscope.run import Series
 from stethoscope.signals.loss import words
 from stethoscope.signals.validation import Metric, Validation
 
-RULE = Rule(code="VAL331", since="0.6", severity=Severity.NOTE)
+RULE = Rule(code="VAL331", since="0.6", severity=Severity.WARNING)
 
 LEAST_EVALUATIONS = 4
 FALLS = 0.6  # of its first value, or less, is what the validation loss has come down to
 FALLS_BESIDE_NOTHING = 0.9
 SHARES = frozenset({"accuracy", "acc", "iou", "miou", "dice", "recall", "precision", "f1"})
+FAR = 0.5  # of its first value, beside a score that stands still: this is no matter of looks
+MANY_EVALUATIONS = 8
+FLAT_DB = 0.1
+OF_A_CHOICE = frozenset({"accuracy", "acc", "top1", "acc1"})
 NOTHING = 0.02  # of the range from 0 to 1
 OF_ERRORS = frozenset({"psnr", "ssim", "r2"})
 NEAR_BOUND = 0.95  # of the highest value of a score that has one
@@ -52,11 +59,26 @@ def examine(validation: Validation) -> Iterator[Finding]:
     if first <= 0.0 or not (falls_far or (at_nothing and last <= FALLS_BESIDE_NOTHING * first)):
         return
     score = (at_nothing or others)[0].series
+    still = last <= FAR * first and _stands_still(score)
     yield Finding(
         (held.series.where(), score.where()),
         f"{held.series.name} falls from {first:.4g} to {last:.4g}, and {score.name} goes from "
         f"{score.values[0]:.4g} to {score.values[-1]:.4g}",
-        {"first": first, "last": last},
+        {"first": first, "last": last, "stands_still": still},
+        severity=Severity.WARNING if still else Severity.NOTE,
+    )
+
+
+def _stands_still(score: Series) -> bool:
+    """Whether a score does not move at all where its loss says that it must.
+
+    A signal-to-noise ratio is the logarithm of an error, and each tenth of a loss is ten decibels.
+    """
+    said, values = words(score.name), score.values
+    if len(values) < MANY_EVALUATIONS:
+        return False
+    return bool(said & OF_A_CHOICE and float(values.max()) <= NOTHING) or (
+        "psnr" in said and float(np.ptp(values)) <= FLAT_DB
     )
 
 

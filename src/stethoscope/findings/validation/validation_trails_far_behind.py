@@ -36,14 +36,17 @@ from stethoscope.signals.validation import EVALUATE_MORE, Validation
 RULE = Rule(code="VAL381", since="0.7", severity=Severity.WARNING)
 
 LEAST_EVALUATIONS = 10
-LEAST_POINTS = 20
+LEAST_POINTS = 10
 BEGINS_ALIKE = (0.75, 1.33)  # times the first training loss: the first validation loss
 AFTER_AN_EPOCH = 2.0  # and where the first training loss is the mean of a whole epoch
+BY_EPOCH = 1.5  # training losses for each evaluation, at most
 LEARNS = 0.5  # of the first training loss
 MOST_OF_THE_WAY = 0.5  # of what training lost
 LEAST_FALL = 0.03  # of the first validation loss
 FALLS = 0.9  # of the evaluations are lower than the one before
 SMOOTH = 0.004  # of the whole fall: the noise of one evaluation
+HARDLY_BEGUN = 0.3  # of what training lost
+SMOOTH_FOR_LITTLE = 0.03  # of a fall as short as that
 AHEAD = 0.2  # of the validation's fall, at half time, when training has made nearly all of its own
 ARRIVED = 0.9  # of training's fall
 STILL = 0.1  # of the whole fall is made in the last quarter; a steady one makes a quarter
@@ -63,17 +66,19 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
     begun, ended = float(train.values[:3].max()), float(np.median(train.values[-part:]))
     first, last = float(held.values[0]), float(held.values[-1])
     learns = loss.measures_progress and begun > 0.0 and ended <= LEARNS * begun
-    highest = AFTER_AN_EPOCH if train.axis == "epoch" else BEGINS_ALIKE[1]
+    by_epoch = train.axis == "epoch" or len(train) <= BY_EPOCH * len(held)
+    highest = AFTER_AN_EPOCH if by_epoch else BEGINS_ALIKE[1]
+    smooth = SMOOTH_FOR_LITTLE if first - last <= HARDLY_BEGUN * (begun - ended) else SMOOTH
     if (
         not learns
         or not BEGINS_ALIKE[0] * begun <= first <= highest * begun
-        or not _creeps(held.values, NEARLY_THERE)
+        or not _creeps(held.values, NEARLY_THERE, smooth)
     ):
         return
     steps = on_axis_of(train, held)
     far_from_there = first - last <= MOST_OF_THE_WAY * (begun - ended)
     if not (
-        _creeps(held.values, STILL)
+        _creeps(held.values, STILL, smooth)
         if far_from_there
         else _starts_late(held, train.values, steps, begun - ended)
     ):
@@ -100,7 +105,7 @@ def _starts_late(held: Series, train: Values, steps: Steps, fall: float) -> bool
     return near and float(values[middle] - values[-1]) >= AHEAD * float(values[0] - values[-1])
 
 
-def _creeps(values: Values, still: float) -> bool:
+def _creeps(values: Values, still: float, smooth: float) -> bool:
     """Whether values fall nearly every time, smoothly, and at the end as before."""
     fall = float(values[0] - values[-1])
     if fall < LEAST_FALL * abs(float(values[0])):
@@ -108,4 +113,4 @@ def _creeps(values: Values, still: float) -> bool:
     quarter = values[-(len(values) // 4 + 1) :]
     steadily = float(np.mean(np.diff(values) < 0.0)) >= FALLS
     goes_on = float(quarter[0] - quarter[-1]) >= still * fall
-    return steadily and goes_on and noise_sd(values) <= SMOOTH * fall
+    return steadily and goes_on and noise_sd(values) <= smooth * fall

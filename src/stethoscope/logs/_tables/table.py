@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from stethoscope.logs._reading.numbers import whole
 from stethoscope.logs._reading.points import MAX_SERIES, aggregation_of, with_lone_loss
-from stethoscope.logs._text.roles import ROLE_ALONE, losses_among
+from stethoscope.logs._text.roles import ROLE_ALONE
+from stethoscope.logs._text.unnamed_losses import losses_among
 from stethoscope.run import Aggregation, Series
 from stethoscope.run.names import assign, known
 

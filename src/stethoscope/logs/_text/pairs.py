@@ -141,6 +141,8 @@ _TOLD_BEHIND = re.compile(r" ?([^\W\d][\w./-]*(?: [^\W\d][\w./-]*)?) *(?=[|,;\u0
 _COUNTS = re.compile(r"step|iter|epoch|batch|updates?$|\bit$|\bep$", re.IGNORECASE)
 _LOSS = re.compile(r"\bloss$", re.IGNORECASE)
 
+_BETWEEN = " ,:;-()[]|"  # what stands between two numbers and is no name
+
 _WORD = r"[^\W\d][\w./@%+#*-]*"
 _NAME = re.compile(
     rf"(?P<name>{_WORD}(?: {_WORD}){{0,7}}(?: ?\([^()\d]{{1,20}}\)| ?\[[^\[\]\d]{{1,20}}\])?)$"
@@ -301,7 +303,8 @@ def _shared_name(held: Field, field: Field, gap: str, text: str) -> tuple[Field,
     """Two numbers behind one name: `Loss at iteration 10: 0.5`, `Validation loss 1000: 0.3`."""
     if field.name or gap not in {"", ":", "=", "is", "was", "->", ","} or held.total is not None or held.unit:
         return held, field
-    if gap != "," and held.name and (said := _trimmed(held.context.strip(" ,:;-"))[0]):
+    said = _trimmed(held.context.strip(_BETWEEN))[0]
+    if gap != "," and held.name and said:
         return held, replace(field, name=said[:LONGEST_NAME], joint=":")
     counts = text[slice(*held.span)].isdigit() and not text[slice(*field.span)].isdigit()
     if gap in {"", ":"} and held.name and held.joint == " " and counts and _LOSS.search(held.name):

@@ -8,17 +8,13 @@ Test set: Average loss: 0.05, Accuracy: 9850/10000 (98%)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from stethoscope.logs._reading.numbers import number
-from stethoscope.logs._reading.points import Points
 from stethoscope.logs._text.counting import ALL, BATCH, EPOCH, FOLD, LEAD, POSITION, RANK, STEP, TIMES
 from stethoscope.logs._text.grammar import Place
 from stethoscope.logs._text.pairs import BLANK, Field, Parsed
-from stethoscope.logs._text.rows import Numbers
 from stethoscope.run.names import canonical, in_english, known
 
 FINE = frozenset({STEP, BATCH, POSITION, LEAD})  # counters that move within an epoch
@@ -260,11 +256,13 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
     role = opening = _opening_role(found) or _governing_role(fields)
     seen: set[str] = set()
     before, quantity, shared = found.begins, "", False
-    bare = {one.name for one in fields if one.name and not _HELD_OUT.search(_spaced(one.name))}
+    bare = {one.name for one in fields if one.name and not _HELD_OUT.search(spaced(one.name))}
     segmented = bool(_SEGMENT.search(line, found.begins))
+    inside = ""  # the role of the number that an open bracket stands behind
     for one in fields:
         gap = line[before : one.start]
         before = one.end
+        inside = _in_bracket(gap, inside, role)
         said = role_in(one.context) or role_in(one.name)
         if said:
             role = said
@@ -285,11 +283,19 @@ def _signals(fields: list[Field], found: Parsed, line: str) -> Iterator[tuple[st
             quantity = " ".join(word for word in words if not ROLE_ALONE.fullmatch(word))
             shared = bool(words and ROLE_ALONE.fullmatch(words[-1]))  # `loss train: 0.3, val: 0.4`
         # A bare name behind `Val Loss: 0.4,` is validation's where training's came before, or a bar.
-        told = said or segmented or opening or name in seen or one.name not in bare
+        told = said or segmented or opening or inside or name in seen or one.name not in bare
         if told and not role_in(name) and is_of_data(name, role):
             name = f"{role} {name}"
         seen.add(name)
         yield name, one
+
+
+def _in_bracket(gap: str, inside: str, role: str) -> str:
+    """The role of a bracket that stands behind a number that has it: `val loss 0.4 (acc 0.8)`."""
+    opened, closed = gap.rfind("("), gap.rfind(")")
+    if opened > closed:
+        return role
+    return "" if closed >= 0 else inside
 
 
 def is_of_data(name: str, role: str) -> bool:
@@ -312,17 +318,17 @@ def _governing_role(fields: list[Field]) -> str:
     first = measured[0]
     heads = bool(role_in(first.context) or ROLE_ALONE.fullmatch(first.name.partition(" ")[0]))
     heads = heads or canonical(first.name) == "val/loss"  # `val_loss 0.4951 acc 0.8550`
-    spoken = [canonical(f"val {' '.join(_without_roles(one.name))}") for one in measured]
+    spoken = [canonical(f"val {' '.join(without_roles(one.name))}") for one in measured]
     return roles.pop() if heads and len(set(spoken)) == len(spoken) else ""
 
 
 def _recalls(one: Field) -> bool:
     """`(best 0.31 @ 50)`: what was measured before."""
-    return "best" in _spaced(one.name).lower().split()
+    return "best" in spaced(one.name).lower().split()
 
 
-def _without_roles(name: str) -> list[str]:
-    return [word for word in _spaced(name).split() if not ROLE_ALONE.fullmatch(word)]
+def without_roles(name: str) -> list[str]:
+    return [word for word in spaced(name).split() if not ROLE_ALONE.fullmatch(word)]
 
 
 def _opening_role(found: Parsed) -> str:
@@ -343,13 +349,13 @@ def _role_before_counter(name: str) -> str:
 
 def role_in(text: str) -> str:
     """The data that words name, the last of them: "val", "train", or "" for none."""
-    spaced = _spaced(text)
-    found = [(m.start(), "val") for m in _HELD_OUT.finditer(spaced)]
-    found += [(m.start(), "train") for m in _TRAINING.finditer(spaced)]
+    words = spaced(text)
+    found = [(m.start(), "val") for m in _HELD_OUT.finditer(words)]
+    found += [(m.start(), "train") for m in _TRAINING.finditer(words)]
     return max(found)[1] if found else ""
 
 
-def _spaced(text: str) -> str:
+def spaced(text: str) -> str:
     return in_english(text).replace("_", " ").replace("/", " ")
 
 
@@ -411,106 +417,6 @@ def _role_verb(word: str) -> bool:
 def has_role(found: Parsed) -> bool:
     """Whether a line itself says on which data it measured."""
     return any(role_in(one.context) or role_in(one.name) for one in found.fields)
-
-
-# --- names that are nothing but a role -------------------------------------------------------------------
-
-
-def losses_by_numbers(points: Points) -> dict[str, str]:
-    """Of the names that only say a role (`Train 1.95 | Val 1.82`), those whose numbers are a loss's.
-
-    They may as well be accuracies. A loss falls as the loss does that is logged beside, and is of its size.
-    """
-    if not any(map(ROLE_ALONE.fullmatch, points.steps)):
-        return {}
-    return losses_among({name: _finite(points, name) for name in points.steps})
-
-
-def losses_among(curves: Mapping[str, tuple[Numbers, Numbers]]) -> dict[str, str]:
-    """The same of steps and values by the names they were logged under."""
-    bare = [name for name in curves if ROLE_ALONE.fullmatch(name)]
-    spoken = {canonical(name): name for name in curves}
-    named: dict[str, str] = {}
-    loss = spoken.get("loss")
-    if loss is None:
-        loss = next((name for name in bare if role_in(name) == "train"), None)
-        if loss is None or not _falls(curves[loss][1]):
-            return {}
-        named[loss] = "loss"
-    held = [name for name in bare if role_in(name) == "val"]
-    for name in sorted(held, key=lambda name: name.lower().startswith("test")):
-        if "val/loss" not in spoken and _alike(curves[name], curves[loss]):
-            named[name] = spoken["val/loss"] = "val/loss"
-    return named
-
-
-_TOTAL = re.compile(r"(?:total|tot|sum|overall|all)", re.IGNORECASE)
-_ABOVE_TERMS = 0.98  # of a total's values are no less than every term beside; printed digits are rounded
-
-
-def totals_of_terms(points: Points) -> dict[str, str]:
-    """The totals that stand beside terms of a loss, `ce=2.29 kl=0.10 total=2.39`, as the loss.
-
-    A total may be one of samples or seconds. A loss has fractions and falls at times, and is no less than
-    a term of it.
-    """
-    spoken = {name: canonical(name) for name in points.steps}
-    named: dict[str, str] = {}
-    for name in points.steps:
-        words = _spaced(name).split()
-        own = _without_roles(name)
-        if len(own) != 1 or not _TOTAL.fullmatch(own[0]) or len(words) > 2:
-            continue
-        loss = "val/loss" if role_in(name) == HELD_OUT else "loss"
-        terms = [other for other, said in spoken.items() if said.startswith(f"{loss}/")]
-        if loss in {*spoken.values(), *named.values()} or not terms:
-            continue
-        if all(_is_above(_finite(points, name), _finite(points, term)) for term in terms):
-            named[name] = loss
-    return named
-
-
-def _is_above(total: tuple[Numbers, Numbers], term: tuple[Numbers, Numbers]) -> bool:
-    """Whether values are those of a total with this term, printed at the same steps."""
-    (steps, totals), (term_steps, terms) = total, term
-    if len(totals) < _FEWEST or not np.array_equal(steps, term_steps):
-        return False
-    measured = bool((totals != np.floor(totals)).any() and (np.diff(totals) < 0).any())
-    return measured and bool((totals >= terms - 1e-9).mean() >= _ABOVE_TERMS)
-
-
-_FEWEST = 4  # values that show a direction
-_SAME_SIZE = 2.5  # times larger or smaller, at most, is a validation loss than training's at the beginning
-
-
-def _finite(points: Points, name: str) -> tuple[Numbers, Numbers]:
-    values = np.asarray(points.values[name].array(), dtype=np.float64)
-    steps = np.asarray(points.steps[name].array(), dtype=np.float64)
-    good = np.isfinite(values)
-    return steps[good], values[good]
-
-
-def _falls(values: Numbers) -> bool:
-    third = max(1, len(values) // 3)
-    if len(values) < _FEWEST or not (values > 0).all():
-        return False
-    return bool(np.median(values[-third:]) < np.median(values[:third]))
-
-
-def _alike(one: tuple[Numbers, Numbers], loss: tuple[Numbers, Numbers]) -> bool:
-    """Whether values begin at the size of a loss and go its way, for the first half at least."""
-    (steps, values), (loss_steps, losses) = one, loss
-    if len(values) == 0 or len(losses) == 0 or not (values > 0).all():
-        return False
-    beside = losses[np.clip(np.searchsorted(loss_steps, steps, side="right") - 1, 0, None)]
-    early = max(1, min(5, len(values) // 4))
-    sizes = np.median(values[:early]), np.median(beside[:early])
-    if not 1 / _SAME_SIZE <= sizes[0] / max(sizes[1], 1e-300) <= _SAME_SIZE:
-        return False
-    if len(values) < _FEWEST:
-        return bool(values[0] > 1)  # no share of anything
-    half = max(_FEWEST, len(values) // 2)
-    return _falls(values[:half]) and _falls(beside[:half])
 
 
 def distinct(places: Iterable[Place]) -> Iterator[Place]:
