@@ -95,6 +95,9 @@ SIGNATURES: dict[str, str] = {
     "TransformerDecoderLayer": _TRANSFORMER,
     "TransformerEncoder": "encoder_layer num_layers norm=None enable_nested_tensor=True",
     "TransformerDecoder": "decoder_layer num_layers norm=None",
+    "Transformer": "d_model=512 nhead=8 num_encoder_layers=6 num_decoder_layers=6 dim_feedforward=2048 "
+    "dropout=0.1 activation=None custom_encoder=None custom_decoder=None layer_norm_eps=1e-5 "
+    "batch_first=False norm_first=False",
     "LSTM": _RECURRENT,
     "GRU": _RECURRENT,
     "RNN": _RECURRENT.replace("bias", "nonlinearity='tanh' bias", 1),
@@ -205,6 +208,8 @@ def fill(layer: Layer, draw: Drawer) -> None:
         _fill_transformer(layer, draw)
     elif kind in {"TransformerEncoder", "TransformerDecoder"}:
         _fill_stack(layer, draw)
+    elif kind == "Transformer":
+        _fill_both_stacks(layer, draw)
     elif kind in {"LSTM", "GRU", "RNN"}:
         ways = 2 if g["bidirectional"] else 1
         for level in range(int(g["num_layers"])):
@@ -245,6 +250,18 @@ def _fill_stack(layer: Layer, draw: Drawer) -> None:
     layer.inner = [Layer(pattern.kind, pattern.given, pattern.made_at) for _ in range(int(g["num_layers"]))]
     for one in layer.inner:
         fill(one, draw)
+
+
+def _fill_both_stacks(layer: Layer, draw: Drawer) -> None:
+    g = layer.given
+    if g["custom_encoder"] is not None or g["custom_decoder"] is not None:
+        raise CannotCompute("stacks of the program's own")
+    options = {"batch_first": g["batch_first"]}
+    for way in ("encoder", "decoder"):
+        pattern = made(f"Transformer{way.title()}Layer", (g["d_model"], g["nhead"]), options, draw, None)
+        count = g[f"num_{way}_layers"]
+        layer.inner.append(made(f"Transformer{way.title()}", (pattern, count), {}, draw, layer.made_at))
+    g["encoder"], g["decoder"] = layer.inner
 
 
 # Calls
@@ -410,6 +427,17 @@ def _decoder(layer: Layer, tgt: Array, memory: Array, *args: Any, **keywords: An
     return tgt
 
 
+def _both_stacks(
+    layer: Layer, src: Array, tgt: Array, src_mask: Any = None, tgt_mask: Any = None,
+    memory_mask: Any = None, src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None,
+    memory_key_padding_mask: Any = None, **_: Any,
+) -> Array:  # fmt: skip
+    encoder, decoder = layer.inner
+    memory = _encoder(encoder, src, src_mask, src_key_padding_mask)
+    padding = (tgt_key_padding_mask, memory_key_padding_mask)
+    return _decoder(decoder, tgt, memory, tgt_mask, memory_mask, *padding)
+
+
 def _recurrent(layer: Layer, x: Any, state: Any = None) -> tuple[Any, Any]:
     g, w = layer.given, layer.weights
     first = bool(g["batch_first"])
@@ -463,6 +491,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "TransformerDecoderLayer": _decoder_layer,
     "TransformerEncoder": _encoder,
     "TransformerDecoder": _decoder,
+    "Transformer": _both_stacks,
     "LSTM": _recurrent,
     "GRU": _recurrent,
     "RNN": _recurrent,

@@ -19,7 +19,7 @@ import numpy as np
 
 from stethoscope.program.experiments.inputs import Fitting, fitting, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
-from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.layers import Layer, Packed
 from stethoscope.program.experiments.running import (
     SECONDS,
     SECONDS_OF_ONE,
@@ -475,6 +475,8 @@ def _differs(one: Array, other: Array) -> bool:
 def _shaken(side: float, result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(_shaken(side, one) for one in result)
+    if isinstance(result, Packed):
+        return Packed(_shaken(side, result.rows), result.lengths, result.batch_first)
     if isinstance(result, np.ndarray):
         wave = np.cos(np.arange(result.size)).reshape(result.shape)
         return np.asarray(result * -1.5 + side * (1.2 + 0.8 * wave))
