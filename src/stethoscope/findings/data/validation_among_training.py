@@ -34,6 +34,7 @@ from stethoscope.program.data.copied_rows import copied_rows
 from stethoscope.program.data.dealt_persons import dealt_persons
 from stethoscope.program.data.leaks import leaks, redrawn_splits
 from stethoscope.program.data.measured_by_training_part import measured_by_training_part
+from stethoscope.program.data.named_parts import cut_alike, left_unread
 from stethoscope.program.data.whole_graph_losses import whole_losses
 from stethoscope.program.data.window_splits import dealt_windows
 from stethoscope.signals.evaluations import Evaluations
@@ -45,7 +46,8 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report held-out data that training sees."""
     index = evaluations.index
     found = (*leaks(index), *whole_losses(index), *dealt_windows(index), *copied_rows(index))
-    for leak in (*found, *measured_by_training_part(index)):
+    found += (*cut_alike(index), *left_unread(index), *measured_by_training_part(index))
+    for leak in {id(one.held_out): one for one in found}.values():
         yield Finding(
             (leak.source.where(leak.held_out), leak.source.where(leak.training)),
             leak.why,
