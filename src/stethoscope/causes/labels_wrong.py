@@ -40,7 +40,7 @@ def _nothing_is_labelled(finding: Finding) -> bool:
 
 
 def _is_of_the_labels(finding: Finding) -> bool:
-    return finding.evidence.get("kind") == "labels"
+    return finding.evidence.get("kind") in {"labels", "column"}
 
 
 CAUSE = Cause(
