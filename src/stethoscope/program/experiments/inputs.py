@@ -11,6 +11,7 @@ import numpy as np
 from stethoscope.program.experiments.consumption import Consumption
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.library_networks import KIND
 from stethoscope.program.experiments.running import Unlisted
 from stethoscope.program.experiments.things import Array, Object
 from stethoscope.program.index import Function
@@ -103,7 +104,7 @@ def _firsts(layers: Sequence[Layer]) -> Iterator[tuple[str, Array]]:
     """What may be the first argument, by the kinds of layers there are."""
     rng = np.random.default_rng(1)
     kinds = {layer.kind for layer in layers}
-    if "Embedding" in kinds:
+    if kinds & {"Embedding", KIND}:
         yield "tokens", rng.integers(1, 12, (SAMPLES, PLACES))
     for channels in _widths(layers, "in_channels", ("Conv2d",)):
         for size in PICTURES:
@@ -113,6 +114,8 @@ def _firsts(layers: Sequence[Layer]) -> Iterator[tuple[str, Array]]:
             yield "signal", rng.standard_normal((SAMPLES, channels, length))
     recurrent = ("LSTM", "GRU", "RNN")
     for width in _widths(layers, "input_size", recurrent):
+        yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
+    for width in _widths(layers, "in_channels", ("Conv1d",)):  # which is turned before the convolution
         yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
     for width in _widths(layers, "in_features", ("Linear",)):
         yield "vector", rng.standard_normal((SAMPLES, width))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stethoscope.program.experiments import arithmetic
+from stethoscope.program.experiments import arithmetic, library_networks
 from stethoscope.program.experiments.things import Array, Invented, Spot, Weight
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 from stethoscope.program.walk.tensor_operations import compute
@@ -208,6 +208,10 @@ def fill(layer: Layer, draw: Drawer) -> None:
         _fill_transformer(layer, draw)
     elif kind in {"TransformerEncoder", "TransformerDecoder"}:
         _fill_stack(layer, draw)
+    elif kind == library_networks.KIND:
+        for name in ("tokens", "places"):
+            w[name] = draw.draw(library_networks.ROWS, g["width"])
+        w["pool"] = draw.draw(g["width"], g["width"], scale=g["width"] ** -0.5)
     elif kind == "Transformer":
         _fill_both_stacks(layer, draw)
     elif kind in {"LSTM", "GRU", "RNN"}:
@@ -478,6 +482,10 @@ def _swept(rows: Array, lengths: Array, into: Array, on: Array, h: Array, back: 
     return out, h
 
 
+def _library_encoder(layer: Layer, input_ids: Any = None, attention_mask: Any = None, **_: Any) -> Any:
+    return library_networks.passed(layer.weights, input_ids, attention_mask)
+
+
 def _cell(layer: Layer, x: Array, state: Any = None) -> Any:
     w = layer.weights
     h = state[0] if isinstance(state, list | tuple) else state
@@ -497,4 +505,5 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "RNN": _recurrent,
     "LSTMCell": _cell,
     "GRUCell": _cell,
+    library_networks.KIND: _library_encoder,
 }
