@@ -58,7 +58,7 @@ def _peaks_late(end: CourseEnd) -> Finding:
 
 
 def _is_told_by_settings(plan: TrainingPlan) -> bool:
-    """Whether the settings tell a warm-up and the run in one unit, so that they are held against each other."""
+    """Whether the settings tell a warm-up and the run in one unit, so that another rule compares them."""
     return any(
         plan.extent.epochs is not None if asked.amount.unit == "epoch" else plan.schedule_extent is not None
         for asked in plan["warm-up"].asked

@@ -8,9 +8,9 @@ every row; and whether a temperature below one is multiplied with the table.
 
 ## Why it matters
 Nothing is more like a sample than itself, so with the diagonal the answer can never win. Read along the
-diagonal, the negatives of the queue are learned as matches; asked for one column, all queries are drawn to the
-same passage. And a temperature that multiplies makes all
-likenesses nearly equal: the loss stays at the logarithm of the batch.
+diagonal, the negatives of the queue are learned as matches; asked for one column, all queries are drawn to
+the same passage. And a temperature that multiplies makes all likenesses nearly equal: the loss stays at the
+logarithm of the batch.
 
 ## When it is harmless
 A learned scale such as `logit_scale.exp()` multiplies and means it. A diagonal that is masked, filled,

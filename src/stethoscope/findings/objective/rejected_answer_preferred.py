@@ -1,13 +1,13 @@
 """A loss of preferences is lower where the rejected answer scores higher.
 
 ## What it checks
-Losses over a chosen and a rejected answer, known by these names: rewards of a reward model, log-probabilities
-of a policy as in DPO. The loss is computed on numbers, once with the chosen answer far ahead and once with the
-rejected one, through whatever margins and functions lie between.
+Losses over a chosen and a rejected answer, known by these names: rewards of a reward model,
+log-probabilities of a policy as in DPO. The loss is computed on numbers, once with the chosen answer far ahead
+and once with the rejected one, through whatever margins and functions lie between.
 
 ## Why it matters
-With the two changed over, training teaches what people did not want. The loss falls as it should; the accuracy
-of the preferences falls with it.
+With the two changed over, training teaches what people did not want. The loss falls as it should; the
+accuracy of the preferences falls with it.
 
 ## When it is harmless
 Names that say the opposite of what they hold mislead the rule. Losses and distances of answers, which are

@@ -41,7 +41,8 @@ class UnrenewedRecord:
 def unrenewed_records(index: Index) -> tuple[UnrenewedRecord, ...]:
     """The comparisons with a best score that stays what it began with."""
     sources = [source for source in index.program if not is_test(source)]
-    return tuple(found for source in sources for found in _in_source(source, sources))
+    found = (one for source in sources for one in _in_source(source, sources))
+    return tuple({id(one.compared.node): one for one in found}.values())
 
 
 def _in_source(source: Source, sources: Sequence[Source]) -> Iterator[UnrenewedRecord]:
@@ -119,7 +120,9 @@ def _is_written_in_rounds(record: ast.expr, loop: ast.AST, sources: Sequence[Sou
             match node:
                 case ast.Name(id=name, ctx=ast.Store()) if name == written:
                     return True
-                case ast.Attribute(attr=name, ctx=ast.Store()) if name == last and _is_in_loop(node, loop, place):
+                case ast.Attribute(attr=name, ctx=ast.Store()) if name == last and _is_in_loop(
+                    node, loop, place
+                ):
                     return True
                 case ast.Call(args=args) if bare_name(node) in HANDING:
                     if any(last in ast.unparse(one) for one in (*args, node.func)):

@@ -191,6 +191,8 @@ def fill(layer: Layer, draw: Drawer) -> None:
         w["bias"] = draw.draw(g["out_channels"], scale=0.1) if g["bias"] else None
     elif kind == "Embedding":
         w["weight"] = draw.draw(min(int(g["num_embeddings"]), MOST_ROWS), g["embedding_dim"])
+        if isinstance(g["padding_idx"], int) and 0 <= g["padding_idx"] < len(w["weight"]):
+            w["weight"][g["padding_idx"]] = 0.0
     elif kind in {"LayerNorm", "RMSNorm"} and g["elementwise_affine"]:
         shape = g["normalized_shape"]
         sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)

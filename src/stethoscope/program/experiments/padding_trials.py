@@ -15,6 +15,7 @@ import numpy as np
 
 from stethoscope.program.experiments.inputs import Fitting
 from stethoscope.program.experiments.interpreter import Interpreter
+from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.things import Array, Object
 from stethoscope.program.index import Function
 from stethoscope.program.walk.bounded_arrays import CannotCompute
@@ -22,9 +23,9 @@ from stethoscope.program.walk.bounded_arrays import CannotCompute
 MASKS = re.compile(r"^(?:attention_?mask|attn_?mask|(?:key_|src_key_)?padding_?mask|pad_?mask|mask|attend)$")
 LENGTHS = re.compile(r"^(?:(?:x|input|src|seq|text|token)s?_?)?(?:lengths?|lens?)$")
 MORE = 2  # places of padding
-PAD = 0
+USUAL_PAD = 0
 CLOSE = 1e-6  # of the largest answer
-OF_TWO_WAYS = 0.3  # the same where a recurrent layer reads backwards: it begins in the padding
+OF_NEIGHBOURS = 0.3  # the same where the last places see the first pads by the making of a layer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +49,9 @@ def padding_told_in_vain(run: Interpreter, network: Object, forward: Function, g
     others = {n: a for n, a in zip(given.names[1:], given.arrays[1:], strict=True) if n != name}
     if not name or any(array.ndim > 1 for array in others.values()):
         return ""
-    longer = np.concatenate([tokens, np.full((len(tokens), MORE), PAD, tokens.dtype)], axis=1)
-    allowed = OF_TWO_WAYS if any(layer.given.get("bidirectional") for layer in run.layers) else CLOSE
+    pads = np.full((len(tokens), MORE), _pad(run), tokens.dtype)
+    longer = np.concatenate([tokens, pads], axis=1)
+    allowed = OF_NEIGHBOURS if any(map(_sees_behind, run.layers)) else CLOSE
     seen = False
     for told in _ways_to_tell(name, tokens):
         before = _answer(run, network, forward, {given.names[0]: tokens, name: told.now, **others})
@@ -62,6 +64,17 @@ def padding_told_in_vain(run: Interpreter, network: Object, forward: Function, g
             return ""
         seen = True
     return name if seen else ""
+
+
+def _sees_behind(layer: Layer) -> bool:
+    """A convolution, or a recurrent layer that reads backwards and begins in the padding."""
+    return layer.kind.startswith("Conv") or bool(layer.given.get("bidirectional"))
+
+
+def _pad(run: Interpreter) -> int:
+    """The token of the padding, as a table of embeddings says."""
+    told = (layer.given.get("padding_idx") for layer in run.layers if layer.kind == "Embedding")
+    return next((one for one in told if isinstance(one, int)), USUAL_PAD)
 
 
 def _parameters(forward: Function) -> list[str]:

@@ -194,7 +194,9 @@ def _is_join(function: Function, node: ast.expr, depth: int) -> bool:
 def _is_square(product: ast.expr) -> bool:
     """`queries @ passages.T`: every row against every row of two matrices."""
     match product:
-        case ast.BinOp(right=ast.Attribute(attr="T" | "mT") | ast.Call(func=ast.Attribute(attr="t"), args=[])):
+        case ast.BinOp(
+            right=ast.Attribute(attr="T" | "mT") | ast.Call(func=ast.Attribute(attr="t"), args=[])
+        ):
             return True
     return False
 

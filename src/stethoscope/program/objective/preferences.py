@@ -21,13 +21,14 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.walk.bounded_arrays import CannotCompute
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 from stethoscope.program.weights.numbers import number
 
 # fmt: off
-CHOSEN = frozenset({"chosen", "preferred", "winner", "winning", "accepted", "better"})
-REJECTED = frozenset({"rejected", "dispreferred", "loser", "losing", "worse"})
+CHOSEN = frozenset({"chosen", "preferred", "winner", "winning", "accepted", "better", "good"})
+REJECTED = frozenset({"rejected", "dispreferred", "loser", "losing", "worse", "bad"})
 # What stands beside the network that is trained, and is not moved.
 BESIDE = frozenset({"ref", "reference", "old", "init", "initial", "base", "sft", "frozen"})
 # Scores that are better the lower they are, and what is no score.
@@ -79,10 +80,16 @@ def _losses(function: Function) -> Iterator[ast.expr]:
         match node:
             case ast.Assign(targets=[target], value=value) if LOSSES & set(words(_last(target))):
                 yield value
-            case ast.Return(value=ast.Tuple(elts=[first, *_])) if LOSSES & set(words(function.name)):
-                yield first
-            case ast.Return(value=ast.expr() as value) if LOSSES & set(words(function.name)):
-                yield value
+            case ast.Return(value=ast.Tuple(elts=[value, *_])) | ast.Return(value=ast.expr() as value):
+                if LOSSES & set(words(function.name)) or _is_cost(value):
+                    yield value
+
+
+def _is_cost(value: ast.expr) -> bool:
+    """`softplus(..)`, `-logsigmoid(..)`: what nobody gives back but to minimise it."""
+    called = {bare_name(one) for one in ast.walk(value) if isinstance(one, ast.Call)}
+    negated = any(isinstance(one, ast.USub) for one in ast.walk(value))
+    return "softplus" in called or ("logsigmoid" in called and negated)
 
 
 def _last(node: ast.AST) -> str:
