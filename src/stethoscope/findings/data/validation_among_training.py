@@ -3,11 +3,12 @@
 ## What it checks
 Loaders that are called held-out and made of the training set; two loaders of the same training split, one of
 them shuffled; hooks for held-out data that hand out the training set; slices of one array, or parts of one
-data set of the hub, that overlap; a part of an order beside all of it; a loss over all nodes of a graph whose
-held-out ones a mask parts off for the score, and a score of the nodes that are trained on; windows of a
-series, one step apart, and rows that were copied first (drawn again, augmented), that are dealt out at
-random; rows of patients or test persons that are dealt out one by one; random splits that nothing seeds, in a
-program that resumes from checkpoints.
+data set of the hub, that overlap; held-out parts of a text or a list that are cut as the training part is, or
+that nothing ever reads, in a program that evaluates; a part of an order beside all of it; a loss over all
+nodes of a graph whose held-out ones a mask parts off for the score, and a score of the nodes that are trained
+on; windows of a series, one step apart, and rows that were copied first (drawn again, augmented), that are
+dealt out at random; rows of patients or test persons that are dealt out one by one; random splits that
+nothing seeds, in a program that resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and

@@ -2,8 +2,8 @@
 
 ## What it checks
 Losses over a chosen and a rejected answer, known by these names: rewards of a reward model,
-log-probabilities of a policy as in DPO. The loss is computed on numbers, once with the chosen answer far ahead
-and once with the rejected one, through whatever margins and functions lie between.
+log-probabilities of a policy as in DPO. The loss is computed on numbers, once with the chosen answer far
+ahead and once with the rejected one, through whatever margins and functions lie between.
 
 ## Why it matters
 With the two changed over, training teaches what people did not want. The loss falls as it should; the

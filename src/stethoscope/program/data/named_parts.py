@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING, Leak
-from stethoscope.program.index import Index
+from stethoscope.program.index import Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
@@ -21,8 +21,8 @@ from stethoscope.run import Source
 # fmt: off
 NEUTRAL = frozenset({
     "data", "set", "dataset", "split", "loader", "dataloader", "ids", "tokens", "text", "x", "y", "part",
-    "samples", "rows", "batches", "df", "ds", "dl", "file", "path", "bin", "txt", "npy", "pt", "jsonl", "json",
-    "csv", "tsv", "parquet", "stream", "corpus", "pairs", "examples", "features", "indices", "idx",
+    "samples", "rows", "batches", "df", "ds", "dl", "file", "path", "bin", "txt", "npy", "pt", "jsonl",
+    "json", "csv", "tsv", "parquet", "stream", "corpus", "pairs", "examples", "features", "indices", "idx",
 })
 # fmt: on
 _FILE = re.compile(r"\.(?:bin|txt|npy|npz|pt|pkl|jsonl?|csv|tsv|parquet|arrow|h5|conllu?)\b")
@@ -41,25 +41,43 @@ class _Named:
     @property
     def is_held_out(self) -> bool:
         """Whether it is called so, and is called nothing but data."""
-        return _says(self.name, HELD_OUT)
+        return _says(self.name, HELD_OUT, self._whole)
 
     @property
     def is_training(self) -> bool:
         """Whether it is called so, and is called nothing but data."""
-        return _says(self.name, TRAINING)
+        return _says(self.name, TRAINING, self._whole)
+
+    @property
+    def _whole(self) -> frozenset[str]:
+        """What the whole is called that it is cut out of."""
+        whole = self.value.value if isinstance(self.value, ast.Subscript) else self.value
+        spoken = words((dotted(whole) or "").rpartition(".")[2])
+        return frozenset(spoken) - HELD_OUT - TRAINING
 
 
 def cut_alike(index: Index) -> Iterator[Leak]:
-    """`{"train": text[:cut], "val": text[:cut]}`: both from the beginning, both up to the end, or the same."""
-    for source in index.program:
-        for body in bodies(source.tree) if not is_test(source) else ():
-            parts = list(_parts(source, body))
-            for held in (one for one in parts if one.is_held_out):
-                for trained in (one for one in parts if one.is_training):
-                    if _are_cut_alike(held.value, trained.value, body):
-                        cuts = f"`{ast.unparse(held.value)}`, `{ast.unparse(trained.value)}`"
-                        why = f"{held.name} and {trained.name} overlap: {cuts}"
-                        yield Leak(source, held.value, trained.value, why)
+    """`{"train": text[:cut], "val": text[:cut]}`: both from the beginning, both to the end, or the same."""
+    for module in index.modules.values():
+        if is_test(module.source):
+            continue
+        for body in bodies(module.source.tree):
+            yield from _overlapping(list(_parts(module.source, body, inside=True)), body)
+            for parts, function in _handed_back(index, module, body):
+                yield from _overlapping(parts, function.node.body, handed_back=True)
+
+
+def _overlapping(
+    parts: Sequence[_Named], body: Sequence[ast.stmt], handed_back: bool = False
+) -> Iterator[Leak]:
+    """Held-out parts that share a place with training ones: of what is handed back, with all others."""
+    for held in (one for one in parts if one.is_held_out):
+        for trained in parts:
+            is_other = trained.is_training or (handed_back and not HELD_OUT & set(words(trained.name)))
+            if is_other and _are_cut_alike(held.value, trained.value, body):
+                cuts = f"`{ast.unparse(held.value)}`, `{ast.unparse(trained.value)}`"
+                why = f"{held.name} and {trained.name} overlap: {cuts}"
+                yield Leak(held.source, held.value, trained.value, why)
 
 
 def left_unread(index: Index) -> Iterator[Leak]:
@@ -81,29 +99,50 @@ def left_unread(index: Index) -> Iterator[Leak]:
             yield Leak(part.source, part.value, twin.value, why)
 
 
-def _says(name: str, wanted: frozenset[str]) -> bool:
+def _says(name: str, part: frozenset[str], whole: frozenset[str] = frozenset()) -> bool:
+    """Whether a name speaks of a part, and of nothing but data beside it."""
     spoken = set(words(name))
-    return bool(spoken & wanted) and spoken <= wanted | NEUTRAL
+    return bool(spoken & part) and spoken <= part | whole | NEUTRAL
 
 
-def _parts(source: Source, body: Sequence[ast.stmt]) -> Iterator[_Named]:
-    """What is cut or made under a name that speaks of a part."""
+def _handed_back(
+    index: Index, module: Module, body: Sequence[ast.stmt]
+) -> Iterator[tuple[list[_Named], Function]]:
+    """`train, held = load(path)`: the names that parts get which a function with one return gives back."""
+    for node in (one for statement in body for one in all_nodes(statement, ast.Assign)):
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call(func=func)):
+                function = index.resolve(module, dotted(func) or "")
+                if isinstance(function, Function):
+                    pairs = zip(targets, _returned_row(function), strict=False)
+                    made = (_given(function.source, target, one, inside=True) for target, one in pairs)
+                    yield [part for parts in made for part in parts], function
+
+
+def _returned_row(function: Function) -> list[ast.expr]:
+    rows = [node.value for node in own_nodes(function.node, ast.Return)]
+    return rows[0].elts if len(rows) == 1 and isinstance(rows[0], ast.Tuple) else []
+
+
+def _parts(source: Source, body: Sequence[ast.stmt], inside: bool = False) -> Iterator[_Named]:
+    """What is cut under a name that speaks of a part; with `inside` also the one cut in a larger value."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop(0)
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 for target, value in zip(targets, values, strict=False):
-                    yield from _given(source, target, value)
+                    yield from _given(source, target, value, inside)
             case ast.Assign(targets=[target], value=value):
-                yield from _given(source, target, value)
+                yield from _given(source, target, value, inside)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
                 continue
             case _:
                 waiting.extend(ast.iter_child_nodes(node))
 
 
-def _given(source: Source, target: ast.expr, value: ast.expr) -> Iterator[_Named]:
+def _given(source: Source, target: ast.expr, value: ast.expr, inside: bool) -> Iterator[_Named]:
+    cut = _only_cut(value) if inside else None
     match target, value:
         case ast.Name(id=table), ast.Dict(keys=keys, values=values):
             for key, one in zip(keys, values, strict=True):
@@ -111,6 +150,15 @@ def _given(source: Source, target: ast.expr, value: ast.expr) -> Iterator[_Named
                     yield _Named(key.value, table, one, source)
         case ast.Name(id=name), _ if _is_data(value):
             yield _Named(name, "", value, source)
+        case ast.Name(id=name) | ast.Attribute(attr=name), _ if cut is not None:
+            yield _Named(name, "", cut, source)
+
+
+def _only_cut(value: ast.expr) -> ast.expr | None:
+    """The one cut of a plain name in what is made: `DataLoader(Shards(files[:-2]))`."""
+    cuts = [one for one in all_nodes(value, ast.Subscript) if isinstance(one.slice, ast.Slice)]
+    is_made = isinstance(value, ast.Call | ast.Subscript)
+    return cuts[0] if is_made and len(cuts) == 1 and isinstance(cuts[0].value, ast.Name) else None
 
 
 def _is_data(value: ast.expr) -> bool:

@@ -79,7 +79,7 @@ def _save(body: Sequence[ast.stmt]) -> ast.Call | None:
 
 
 def _begins_as_record(source: Source, record: ast.expr) -> bool:
-    """Whether it begins with what any first score beats: a threshold that is meant has a number of its own."""
+    """Whether any first score beats it: a threshold that is meant has a number of its own."""
     written = ast.unparse(record)
     given = [
         value
@@ -120,10 +120,9 @@ def _is_written_in_rounds(record: ast.expr, loop: ast.AST, sources: Sequence[Sou
             match node:
                 case ast.Name(id=name, ctx=ast.Store()) if name == written:
                     return True
-                case ast.Attribute(attr=name, ctx=ast.Store()) if name == last and _is_in_loop(
-                    node, loop, place
-                ):
-                    return True
+                case ast.Attribute(attr=name, ctx=ast.Store()) if name == last:
+                    if _is_in_loop(node, loop, place):
+                        return True
                 case ast.Call(args=args) if bare_name(node) in HANDING:
                     if any(last in ast.unparse(one) for one in (*args, node.func)):
                         return True

@@ -84,9 +84,7 @@ class Trial:
     attends: bool = False  # each of several things weighed all of them
     compares: bool = False  # every sample was set against every other by broadcasting
     measures_batch: bool = False  # a spread over the samples is taken on purpose
-    padding: str = (
-        ""  # the parameter that tells of padding, where more of it changes the answers all the same
-    )
+    padding: str = ""  # the parameter that tells of padding, where more of it changes answers all the same
     pools_rows: bool = False  # a mean, sum or maximum over rows is taken: they may be parts of one sample
 
 

@@ -73,9 +73,9 @@ def _turned(run: Execution, loss: Value) -> Iterator[TurnedMask]:
     for call in behind:
         node = call.site.node
         for word in node.keywords if isinstance(node, ast.Call) else ():
-            if (word.arg or "").endswith(ASKED) and (mask := call.keywords.get(word.arg or "")) is not None:
-                if _marks(seen, mask, DEPTH) == LOOK:
-                    yield TurnedMask(call.site.source, word.value, node, is_padding=True)
+            mask = call.keywords.get(word.arg) if word.arg and word.arg.endswith(ASKED) else None
+            if mask is not None and _marks(seen, mask, DEPTH) == LOOK:
+                yield TurnedMask(call.site.source, word.value, node, is_padding=True)
 
 
 def _behind(run: Execution, loss: Value) -> Iterator[Applied]:
