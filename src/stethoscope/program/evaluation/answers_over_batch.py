@@ -35,8 +35,8 @@ def answers_over_batch(index: Index) -> Iterator[OverBatch]:
         for block in blocks:
             for chosen, compared in _in_block(block):
                 yield OverBatch(Site(source, chosen), Site(source, compared))
-        for chosen, compared in _in_metrics(source.tree):
-            yield OverBatch(Site(source, chosen), Site(source, compared))
+        for picked, held in _in_metrics(source.tree):
+            yield OverBatch(Site(source, picked), Site(source, held))
 
 
 def _in_metrics(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.AST]]:

@@ -83,7 +83,8 @@ def _begins_as_record(source: Source, record: ast.expr) -> bool:
     written = ast.unparse(record)
     given = [
         value
-        for node in all_nodes(source.tree, ast.Assign, ast.AnnAssign)
+        for node in all_nodes(source.tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign)
         for target, value in _pairs(node)
         if ast.unparse(target) == written
     ]
@@ -126,8 +127,8 @@ def _is_written_in_rounds(record: ast.expr, loop: ast.AST, sources: Sequence[Sou
                 case ast.Call(args=args) if bare_name(node) in HANDING:
                     if any(last in ast.unparse(one) for one in (*args, node.func)):
                         return True
-    functions = (one for source in sources for one in all_nodes(source.tree, ast.Global, ast.Nonlocal))
-    return any(last in one.names for one in functions)
+    nodes = (one for source in sources for one in all_nodes(source.tree))
+    return any(last in one.names for one in nodes if isinstance(one, ast.Global | ast.Nonlocal))
 
 
 def _is_in_loop(node: ast.AST, loop: ast.AST, place: ast.AST) -> bool:

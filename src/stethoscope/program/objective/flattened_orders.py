@@ -8,6 +8,7 @@ numbers: each score must meet the label of its own place.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +42,15 @@ class OrderedApart:
 @remembered
 def ordered_apart(index: Index, settings: SettingsTree) -> tuple[OrderedApart, ...]:
     """Try every cross entropy over places that is minimised."""
-    tried = {trial.cls: trial for trial in trials(index, settings) if _keeps_places(trial)}
+    tried: dict[object, Trial] = {
+        trial.cls: trial for trial in trials(index, settings) if _keeps_places(trial)
+    }
     found: dict[int, OrderedApart] = {}
     for one in minimised(index, settings) if tried else ():
         one.run.steps = max(one.run.steps, STEPS // 2)
         try:
             for value in ingredients(one.run, one.sink.value):
-                if _is_entropy(value) and _meet_apart(index, one.run, value, tried):
+                if isinstance(value, Applied) and _meet_apart(index, one.run, value, tried):
                     texts = (_written(value.args[0]), _written(value.args[1]))
                     found.setdefault(id(value.site.node), OrderedApart(value.site, *texts))
         except (Exhausted, RecursionError):
@@ -66,8 +69,8 @@ def _both_ways(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]
     return shape, shape[::-1]
 
 
-def _is_entropy(value: Value) -> bool:
-    if not isinstance(value, Applied) or len(value.args) < 2:
+def _is_entropy(value: Applied) -> bool:
+    if len(value.args) < 2:
         return False
     return value.callee.removesuffix("()").rpartition(".")[2] in ENTROPIES
 
@@ -76,9 +79,10 @@ def _written(value: Value) -> str:
     return " ".join(value.site.text.split())[:60] if isinstance(value, Applied | Delayed) else "the labels"
 
 
-def _meet_apart(index: Index, run: Execution, loss: Value, tried: dict[object, Trial]) -> bool:
+def _meet_apart(index: Index, run: Execution, loss: Applied, tried: Mapping[object, Trial]) -> bool:
     """Whether some score meets the label of another place."""
-    assert isinstance(loss, Applied)
+    if not _is_entropy(loss):
+        return False
     scores, labels = loss.args[:2]
     passes = [one for one in operands_of(index, scores) if _network(one) in tried]
     asked = [one for one in operands_of(index, labels) if isinstance(one, Part)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -130,10 +131,10 @@ def _trial(function: Function, loss: ast.expr) -> _Trial | None:
     given = {name: _role(naming.written.get(name, name)) for name in names}
     if not {"chosen", "rejected"} <= set(given.values()):
         return None
-    (node,) = ast.parse(f"def trial({', '.join(names)}): ...").body
-    assert isinstance(node, ast.FunctionDef)
-    node.body = [*statements, ast.Return(wanted)]
-    return _Trial(ast.fix_missing_locations(node), given)
+    made_up = ast.parse(f"def trial({', '.join(names)}): ...").body[0]
+    assert isinstance(made_up, ast.FunctionDef)
+    made_up.body = [*statements, ast.Return(wanted)]
+    return _Trial(ast.fix_missing_locations(made_up), given)
 
 
 def _read(wanted: ast.AST, statements: Sequence[ast.stmt]) -> set[str]:
@@ -191,7 +192,9 @@ def _cost(index: Index, function: Function, trial: _Trial, ahead: Array) -> floa
     given = {name: _number(function, name, role, ahead) for name, role in trial.given.items()}
     routine = Routine(trial.node, index.module_of(function.source))
     try:
-        result = run.call(routine, (), given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what numpy says of a stranger's shapes is no news for the user
+            result = run.call(routine, (), given)
     except (CannotCompute, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         return None
     found = np.asarray(result, dtype=np.float64) if isinstance(result, float | int | np.ndarray) else None

@@ -72,7 +72,9 @@ def _turned(run: Execution, loss: Value) -> Iterator[TurnedMask]:
     seen = _Reading(run, frozenset(id(_bare(run, tokens)) for tokens in looked_up))
     for call in behind:
         node = call.site.node
-        for word in node.keywords if isinstance(node, ast.Call) else ():
+        if not isinstance(node, ast.Call):
+            continue
+        for word in node.keywords:
             mask = call.keywords.get(word.arg) if word.arg and word.arg.endswith(ASKED) else None
             if mask is not None and _marks(seen, mask, DEPTH) == LOOK:
                 yield TurnedMask(call.site.source, word.value, node, is_padding=True)
