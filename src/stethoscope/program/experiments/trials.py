@@ -43,6 +43,7 @@ _SPREAD = re.compile(r"(?i)std_?dev|\b(?:std|var)\((?:\w+, )?(?:dim=)?\[?0|cov\(
 _OVER_ROWS = re.compile(
     r"\b(?:mean|sum|max|amax|logsumexp)\((?:[\w.]+, )?(?:dim=|axis=)?[\[(]?0\b|\b(?:mean|sum)\(\)"
 )
+_OVER_PLACES = re.compile(r"\b(?:max|amax|logsumexp)\((?:[\w.]+, )?(?:dim=|axis=)?1\b")
 WIDE = 16  # an axis of this length is hardly there twice by chance
 MOST_LAYERS = 30  # that are tried one by one
 
@@ -236,6 +237,7 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
     unknown: tuple[bool | None, bool | None] = (None, None)
     is_single = given.kinds[0] == "vector" or len(given.arrays) > 1
     is_bare = seen.is_alone() and is_single  # a sequence was asked for, and one place of it given
+    is_bare |= given.kinds[0] == "vector" and base[0].ndim < 2 and _pools_places(run)
     if _keeps_state(run):
         return Trial(subject.cls, forward, given, sizes, tuple(run.layers), unknown, unknown, (), (), ())
     return Trial(
@@ -260,6 +262,11 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         pools_rows=any(_OVER_ROWS.search(ast.unparse(cls.node)) for cls in run.classes),
         padding=_answered(run, lambda: padding_told_in_vain(run, network, forward, given), ""),
     )
+
+
+def _pools_places(run: Interpreter) -> bool:
+    """Whether a class takes a maximum along the second axis, as a softmax over places by hand does."""
+    return any(_OVER_PLACES.search(ast.unparse(cls.node)) for cls in run.classes)
 
 
 def _answered(run: Interpreter, question: Callable[[], Answer], unknown: Answer) -> Answer:
