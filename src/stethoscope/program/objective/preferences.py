@@ -20,12 +20,13 @@ from stethoscope.program.experiments.things import Array, Routine
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 from stethoscope.program.weights.numbers import number
+from stethoscope.run import Source
 
 # fmt: off
 CHOSEN = frozenset({"chosen", "preferred", "winner", "winning", "accepted", "better", "good"})
@@ -41,7 +42,6 @@ LOSSES = frozenset({"loss", "losses", "objective"})
 SMALL = frozenset({"smoothing", "eps", "epsilon", "noise", "margin", "gamma", "alpha", "lambda", "coef"})
 # fmt: on
 AHEAD: Array = np.array([2.0, 1.0, 3.0])
-LIBRARIES = frozenset({"torch", "F", "nn", "np", "numpy", "math", "functional"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,12 +110,13 @@ class _Trial:
 
 def _trial(function: Function, loss: ast.expr) -> _Trial | None:
     """The statements that a loss is made from, with what they do not make as parameters."""
-    naming = _Naming()
+    outside = _imported(function.source)
+    naming = _Naming(outside)
     wanted = naming.visit(copy.deepcopy(loss))
     statements: list[ast.stmt] = []
     assigned = own_nodes(function.node, ast.Assign)
-    for node in sorted(assigned, key=lambda one: -one.lineno):
-        if node.lineno >= loss.lineno or any(one is loss for one in ast.walk(node)):
+    for node in sorted(assigned, key=_place, reverse=True):
+        if _place(node) >= _place(loss) or any(one is loss for one in ast.walk(node)):
             continue
         stored = {one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)}
         if not stored & _read(wanted, statements) or any(map(_role, stored)):
@@ -127,7 +128,7 @@ def _trial(function: Function, loss: ast.expr) -> _Trial | None:
         for one in ast.walk(statement)
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
     }
-    names = sorted(_read(wanted, statements) - made - LIBRARIES)
+    names = sorted(_read(wanted, statements) - made - outside)
     given = {name: _role(naming.written.get(name, name)) for name in names}
     if not {"chosen", "rejected"} <= set(given.values()):
         return None
@@ -137,22 +138,35 @@ def _trial(function: Function, loss: ast.expr) -> _Trial | None:
     return _Trial(ast.fix_missing_locations(made_up), given)
 
 
+def _place(node: ast.stmt | ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
 def _read(wanted: ast.AST, statements: Sequence[ast.stmt]) -> set[str]:
     nodes = (one for tree in (wanted, *statements) for one in ast.walk(tree))
     return {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
+@remembered
+def _imported(source: Source) -> frozenset[str]:
+    """The names that a file imports: libraries, their modules and functions."""
+    imports = (node for node in all_nodes(source.tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    found = (one for node in imports for one in node.names)
+    return frozenset(one.asname or one.name.partition(".")[0] for one in found)
+
+
 class _Naming(ast.NodeTransformer):
     """Gives what is read out of objects and batches names of its own: `self.beta`, `batch["chosen"]`."""
 
-    def __init__(self) -> None:
+    def __init__(self, outside: frozenset[str]) -> None:
+        self.outside = outside
         self.written: dict[str, str] = {}
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """The function that is called keeps its name."""
         if isinstance(node.func, ast.Attribute):
             root = node.func.value
-            if (dotted(root) or "").partition(".")[0] not in LIBRARIES:
+            if (dotted(root) or "").partition(".")[0] not in self.outside:
                 node.func.value = self.visit(root)
         node.args = [self.visit(one) for one in node.args]
         for word in node.keywords:
@@ -162,7 +176,7 @@ class _Naming(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A setting or a field."""
         name = dotted(node)
-        if name is None or name.partition(".")[0] in LIBRARIES or not isinstance(node.ctx, ast.Load):
+        if name is None or name.partition(".")[0] in self.outside or not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
         return self._own(name.rpartition(".")[2])
 
